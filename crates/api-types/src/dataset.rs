@@ -78,7 +78,8 @@ pub struct Dataset {
     pub props: Vec<PropValue>,
 }
 
-/// Query of `GET /v1/datasets`. Lists are comma-separated: no dataset or property has a comma in its name.
+/// Query of `GET /v1/datasets`. Lists are comma-separated: no dataset or property has a comma in
+/// its name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct DatasetQuery {
@@ -286,7 +287,8 @@ pub struct SpaceUseQuery {
     pub of: Spender,
 }
 
-/// What one user, group or project uses and may use. Absent: nobody counts that there; limits of 0 are none.
+/// What one user, group or project uses and may use. Absent: nobody counts that there; limits of 0
+/// are none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SpaceUse {
@@ -307,7 +309,8 @@ pub enum SpaceHolder {
     /// Files without a name, open still or not given back yet: `count`.
     Deleted,
     Metadata,
-    /// What blocks take beyond their compressed size; less than nothing where they need less parity than the pool's ratio has.
+    /// What blocks take beyond their compressed size; less than nothing where they need less parity
+    /// than the pool's ratio has.
     Overhead,
     /// A run of snapshots, by the first and the last where these are two; with their clones.
     Snapshots,
@@ -390,7 +393,8 @@ pub struct DiffEntry {
     pub ctime_nanos: u32,
 }
 
-/// A path as text: a backslash and four octal digits for each byte that is not printable ASCII, for spaces and backslashes.
+/// A path as text: a backslash and four octal digits for each byte that is not printable ASCII, for
+/// spaces and backslashes.
 pub fn escape_path(path: &[u8]) -> String {
     let plain = |byte: u8| byte > b' ' && byte != b'\\' && byte < 0x7f;
     let one = |byte: &u8| if plain(*byte) { char::from(*byte).to_string() } else { format!("\\{byte:04o}") };

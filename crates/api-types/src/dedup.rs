@@ -42,8 +42,8 @@ pub struct DedupEstimate {
     pub verdict: String,
 }
 
-/// Blocks with about as many references: as they lie on disk, and as pointers see them. Logical, stored and allocated
-/// bytes.
+/// Blocks with about as many references: as they lie on disk, and as pointers see them. Logical,
+/// stored and allocated bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DedupBucket {
     /// References of an entry: from so many on, up to twice as many.

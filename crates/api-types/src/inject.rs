@@ -135,7 +135,8 @@ pub struct FaultCancel {
     pub id: u64,
 }
 
-/// `POST /v1/pools/{name}/condemn`: a device is thought of as if it had erred too often. Answers with nothing.
+/// `POST /v1/pools/{name}/condemn`: a device is thought of as if it had erred too often. Answers
+/// with nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Condemn {

@@ -34,7 +34,8 @@ pub struct IscsiUnit {
 pub struct IscsiTally {
     pub commands: u64,
     pub bytes: u64,
-    /// Nanoseconds, all together: each from when the whole command has come until its answer is known.
+    /// Nanoseconds, all together: each from when the whole command has come until its answer is
+    /// known.
     pub time: u64,
     /// Bucket `i` counts nanoseconds in `2^i .. 2^(i+1)`.
     pub latencies: Vec<u64>,

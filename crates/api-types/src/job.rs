@@ -54,6 +54,7 @@ pub struct Job {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct JobQuery {
-    /// Answer when the job ends or its progress changes, at the latest after this many milliseconds (at most 30,000).
+    /// Answer when the job ends or its progress changes, at the latest after this many milliseconds
+    /// (at most 30,000).
     pub wait_ms: u64,
 }

@@ -1,8 +1,10 @@
-//! What goes over the wire of Cistern's management API, and nothing else: plain data with names that stay.
+//! What goes over the wire of Cistern's management API, and nothing else: plain data with names
+//! that stay.
 //!
-//! HTTP and JSON under `/v1` (see [`routes`]) on a Unix socket. Reading answers at once; what may take long is a POST or
-//! DELETE that answers with a [`Job`] to wait for. Every refusal is a [`Problem`]. Unknown fields in a request are an
-//! error, so that a misspelt option never passes silently; unknown fields in an answer are to be ignored.
+//! HTTP and JSON under `/v1` (see [`routes`]) on a Unix socket. Reading answers at once; what may
+//! take long is a POST or DELETE that answers with a [`Job`] to wait for. Every refusal is a
+//! [`Problem`]. Unknown fields in a request are an error, so that a misspelt option never passes
+//! silently; unknown fields in an answer are to be ignored.
 
 mod allow;
 mod dataset;
@@ -51,5 +53,6 @@ pub struct Version {
 /// The interface's version that this crate describes.
 pub const API_VERSION: u32 = 1;
 
-/// Where volumes are served as network block devices: a socket of this name beside that of the interface.
+/// Where volumes are served as network block devices: a socket of this name beside that of the
+/// interface.
 pub const NBD_SOCKET: &str = "nbd.sock";

@@ -3,12 +3,12 @@
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// `GET /v1/cache` and `GET /v1/pools/{name}/log`: the kstats `arcstats` and `zil` by OpenZFS's names. What is missing
-/// does not exist here and counts as 0.
+/// `GET /v1/cache` and `GET /v1/pools/{name}/log`: the kstats `arcstats` and `zil` by OpenZFS's
+/// names. What is missing does not exist here and counts as 0.
 pub type Counts = BTreeMap<String, u64>;
 
-/// `GET /v1/pools/{name}/iostat` gives one for each vdev: what OpenZFS has in `vdev_stats_ex`, by its names. Bucket `i`
-/// of a histogram counts nanoseconds or bytes in `2^i .. 2^(i+1)`.
+/// `GET /v1/pools/{name}/iostat` gives one for each vdev: what OpenZFS has in `vdev_stats_ex`, by
+/// its names. Bucket `i` of a histogram counts nanoseconds or bytes in `2^i .. 2^(i+1)`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VdevTallies {
     pub guid: u64,
@@ -44,7 +44,8 @@ pub struct Finding {
     pub about: String,
     /// In plain sentences.
     pub text: String,
-    /// What it rests on and what it predicts; units are the ends of the names. Empty while too little was seen.
+    /// What it rests on and what it predicts; units are the ends of the names. Empty while too
+    /// little was seen.
     pub figures: BTreeMap<String, f64>,
 }
 

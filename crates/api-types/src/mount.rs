@@ -19,7 +19,8 @@ pub struct MountRequest {
     pub dataset: String,
     /// Every file system whose `canmount` and `mountpoint` say so and that isn't mounted yet.
     pub all: bool,
-    /// Where to mount one whose `mountpoint` is `legacy`, an absolute path; empty for all others, whose property says where.
+    /// Where to mount one whose `mountpoint` is `legacy`, an absolute path; empty for all others,
+    /// whose property says where.
     pub mountpoint: String,
     /// `-O`: mount over a directory that is not empty.
     pub overlay: bool,

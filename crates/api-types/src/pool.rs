@@ -165,7 +165,8 @@ pub struct PoolAttach {
     pub force: bool,
     /// log2 of its sector, where it is not to be asked itself.
     pub ashift: Option<u64>,
-    /// Resilver it sequentially: all that is allocated, in the order of places, and a scrub after that.
+    /// Resilver it sequentially: all that is allocated, in the order of places, and a scrub after
+    /// that.
     pub sequential: bool,
     pub history: String,
 }
@@ -385,7 +386,8 @@ pub struct Vdev {
     pub checksum_errors: u64,
     /// Bytes.
     pub allocated: u64,
-    /// Bytes that can be allocated in all; 0 where a vdev has no space of its own, as below a mirror.
+    /// Bytes that can be allocated in all; 0 where a vdev has no space of its own, as below a
+    /// mirror.
     pub size: u64,
     /// Bytes of the device, of a leaf; else 0.
     #[serde(default)]
@@ -395,7 +397,8 @@ pub struct Vdev {
     /// The sequential resilver of a top-level vdev that runs, or ran last.
     #[serde(default)]
     pub rebuild: Option<RebuildStatus>,
-    /// Of a disk: how far it has been told which of its space is free, and how far that was written to.
+    /// Of a disk: how far it has been told which of its space is free, and how far that was written
+    /// to.
     #[serde(default)]
     pub trim: SweepStatus,
     #[serde(default)]
@@ -534,7 +537,8 @@ pub struct ScanStatus {
     pub spent_paused: u64,
 }
 
-/// The scrub of known errors that runs, or the last one since the last scan. Blocks, and seconds since 1970.
+/// The scrub of known errors that runs, or the last one since the last scan. Blocks, and seconds
+/// since 1970.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ErrorScrubStatus {
     pub state: ScanState,

@@ -40,7 +40,8 @@ pub struct Problem {
     pub status: u16,
     /// What happened here, for people; may have several lines.
     pub detail: String,
-    /// Exit status that a command should end with: 1 for a refusal, 2 for a request that makes no sense.
+    /// Exit status that a command should end with: 1 for a refusal, 2 for a request that makes no
+    /// sense.
     pub exit: u8,
 }
 

@@ -43,7 +43,8 @@ pub struct ProjectPage {
 pub struct ProjectSet {
     /// As in [`ProjectQuery`].
     pub path: String,
-    /// Which of the directory's entries; an empty name is the node at the path itself. [`PROJECT_NODES_MAX`] at most.
+    /// Which of the directory's entries; an empty name is the node at the path itself.
+    /// [`PROJECT_NODES_MAX`] at most.
     pub names: Vec<String>,
     pub project: Option<u32>,
     pub inherit: Option<bool>,

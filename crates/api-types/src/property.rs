@@ -1,6 +1,6 @@
 //! The tables of properties: what exists, what may be set, how it is shown. Facts from OpenZFS's
-//! module/zcommon/zfs_prop.c and zpool_prop.c. The engine validates values; these tables serve usage texts, column
-//! headings and forms.
+//! module/zcommon/zfs_prop.c and zpool_prop.c. The engine validates values; these tables serve
+//! usage texts, column headings and forms.
 
 use crate::PropKind;
 use serde::{Deserialize, Serialize};
@@ -82,8 +82,8 @@ impl PropertyInfo {
     }
 }
 
-/// A dataset property by its name, or by the heading of its column in small letters, as OpenZFS allows
-/// (`avail`, `refer`, `ratio`, …).
+/// A dataset property by its name, or by the heading of its column in small letters, as OpenZFS
+/// allows (`avail`, `refer`, `ratio`, …).
 pub fn dataset_property(name: &str) -> Option<&'static PropertyDef> {
     find(DATASET_PROPERTIES, name)
 }

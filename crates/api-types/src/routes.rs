@@ -1,4 +1,5 @@
-//! Every path of the interface. `{name}` is one path segment: a dataset's slashes travel as `%2F` (see [`segment`]).
+//! Every path of the interface. `{name}` is one path segment: a dataset's slashes travel as `%2F`
+//! (see [`segment`]).
 
 pub const VERSION: &str = "/v1/version";
 /// GET every [`crate::Feature`] that pools can be given
@@ -115,7 +116,8 @@ pub const DATASET_DIFF: &str = "/v1/datasets/{name}/diff";
 pub const DATASET_SPACE: &str = "/v1/datasets/{name}/space";
 /// GET [`crate::SpaceUse`]s by user, group or project, see [`crate::SpaceUseQuery`]
 pub const DATASET_SPACE_USE: &str = "/v1/datasets/{name}/space-use";
-/// GET [`crate::ProjectQuery`] → [`crate::ProjectPage`] · POST [`crate::ProjectSet`] → [`crate::ProjectsSet`]
+/// GET [`crate::ProjectQuery`] → [`crate::ProjectPage`] · POST [`crate::ProjectSet`] →
+/// [`crate::ProjectsSet`]
 pub const DATASET_PROJECTS: &str = "/v1/datasets/{name}/projects";
 /// POST [`crate::SnapshotCreate`]
 pub const SNAPSHOTS: &str = "/v1/snapshots";

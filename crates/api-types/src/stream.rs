@@ -1,6 +1,6 @@
-//! Streams of datasets. A request is one line of JSON, and for a receive the stream after it, in a body of any length. The
-//! answer comes while that is read: frames of a kind, a length and so many bytes, of which the last is an event that says
-//! how it ended.
+//! Streams of datasets. A request is one line of JSON, and for a receive the stream after it, in a
+//! body of any length. The answer comes while that is read: frames of a kind, a length and so many
+//! bytes, of which the last is an event that says how it ended.
 
 use serde::{Deserialize, Serialize};
 
@@ -67,7 +67,8 @@ pub enum StreamEvent {
     Token(String),
     /// A snapshot will be sent: bytes, about. All are told before the first begins.
     Planned { snapshot: String, from: Option<String>, size: u64 },
-    /// A dataset of the tree is left out, with all below it: it has no such snapshot. `is_new`: it is younger.
+    /// A dataset of the tree is left out, with all below it: it has no such snapshot. `is_new`: it
+    /// is younger.
     Skipped { dataset: String, is_new: bool },
     /// A snapshot is being sent.
     Begins(String),

@@ -9,7 +9,8 @@ pub struct Feature {
     pub readonly_compatible: bool,
 }
 
-/// `GET /v1/pools/{name}/upgrade`. The upgrade itself is setting the properties `version` and `feature@…`.
+/// `GET /v1/pools/{name}/upgrade`. The upgrade itself is setting the properties `version` and
+/// `feature@…`.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Upgradable {
     /// The pool's version; 5000 with feature flags.

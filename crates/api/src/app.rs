@@ -20,11 +20,12 @@ use tokio::sync::Semaphore;
 /// How long a request that starts a job waits for its end before it answers with the job running.
 const PATIENCE: Duration = Duration::from_millis(250);
 
-/// Requests that are in the engine at one time, of those that may have to wait for a pool, and of those that do not: they
-/// are answered whatever becomes of the others.
+/// Requests that are in the engine at one time, of those that may have to wait for a pool, and of
+/// those that do not: they are answered whatever becomes of the others.
 const PATIENT: usize = 64;
 const PROMPT: usize = 16;
-/// Likewise of guests, who are no administrators: they have a part of their own, and wait for each other alone.
+/// Likewise of guests, who are no administrators: they have a part of their own, and wait for each
+/// other alone.
 const GUESTS: usize = 16;
 /// Together.
 pub const BLOCKING: usize = PATIENT + PROMPT + GUESTS;

@@ -1,5 +1,6 @@
-//! Requests and answers without end: what arrives is read, and what is written leaves, by a thread that may block, while
-//! the runtime moves the bytes. See `api_types::StreamEvent` for how they are framed.
+//! Requests and answers without end: what arrives is read, and what is written leaves, by a thread
+//! that may block, while the runtime moves the bytes. See `api_types::StreamEvent` for how they are
+//! framed.
 
 use crate::app::{App, Refusal, Shared, apart};
 use crate::problem::problem;
@@ -19,7 +20,8 @@ const QUEUED: usize = 8;
 /// Bytes that a stream's frame collects.
 const PIECE: usize = 256 << 10;
 
-/// Runs `work` on a thread of its own with the request and the rest of the body; what it tells is the answer.
+/// Runs `work` on a thread of its own with the request and the rest of the body; what it tells is
+/// the answer.
 pub fn run<T: DeserializeOwned>(
     app: Shared,
     body: Body,
@@ -133,7 +135,8 @@ impl Outgoing {
     }
 }
 
-/// See [`Outgoing::stream`]. To be flushed at the end, and before an event that is about what was written.
+/// See [`Outgoing::stream`]. To be flushed at the end, and before an event that is about what was
+/// written.
 pub struct Stream<'a> {
     to: &'a Outgoing,
     piece: Vec<u8>,

@@ -1,7 +1,8 @@
 //! Jobs: long work with a number, a progress and an end.
 //!
-//! A job runs on a blocking thread. It is never cancelled, since the change that it makes is whole or not at all; a
-//! client that stops waiting finds it again by number. The last [`KEPT`] that ended are remembered.
+//! A job runs on a blocking thread. It is never cancelled, since the change that it makes is whole
+//! or not at all; a client that stops waiting finds it again by number. The last [`KEPT`] that
+//! ended are remembered.
 
 use crate::caller::{asker, on_behalf};
 use crate::problem::problem;

@@ -1,10 +1,10 @@
 //! The management API's server: HTTP and JSON on a Unix socket, and the only home of async.
 //!
-//! A handler parses, hops to a blocking thread at once and calls the engine there; nothing of the engine ever runs on
-//! the runtime's own threads. Work that may take long becomes a job. Every `engine_api::Error` becomes a problem in one
-//! function ([`problem`]). Bodies are bounded, but for
-//! streams ([`flow`]). Everybody on this machine may connect ([`door`]); who may do what is said route by route
-//! ([`server`], [`rights`]) and decided in the engine.
+//! A handler parses, hops to a blocking thread at once and calls the engine there; nothing of the
+//! engine ever runs on the runtime's own threads. Work that may take long becomes a job. Every
+//! `engine_api::Error` becomes a problem in one function ([`problem`]). Bodies are bounded, but for
+//! streams ([`flow`]). Everybody on this machine may connect ([`door`]); who may do what is said
+//! route by route ([`server`], [`rights`]) and decided in the engine.
 
 mod app;
 mod caller;

@@ -1,11 +1,12 @@
-//! What the API needs of the machine that it runs on: local mounts, shares and who uses them. The binary implements it with
-//! the crates that mount and serve.
+//! What the API needs of the machine that it runs on: local mounts, shares and who uses them. The
+//! binary implements it with the crates that mount and serve.
 
 use api_types::IscsiSession;
 use engine_api::Result;
 
-/// Properties that say how a file system is mounted, and the words for their being on and off among the options of a mount;
-/// the first of each is what the kernel says (lib/libzfs/os/linux/libzfs_mount_os.c, `option_map`).
+/// Properties that say how a file system is mounted, and the words for their being on and off among
+/// the options of a mount; the first of each is what the kernel says
+/// (lib/libzfs/os/linux/libzfs_mount_os.c, `option_map`).
 const MOUNT_WORDS: [(&str, &[&str], &[&str]); 7] = [
     ("atime", &["atime"], &["noatime"]),
     ("devices", &["dev", "devices"], &["nodev", "nodevices"]),
@@ -76,40 +77,46 @@ pub struct LocalShare {
     pub options: String,
 }
 
-/// Mounting and sharing, by name of file system. Every call blocks until it is done, but for a mount that does not come to an
-/// end, which is refused.
+/// Mounting and sharing, by name of file system. Every call blocks until it is done, but for a
+/// mount that does not come to an end, which is refused.
 pub trait LocalMounts: Send + Sync {
-    /// Whether something can be mounted there without hiding anything: nothing is there, or an empty directory. Else
-    /// `NotEmpty`, or `Refused` with the system's reason.
+    /// Whether something can be mounted there without hiding anything: nothing is there, or an
+    /// empty directory. Else `NotEmpty`, or `Refused` with the system's reason.
     fn is_free(&self, at: &str) -> Result<()>;
-    /// `Busy` where it is mounted already, `NotEmpty` where the directory has entries and `overlay` isn't set.
+    /// `Busy` where it is mounted already, `NotEmpty` where the directory has entries and `overlay`
+    /// isn't set.
     fn mount(&self, spec: &MountSpec) -> Result<()>;
-    /// What is mounted gets these options instead of those it had, and what its properties say now. `NotFound` where it
-    /// isn't mounted.
+    /// What is mounted gets these options instead of those it had, and what its properties say now.
+    /// `NotFound` where it isn't mounted.
     fn remount(&self, dataset: &str, options: &[String]) -> Result<()>;
     /// A dataset and all below have other names; their mounts stay.
     fn renamed(&self, from: &str, to: &str);
     /// `NotFound` where it isn't mounted; `Busy` where it is in use and `force` isn't set.
     fn unmount(&self, dataset: &str, force: bool) -> Result<()>;
-    /// Waits until nobody is mounting or unmounting such a dataset. `Busy` where that takes too long.
+    /// Waits until nobody is mounting or unmounting such a dataset. `Busy` where that takes too
+    /// long.
     fn settled(&self, of: &dyn Fn(&str) -> bool) -> Result<()>;
-    /// Nothing is mounted there any more: these directories go, one after the other, but for those with entries, or that others
-    /// need.
+    /// Nothing is mounted there any more: these directories go, one after the other, but for those
+    /// with entries, or that others need.
     fn leave(&self, all: Vec<String>);
-    /// What the file system holds was replaced: waits until its mount shows that, where it is mounted. False where that takes
-    /// too long.
+    /// What the file system holds was replaced: waits until its mount shows that, where it is
+    /// mounted. False where that takes too long.
     fn refresh(&self, dataset: &str) -> bool;
     fn mounted(&self) -> Vec<LocalMount>;
-    /// The dataset that is mounted at a path, which may lead there by symbolic links. `Refused` where the path does not answer.
+    /// The dataset that is mounted at a path, which may lead there by symbolic links. `Refused`
+    /// where the path does not answer.
     fn mounted_at(&self, path: &str) -> Result<Option<String>>;
-    /// Offer again what `unshare` withdrew. What the `sharenfs` property asks for is offered without being told.
+    /// Offer again what `unshare` withdrew. What the `sharenfs` property asks for is offered
+    /// without being told.
     fn share(&self, dataset: &str) -> Result<()>;
-    /// Withdraw until `share`, until a property says anew how it is shared, or until the next start.
+    /// Withdraw until `share`, until a property says anew how it is shared, or until the next
+    /// start.
     fn unshare(&self, dataset: &str) -> Result<()>;
     /// What is withdrawn, by name; some may not be there any more.
     fn withdrawn(&self) -> Vec<String>;
     fn shared(&self) -> Vec<LocalShare>;
-    /// What the daemon logs, which is `wanted` from now on where that is given. `Invalid` says what makes no sense.
+    /// What the daemon logs, which is `wanted` from now on where that is given. `Invalid` says what
+    /// makes no sense.
     fn log_filter(&self, wanted: Option<&str>) -> Result<String>;
     /// Sessions of iSCSI initiators; none where no iSCSI is served.
     fn iscsi_sessions(&self) -> Vec<IscsiSession> {

@@ -1,10 +1,12 @@
-//! Local mounts follow the datasets: what is created, imported or moved is mounted, what goes is unmounted first.
+//! Local mounts follow the datasets: what is created, imported or moved is mounted, what goes is
+//! unmounted first.
 //!
-//! Only administrators mount and unmount, as with OpenZFS on Linux: what others make is not mounted, and what is mounted they
-//! can neither move nor destroy. A rollback, which takes the file system from under its users and gives it back, is none of that.
+//! Only administrators mount and unmount, as with OpenZFS on Linux: what others make is not
+//! mounted, and what is mounted they can neither move nor destroy. A rollback, which takes the file
+//! system from under its users and gives it back, is none of that.
 //!
-//! Order matters in two ways: a parent's mount point holds its child's directory, so mounting goes down the paths and
-//! unmounting up.
+//! Order matters in two ways: a parent's mount point holds its child's directory, so mounting goes
+//! down the paths and unmounting up.
 
 use crate::app::App;
 use crate::local::{LocalMount, MountSpec, mount_props, mount_word};
@@ -46,9 +48,10 @@ impl Candidate {
         self.canmount == "noauto" || self.mountpoint == "legacy"
     }
 
-    /// Its mount point where that follows from its name: the directory was made for it, and goes with it (`remove_mountpoint` in
-    /// lib/libzfs/libzfs_mount.c). `None` where somebody else than an administrator asks: he may have had a mount point set to any
-    /// directory, and the daemon is root.
+    /// Its mount point where that follows from its name: the directory was made for it, and goes
+    /// with it (`remove_mountpoint` in lib/libzfs/libzfs_mount.c). `None` where somebody else than
+    /// an administrator asks: he may have had a mount point set to any directory, and the daemon is
+    /// root.
     fn own_directory(&self) -> Option<&str> {
         let is_own = self.is_by_name && self.canmount != "off" && self.mountpoint.starts_with('/');
         (is_own && behalf::caller().is_administrator).then_some(&self.mountpoint)
@@ -106,8 +109,8 @@ pub fn unmount_failure(at: &str, error: &Error) -> String {
     }
 }
 
-/// Mounts what at and below `root` wants to be mounted by itself and isn't. Failures are told, not fatal: the datasets
-/// are there whether they are mounted or not.
+/// Mounts what at and below `root` wants to be mounted by itself and isn't. Failures are told, not
+/// fatal: the datasets are there whether they are mounted or not.
 pub fn mount_all(
     app: &App,
     root: &str,
@@ -165,15 +168,15 @@ pub fn mounted_within(app: &App, root: &str) -> Vec<LocalMount> {
     mounts
 }
 
-/// What the file system holds was replaced, and its mount stays: who has a file open there that is no more gets an error. Gives
-/// a warning where the mount does not show it yet.
+/// What the file system holds was replaced, and its mount stays: who has a file open there that is
+/// no more gets an error. Gives a warning where the mount does not show it yet.
 pub fn refresh(app: &App, dataset: &str) -> Option<String> {
     let text = || format!("the mount of '{dataset}' may show for a minute what was there before");
     (!app.local.refresh(dataset)).then(text)
 }
 
-/// Unmounts everything at and below `root`; where one can't be, those already unmounted are mounted again. A file system
-/// in use stays mounted, even with `-f`, as with OpenZFS on Linux.
+/// Unmounts everything at and below `root`; where one can't be, those already unmounted are mounted
+/// again. A file system in use stays mounted, even with `-f`, as with OpenZFS on Linux.
 pub fn unmount_all(app: &App, root: &str) -> Result<Vec<LocalMount>, Problem> {
     app.local
         .settled(&|dataset| is_within(dataset, root))
@@ -196,8 +199,8 @@ pub fn unmount_all(app: &App, root: &str) -> Result<Vec<LocalMount>, Problem> {
     Ok(mounts)
 }
 
-/// The directories that go with file systems, which are at and below `root` and elsewhere ([`Candidate::own_directory`]);
-/// children come first.
+/// The directories that go with file systems, which are at and below `root` and elsewhere
+/// ([`Candidate::own_directory`]); children come first.
 ///
 /// # Errors
 /// As [`candidates`].
@@ -217,8 +220,9 @@ pub fn directories_of(app: &App, root: &str, names: &[String]) -> Result<Vec<Str
     Ok(own)
 }
 
-/// Unmounts a whole pool and lets go of it; the directories of what was mounted go too (`zpool_disable_datasets` in
-/// lib/libzfs/libzfs_mount.c). Where it cannot be let go of, all is mounted again.
+/// Unmounts a whole pool and lets go of it; the directories of what was mounted go too
+/// (`zpool_disable_datasets` in lib/libzfs/libzfs_mount.c). Where it cannot be let go of, all is
+/// mounted again.
 ///
 /// # Errors
 /// As [`unmount_all`] with `unmounting`, and of `release`.
@@ -260,8 +264,9 @@ fn not_mounted(mount: &LocalMount) -> String {
     mount_failure(&mount.dataset, &mount.mountpoint, &Error::Denied)
 }
 
-/// Makes a change that may move mount points at and below `before`, which is called `after` afterwards: unmount,
-/// change, mount where things belong now. Gives the change's result and what could not be mounted again.
+/// Makes a change that may move mount points at and below `before`, which is called `after`
+/// afterwards: unmount, change, mount where things belong now. Gives the change's result and what
+/// could not be mounted again.
 pub fn moving<T>(
     app: &App,
     before: &str,
@@ -292,16 +297,16 @@ pub fn moving<T>(
     }
 }
 
-/// The directory that the topmost file system has left; those below it are in what was mounted there (`changelist_postfix` in
-/// lib/libzfs/libzfs_changelist.c).
+/// The directory that the topmost file system has left; those below it are in what was mounted
+/// there (`changelist_postfix` in lib/libzfs/libzfs_changelist.c).
 fn left(places: &[Candidate], now: &[Candidate], (before, after): (&str, &str)) -> Option<String> {
     let old = places.iter().find(|one| one.dataset == before)?;
     let new = now.iter().find(|one| one.dataset == after)?;
     old.own_directory().filter(|at| *at != new.mountpoint).map(str::to_owned)
 }
 
-/// What is to be mounted after a change: whatever was mounted and still may be; and, where file systems are mounted by
-/// themselves, what had no place to be mounted at and has one now.
+/// What is to be mounted after a change: whatever was mounted and still may be; and, where file
+/// systems are mounted by themselves, what had no place to be mounted at and has one now.
 fn moved(
     auto_mount: bool,
     (before, places): (&str, &[Candidate]),
@@ -324,13 +329,15 @@ fn moved(
         })
     };
     let mut moved: Vec<LocalMount> = now.iter().filter_map(place).collect();
-    // `restore` goes through them backwards, and a parent's directory must be there before its child's.
+    // `restore` goes through them backwards, and a parent's directory must be there before its
+    // child's.
     moved.sort_by(|a, b| b.mountpoint.cmp(&a.mountpoint));
     moved
 }
 
-/// Mounts at and below a dataset follow properties that say how they are mounted, and have changed: what was asked for
-/// while the mount lasts goes with that (`zfs_is_namespace_prop` in lib/libzfs/libzfs_mount.c). Gives the failures.
+/// Mounts at and below a dataset follow properties that say how they are mounted, and have changed:
+/// what was asked for while the mount lasts goes with that (`zfs_is_namespace_prop` in
+/// lib/libzfs/libzfs_mount.c). Gives the failures.
 pub fn follow(app: &App, root: &str, changed: &[&str]) -> Vec<String> {
     if !changed.iter().any(|name| mount_props().any(|prop| prop == *name)) {
         return Vec::new();
@@ -356,7 +363,8 @@ pub fn moves_mounts(property: &str, value: Option<&str>) -> bool {
     }
 }
 
-/// One that mount(8) mounts: its property leaves the place to that, and what is in the directory is hidden without a question.
+/// One that mount(8) mounts: its property leaves the place to that, and what is in the directory is
+/// hidden without a question.
 pub fn legacy_at(one: Candidate, mountpoint: &str) -> Result<Candidate, Problem> {
     let name = &one.dataset;
     // Who may mount this may not choose where.

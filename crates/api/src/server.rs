@@ -32,8 +32,8 @@ use tokio::sync::oneshot;
 const BODY_MAX: usize = 1 << 20;
 /// How long requests under way may take to end after `stop`.
 const GRACE: Duration = Duration::from_secs(5);
-/// Blocking threads: as many requests and jobs are in the engine at one time. There is one for each that may be, so none
-/// waits for another's.
+/// Blocking threads: as many requests and jobs are in the engine at one time. There is one for each
+/// that may be, so none waits for another's.
 const BLOCKING_THREADS: usize = BLOCKING + MOST;
 
 #[derive(Debug)]
@@ -128,8 +128,9 @@ impl ApiServer {
         &self.socket
     }
 
-    /// Mounts what wants to be mounted by itself and isn't, where file systems are ([`Config::auto_mount`]): for the start, when
-    /// pools are there that nobody has imported just now. What cannot be is logged.
+    /// Mounts what wants to be mounted by itself and isn't, where file systems are
+    /// ([`Config::auto_mount`]): for the start, when pools are there that nobody has imported just
+    /// now. What cannot be is logged.
     pub fn mount_all(&self) {
         if !self.app.auto_mount {
             return;
@@ -149,7 +150,8 @@ impl ApiServer {
         let Some(runtime) = self.runtime.take() else { return };
         drop(self.stop.take());
         if let Some(task) = self.task.take() {
-            // A time-out only means that somebody's request is still in the engine; it is left behind.
+            // A time-out only means that somebody's request is still in the engine; it is left
+            // behind.
             let _ = runtime.block_on(async { tokio::time::timeout(GRACE, task).await });
         }
         runtime.shutdown_timeout(GRACE);

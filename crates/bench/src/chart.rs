@@ -1,7 +1,9 @@
-//! One drawing for each part: a row for each measurement, on the left bars of rates, on the right latencies.
+//! One drawing for each part: a row for each measurement, on the left bars of rates, on the right
+//! latencies.
 //!
-//! Rates of different rows have different units, so each row is scaled to its fastest; the bar carries its figure.
-//! Latencies share one logarithmic axis: a line from p50 (dot) over p99 (stroke) to p99.9 (stroke).
+//! Rates of different rows have different units, so each row is scaled to its fastest; the bar
+//! carries its figure. Latencies share one logarithmic axis: a line from p50 (dot) over p99
+//! (stroke) to p99.9 (stroke).
 
 use std::fmt::Write;
 

@@ -1,8 +1,10 @@
-//! Synchronous writes by a client that others wrote (libnfs), from the first second of a pool's life on.
+//! Synchronous writes by a client that others wrote (libnfs), from the first second of a pool's
+//! life on.
 //!
-//! Once the pool is on a *sparse* image, whose blocks the disk's file system has to find while they are written, as an
-//! image that somebody has just made is; once on one that was written whole. Rounds are rows: nothing is a median, for the
-//! first round is what is in question. One connection first, several when the pool is warm.
+//! Once the pool is on a *sparse* image, whose blocks the disk's file system has to find while they
+//! are written, as an image that somebody has just made is; once on one that was written whole.
+//! Rounds are rows: nothing is a median, for the first round is what is in question. One connection
+//! first, several when the pool is warm.
 
 use std::fs::{self, File};
 use std::path::Path;

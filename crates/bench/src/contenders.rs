@@ -33,7 +33,8 @@ pub struct Contender {
     /// It is no build of ours.
     pub is_peer: bool,
     place: Place,
-    /// Whose processor time counts; `None`: the machine's, for file systems that work in threads of the kernel.
+    /// Whose processor time counts; `None`: the machine's, for file systems that work in threads of
+    /// the kernel.
     process: Option<u32>,
     /// The whole file is there, of such records.
     file: Cell<Option<Records>>,
@@ -210,7 +211,8 @@ pub fn start(options: &Options, over_nfs: bool, locally: bool) -> Result<All, Fa
         }
         if locally {
             let at = dir.join("mnt").join(name.to_lowercase());
-            // Beside peers, ours is there twice: as the kernel has FUSE by itself, and as it can have it.
+            // Beside peers, ours is there twice: as the kernel has FUSE by itself, and as it can
+            // have it.
             let over_rings = options.before.is_none().then(|| {
                 let mount = || ours.make_mount("rings", &at.with_extension("rings"));
                 (format!("{name} (io_uring)"), with_rings(mount))

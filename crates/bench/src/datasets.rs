@@ -1,5 +1,5 @@
-//! What is done to datasets: snapshots, what destroying them gives back, clients meanwhile, compression, streams and
-//! deduplication.
+//! What is done to datasets: snapshots, what destroying them gives back, clients meanwhile,
+//! compression, streams and deduplication.
 
 mod clients;
 mod compression;
@@ -145,7 +145,8 @@ impl Bench {
 
 impl Drop for Bench {
     fn drop(&mut self) {
-        // Nothing of the pool is needed any more; a failure to end it well shows in nothing measured.
+        // Nothing of the pool is needed any more; a failure to end it well shows in nothing
+        // measured.
         drop(self.engine.destroy(POOL, true));
     }
 }

@@ -1,6 +1,7 @@
 //! The engine without a network, beside what fio writes to the same image, and beside memory.
 //!
-//! Each measurement is a process of its own, so that none inherits another's memory: `bench engine WORK IMAGE`.
+//! Each measurement is a process of its own, so that none inherits another's memory:
+//! `bench engine WORK IMAGE`.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -87,8 +88,8 @@ fn fio(image: &Path) -> Result<Cell, Fail> {
     fio_cell(&said, cpu).ok_or_else(|| "fio says nothing that is understood".into())
 }
 
-/// Field 48 of terse output, version 3, is the bandwidth of writes in KiB/s; percentiles are `99.000000%=MICROSECONDS`,
-/// first those of reads, which are all zero.
+/// Field 48 of terse output, version 3, is the bandwidth of writes in KiB/s; percentiles are
+/// `99.000000%=MICROSECONDS`, first those of reads, which are all zero.
 fn fio_cell(said: &str, cpu: Duration) -> Option<Cell> {
     let fields: Vec<&str> = said.lines().find(|line| line.starts_with("3;"))?.split(';').collect();
     let percentile =
@@ -109,8 +110,8 @@ impl Cell {
     }
 }
 
-/// `write`: MB/s until all of it is stable, three percentiles of the calls, processor time of a call. `cached`, `shared`:
-/// GB/s by one thread.
+/// `write`: MB/s until all of it is stable, three percentiles of the calls, processor time of a
+/// call. `cached`, `shared`: GB/s by one thread.
 pub fn in_this_process(work: &str, image: &Path) -> Result<(), Fail> {
     env::memory::use_small_pages();
     let bench = Bench::new(image)?;
@@ -200,7 +201,8 @@ impl Bench {
 
 impl Drop for Bench {
     fn drop(&mut self) {
-        // Nothing of the pool is needed any more; a failure to end it well shows in nothing measured.
+        // Nothing of the pool is needed any more; a failure to end it well shows in nothing
+        // measured.
         drop(self.engine.destroy("bench", true));
     }
 }

@@ -1,6 +1,7 @@
 //! What FUSE itself costs: file systems of others that hand each call on to ext4.
 //!
-//! libfuse's own example `passthrough_ll`, which Debian ships as source and `scripts/bench` builds, and mergerfs as it is installed.
+//! libfuse's own example `passthrough_ll`, which Debian ships as source and `scripts/bench` builds,
+//! and mergerfs as it is installed.
 
 use std::fs;
 use std::path::{Path, PathBuf};

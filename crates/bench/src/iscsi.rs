@@ -1,6 +1,6 @@
-//! Volumes over iSCSI beside tgt, which serves raw files of the same disk: the profiles of `cistern bench io-analyzer`, by the
-//! same initiator on both. Then what only ours is asked for: copies within the target, space given back, sessions by the
-//! thousand.
+//! Volumes over iSCSI beside tgt, which serves raw files of the same disk: the profiles of
+//! `cistern bench io-analyzer`, by the same initiator on both. Then what only ours is asked for:
+//! copies within the target, space given back, sessions by the thousand.
 
 use std::cell;
 use std::fs;
@@ -24,7 +24,8 @@ const TGT: u16 = 21_261;
 const OTHER: u16 = 21_262;
 const TARGET: &str = "iqn.2026-01.org.cistern:bench";
 const POOL_SIZE: u64 = 6 << 30;
-/// Bytes of the first unit: less than any cache. Of the others, and of the first where all take part.
+/// Bytes of the first unit: less than any cache. Of the others, and of the first where all take
+/// part.
 const SIZE: u64 = 512 << 20;
 const SMALL: u64 = 64 << 20;
 const UNITS: u16 = 8;

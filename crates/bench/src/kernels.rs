@@ -1,12 +1,15 @@
-//! Parity and checksums on one processor, beside the fastest other implementation that this machine can run.
+//! Parity and checksums on one processor, beside the fastest other implementation that this machine
+//! can run.
 //!
-//! Parity: what `raidz_test -B` (OpenZFS's own test program) reports of its implementations, in stripes of eight data
-//! columns. It times each of them for a minute and more, the slowest longest, and no option makes that less. So a copy of
-//! the program is run in which the names of those are spoilt that another beats, for it passes over a name that it does
-//! not know, and which generates parity of a sixteenth of the bytes each time. Checksums: OpenZFS's library for fletcher4
+//! Parity: what `raidz_test -B` (OpenZFS's own test program) reports of its implementations, in
+//! stripes of eight data columns. It times each of them for a minute and more, the slowest longest,
+//! and no option makes that less. So a copy of the program is run in which the names of those are
+//! spoilt that another beats, for it passes over a name that it does not know, and which generates
+//! parity of a sixteenth of the bytes each time. Checksums: OpenZFS's library for fletcher4
 //! ([`crate::openzfs`]), what `openssl speed` reports, and the crate `blake3`, which is also ours.
 //!
-//! Rates are bytes of data (parity not counted) by the clock: they mean something on a machine at rest only.
+//! Rates are bytes of data (parity not counted) by the clock: they mean something on a machine at
+//! rest only.
 
 use std::fs::{self, Permissions};
 use std::hint::black_box;
@@ -210,7 +213,8 @@ fn spoil(program: &mut [u8], name: &str) {
     at.into_iter().for_each(|at| program[at + 1] = b'?');
 }
 
-/// Where x86-64 loads the 4 GiB that parity is generated of each time, 256 MiB are put; another program takes its time.
+/// Where x86-64 loads the 4 GiB that parity is generated of each time, 256 MiB are put; another
+/// program takes its time.
 fn shorten(program: &mut [u8]) {
     const LOAD: [u8; 2] = [0x48, 0xb8]; // movabs $…, %rax
     let load = |bytes: u64| [&LOAD[..], &bytes.to_le_bytes()].concat();

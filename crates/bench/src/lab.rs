@@ -77,7 +77,8 @@ impl Lab {
         Ok(Lab { memory, devices, shape, engine, pool, file })
     }
 
-    /// Opens the pool anew, with nothing of it in memory; on devices of this model from now on, if given.
+    /// Opens the pool anew, with nothing of it in memory; on devices of this model from now on, if
+    /// given.
     pub fn reopen(&mut self, model: Option<DeviceModel>) -> Result<(), Fail> {
         self.engine.export(POOL, false)?;
         if let Some(model) = model {
@@ -90,7 +91,8 @@ impl Lab {
         Ok(())
     }
 
-    /// Bytes a second that the first disk gives to one who reads it from front to back, a few requests ahead.
+    /// Bytes a second that the first disk gives to one who reads it from front to back, a few
+    /// requests ahead.
     pub fn disk_rate(&self) -> Result<f64, Fail> {
         let disk = self.devices.open(&path(0), OpenMode::ReadOnly)?;
         let mut memory = vec![0; 4 << 20];

@@ -1,9 +1,12 @@
-//! `make bench`: Cistern beside its peers on this machine, on the same disk, by the same client, in one run.
+//! `make bench`: Cistern beside its peers on this machine, on the same disk, by the same client, in
+//! one run.
 //!
-//! `suite` says what is measured, `contenders` starts who is measured, `measure` runs the rounds in turn and takes
-//! medians, `results` keeps them, `report` and `chart` print them and put them into docs/performance.md.
+//! `suite` says what is measured, `contenders` starts who is measured, `measure` runs the rounds in
+//! turn and takes medians, `results` keeps them, `report` and `chart` print them and put them into
+//! docs/performance.md.
 //!
-//! Servers, mounts and ports belong to namespaces that `scripts/bench` makes (as root), and end with them.
+//! Servers, mounts and ports belong to namespaces that `scripts/bench` makes (as root), and end
+//! with them.
 
 mod chart;
 mod cold;
@@ -79,7 +82,8 @@ fn run(options: &Options) -> Result<(), Fail> {
     if failed.is_empty() { Ok(()) } else { Err(failed.join("; ").into()) }
 }
 
-/// Each part with what it needs, one after the other; its tables are printed when it is done. Says which failed, and why.
+/// Each part with what it needs, one after the other; its tables are printed when it is done. Says
+/// which failed, and why.
 fn parts(options: &Options, about: &str) -> Vec<String> {
     let mut failed = Vec::new();
     let mut finish = |part: &str, measured: Result<Results, Fail>| {

@@ -80,8 +80,8 @@ pub fn measure(ours: &mut Ours, dir: &Path, about: &str) -> Result<Results, Fail
     })
 }
 
-/// MiB resident once all file systems have been mounted and used, and once all their snapshots have been visited: over
-/// io_uring, as far as that goes, where the kernel has it.
+/// MiB resident once all file systems have been mounted and used, and once all their snapshots have
+/// been visited: over io_uring, as far as that goes, where the kernel has it.
 fn measure_mounts(ours: &mut Ours, at: &Path) -> Result<[u64; 2], Fail> {
     ours.start_anew(&["--cache", MOUNTS_CACHE])?;
     let folder = |number: usize| at.join(format!("many/{number}"));

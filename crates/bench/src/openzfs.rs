@@ -17,7 +17,8 @@ type Choose = unsafe extern "C" fn(*const c_char) -> c_int;
 type Time<'a> = &'a dyn Fn(&mut dyn FnMut() -> [u64; 4]) -> f64;
 type Sum = unsafe extern "C" fn(*const c_void, u64, *const c_void, *mut [u64; 4]);
 
-/// What `time` says of the fastest implementation of fletcher4 that this processor can run. `sum` is what must come out.
+/// What `time` says of the fastest implementation of fletcher4 that this processor can run. `sum`
+/// is what must come out.
 pub fn fletcher4(data: &[u8], sum: [u64; 4], time: Time<'_>) -> Result<f64, Fail> {
     let library = open().ok_or_else(|| format!("there is no {LIBRARY}"))?;
     let symbol = |name: &CStr| {
@@ -57,7 +58,8 @@ pub fn fletcher4(data: &[u8], sum: [u64; 4], time: Time<'_>) -> Result<f64, Fail
 fn open() -> Option<*mut c_void> {
     NUMBERS.rev().find_map(|number| {
         let name = CString::new(format!("{LIBRARY}.{number}")).ok()?;
-        // SAFETY: the name ends with a zero; what the library does when it is loaded, it does in zdb, too.
+        // SAFETY: the name ends with a zero; what the library does when it is loaded, it does in
+        // zdb, too.
         let library = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW) };
         (!library.is_null()).then_some(library)
     })

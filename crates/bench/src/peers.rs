@@ -1,9 +1,10 @@
 //! The peers: file systems of the kernel, and nfs-ganesha on them.
 //!
-//! ext4 is the measured disk's own file system, if it has that one: nothing lies between. Where it does not, and for xfs
-//! and btrfs, the file system is made on a loop device over an image file. Such an image (like our pool's) is written
-//! whole beforehand and opened with direct I/O, so that neither the page cache below nor the allocator of the disk's file
-//! system has a part in what is measured.
+//! ext4 is the measured disk's own file system, if it has that one: nothing lies between. Where it
+//! does not, and for xfs and btrfs, the file system is made on a loop device over an image file.
+//! Such an image (like our pool's) is written whole beforehand and opened with direct I/O, so that
+//! neither the page cache below nor the allocator of the disk's file system has a part in what is
+//! measured.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};

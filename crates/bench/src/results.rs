@@ -134,7 +134,8 @@ impl Results {
         names
     }
 
-    /// The geometric mean of the rates of the first divided by those of the second, over rows that have both.
+    /// The geometric mean of the rates of the first divided by those of the second, over rows that
+    /// have both.
     pub fn mean_ratio(&self) -> Option<f64> {
         let [ours, theirs, ..] = self.contenders()[..] else { return None };
         let ratio =

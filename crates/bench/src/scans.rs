@@ -1,9 +1,9 @@
-//! How quickly everything is read, and a new disk filled, beside what the disks can do; and what reading costs without
-//! some of them.
+//! How quickly everything is read, and a new disk filled, beside what the disks can do; and what
+//! reading costs without some of them.
 //!
-//! Pools on modelled 7,200-rpm SATA disks in memory ([`crate::lab`]), filled as fast as memory is and then slowed down.
-//! A scrub or resilver counts from the command until the pool says that it has ended. Each row is measured once: the
-//! devices take the same time whenever they are asked.
+//! Pools on modelled 7,200-rpm SATA disks in memory ([`crate::lab`]), filled as fast as memory is
+//! and then slowed down. A scrub or resilver counts from the command until the pool says that it
+//! has ended. Each row is measured once: the devices take the same time whenever they are asked.
 
 use std::time::{Duration, Instant};
 
@@ -20,15 +20,16 @@ pub const PART: &str = "scrub";
 
 const MIB: u64 = 1 << 20;
 const FILE: u64 = 1 << 30;
-/// Over the four data disks of the raidz2, each of which holds as much of it as a side of the mirror does of its file: what
-/// it takes to start and end a scan is to be as little of it.
+/// Over the four data disks of the raidz2, each of which holds as much of it as a side of the
+/// mirror does of its file: what it takes to start and end a scan is to be as little of it.
 const WIDE_FILE: u64 = 4 << 30;
 /// Of a stream.
 const CALL: u64 = MIB;
 /// Small records, and the file made of them.
 const RECORD: u64 = 8 << 10;
 const SMALL_FILE: u64 = 192 * MIB;
-/// Groups that it is written in, each with records from all over it: so neighbours in the file are none on the disk.
+/// Groups that it is written in, each with records from all over it: so neighbours in the file are
+/// none on the disk.
 const GROUPS: u64 = 16;
 /// As long as readers read.
 const SPAN: Duration = Duration::from_secs(3);
@@ -152,7 +153,8 @@ fn scatter(file: &PoolFile, noise: &Noise) -> Result<(), Error> {
     Ok(())
 }
 
-/// MB/s of one reader who reads a GiB of the file from front to back, again and again for so long as there is time.
+/// MB/s of one reader who reads a GiB of the file from front to back, again and again for so long
+/// as there is time.
 fn stream(file: &PoolFile) -> Result<f64, Error> {
     let (begun, mut bytes) = (Instant::now(), 0);
     while begun.elapsed() < SPAN {

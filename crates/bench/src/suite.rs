@@ -1,8 +1,9 @@
 //! What is measured, as data: parts of groups of rows.
 //!
-//! Not every product of block size, order, durability and number of writers, but what a storage administrator would ask:
-//! copying, the small random I/O of virtual machines and databases, many small files. The rows of a group run one after
-//! the other on each contender before it is the next one's turn.
+//! Not every product of block size, order, durability and number of writers, but what a storage
+//! administrator would ask: copying, the small random I/O of virtual machines and databases, many
+//! small files. The rows of a group run one after the other on each contender before it is the next
+//! one's turn.
 
 use load::{Blocks, Crowd, Work};
 use std::time::Duration;
@@ -73,7 +74,8 @@ impl Row {
         Row { goal: Some(ratio), ..self }
     }
 
-    /// Long enough, by default, for a transaction group of ours to be closed (after five seconds) and written out.
+    /// Long enough, by default, for a transaction group of ours to be closed (after five seconds)
+    /// and written out.
     const fn long(self) -> Row {
         Row { spans: 6, ..self }
     }

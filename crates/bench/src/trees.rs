@@ -1,8 +1,8 @@
-//! What people do with trees of files on a local mount: unpack one, look at its state, search it, measure it, remove it.
-//! Programs of the system do it, to real files of this machine.
+//! What people do with trees of files on a local mount: unpack one, look at its state, search it,
+//! measure it, remove it. Programs of the system do it, to real files of this machine.
 //!
-//! git's own files lie beside, on the machine's disk: what is measured is looking at the tree. Everything is in memory when it
-//! is looked at, as it has just been unpacked.
+//! git's own files lie beside, on the machine's disk: what is measured is looking at the tree.
+//! Everything is in memory when it is looked at, as it has just been unpacked.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -135,7 +135,8 @@ pub fn measure(all: &All, options: &Options, about: &str) -> Result<Results, Fai
             }
             let times = match once(&tree, at, &options.dir) {
                 Ok(times) => times,
-                // A peer may not be able to: libfuse's example keeps a descriptor for each file that it knows.
+                // A peer may not be able to: libfuse's example keeps a descriptor for each file
+                // that it knows.
                 Err(error) if one.is_peer => {
                     notes.push(format!("{} is left out: {error}", one.name));
                     left_out[i] = true;

@@ -1,6 +1,7 @@
 //! The program's allocator, and how long it keeps what is free.
 //!
-//! The cache hands out and takes back blocks of all sizes from many threads; the system's allocator keeps too much.
+//! The cache hands out and takes back blocks of all sizes from many threads; the system's allocator
+//! keeps too much.
 
 use libmimalloc_sys::{mi_option_get, mi_option_set, mi_option_t};
 
@@ -15,9 +16,10 @@ const MINUTE: i64 = 60_000;
 
 /// Gives free memory back to the system after a minute in place of a second.
 ///
-/// A writer's blocks are free again when their group is out, every few seconds, and wanted for the next. To give them back
-/// meanwhile, and have the kernel clear them anew, was a fifth of what writing large blocks cost. Only for the first thread
-/// before it starts others; who has set `MIMALLOC_PURGE_DELAY` keeps it.
+/// A writer's blocks are free again when their group is out, every few seconds, and wanted for the
+/// next. To give them back meanwhile, and have the kernel clear them anew, was a fifth of what
+/// writing large blocks cost. Only for the first thread before it starts others; who has set
+/// `MIMALLOC_PURGE_DELAY` keeps it.
 pub fn keep_free_memory() {
     // SAFETY: no other thread runs that could use options; 15 is one of them.
     unsafe {

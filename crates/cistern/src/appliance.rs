@@ -1,6 +1,8 @@
-//! The engine as this daemon runs it: pools that were imported are remembered, shares can be withdrawn for a while.
+//! The engine as this daemon runs it: pools that were imported are remembered, shares can be
+//! withdrawn for a while.
 //!
-//! Everything else passes through. The management API and the NFS server both see the engine through this.
+//! Everything else passes through. The management API and the NFS server both see the engine
+//! through this.
 
 use std::collections::BTreeSet;
 use std::io::{Read, Write};
@@ -23,7 +25,8 @@ pub struct Appliance {
     withdrawn: Arc<Withdrawn>,
 }
 
-/// Datasets whose share was withdrawn with `zfs unshare`: until `zfs share`, or until somebody says anew how they are shared.
+/// Datasets whose share was withdrawn with `zfs unshare`: until `zfs share`, or until somebody says
+/// anew how they are shared.
 #[derive(Default)]
 struct Withdrawn {
     names: Mutex<BTreeSet<String>>,
@@ -73,8 +76,8 @@ impl Appliance {
         Arc::new(Appliance { engine, memory, withdrawn: Arc::default() })
     }
 
-    /// Imports what was imported when the daemon last ran. A pool that cannot be is logged, and still remembered. What was
-    /// kept of others is dropped.
+    /// Imports what was imported when the daemon last ran. A pool that cannot be is logged, and
+    /// still remembered. What was kept of others is dropped.
     pub fn import_remembered(&self) {
         let remembered = self.memory.load();
         if !remembered.is_empty() {
@@ -99,8 +102,8 @@ impl Appliance {
         self.memory.is_missed(pool)
     }
 
-    /// For the end of the program: every pool is exported, and none forgotten. Its disks may have changed by themselves:
-    /// spares step in.
+    /// For the end of the program: every pool is exported, and none forgotten. Its disks may have
+    /// changed by themselves: spares step in.
     pub fn export_all(&self) -> Result<()> {
         self.memory.save(&*self.engine);
         self.engine.export_all()
@@ -146,7 +149,8 @@ impl Appliance {
     }
 }
 
-/// A share that no client could use is refused when it is made, not when it is mounted; its secrets are not kept in the clear.
+/// A share that no client could use is refused when it is made, not when it is mounted; its secrets
+/// are not kept in the clear.
 fn check_shares(props: &mut [PropertyChange]) -> Result<()> {
     for prop in props.iter_mut().filter(|prop| prop.name == iscsi::PROPERTY) {
         iscsi::parse_share(&prop.value).map_err(|why| {
@@ -241,7 +245,8 @@ struct Guarded {
     withdrawn: Arc<Withdrawn>,
 }
 
-/// Whether the pool is to be found by other disks afterwards, by another guid or in another cache file.
+/// Whether the pool is to be found by other disks afterwards, by another guid or in another cache
+/// file.
 fn moves(change: &Change) -> bool {
     matches!(
         change,

@@ -1,9 +1,11 @@
-//! `cistern bench`: measures the whole of it on modelled devices, in this process, without privileges or other programs.
+//! `cistern bench`: measures the whole of it on modelled devices, in this process, without
+//! privileges or other programs.
 //!
-//! `classic` builds the set-ups that storage administrators write about, one after the other: pools on a spinning disk,
-//! with and without a log device, each with the intent log on and off. Devices are memory that takes the time the real
-//! ones would ([`env::DeviceModel`]); everything above them is what serves in production, down to NFS over loopback.
-//! What is measured is printed beside what has been published of such set-ups. `io-analyzer` measures any iSCSI target.
+//! `classic` builds the set-ups that storage administrators write about, one after the other: pools
+//! on a spinning disk, with and without a log device, each with the intent log on and off. Devices
+//! are memory that takes the time the real ones would ([`env::DeviceModel`]); everything above them
+//! is what serves in production, down to NFS over loopback. What is measured is printed beside what
+//! has been published of such set-ups. `io-analyzer` measures any iSCSI target.
 
 mod advise;
 mod io_analyzer;

@@ -1,5 +1,6 @@
-//! What is looked at every few seconds: whether disks have turned up, as udev and zed do beside OpenZFS, whether the cache
-//! files still tell where all are, whether there is memory that nobody needs any more, and, by a thread of its own that nobody can hold up, whether somebody is stuck.
+//! What is looked at every few seconds: whether disks have turned up, as udev and zed do beside
+//! OpenZFS, whether the cache files still tell where all are, whether there is memory that nobody
+//! needs any more, and, by a thread of its own that nobody can hold up, whether somebody is stuck.
 
 use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};

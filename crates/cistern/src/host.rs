@@ -11,9 +11,10 @@ pub fn name() -> String {
     if name.is_empty() { "localhost".to_owned() } else { name.to_owned() }
 }
 
-/// The number that tells two machines apart, and the file whose number counts instead, looked at each time: `hostid` of the
-/// state folder says which it is for good; else /etc/hostid does (zgenhostid(8)), as long as it is there; else it is one that is
-/// drawn once, and kept with the state.
+/// The number that tells two machines apart, and the file whose number counts instead, looked at
+/// each time: `hostid` of the state folder says which it is for good; else /etc/hostid does
+/// (zgenhostid(8)), as long as it is there; else it is one that is drawn once, and kept with the
+/// state.
 pub fn id(state: &Path, random: u64) -> (u64, Option<PathBuf>) {
     if let Some(id) = env::text::hostid(&state.join("hostid")) {
         return (id, None);
@@ -42,7 +43,8 @@ pub fn memory() -> u64 {
     of_container.map_or(machine, |limit: u64| machine.min(limit))
 }
 
-/// Every connection is an open file, and there may be more of them than programs may open unless they say so.
+/// Every connection is an open file, and there may be more of them than programs may open unless
+/// they say so.
 pub fn allow_many_files() {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: both take a number and a structure that outlives the call.

@@ -1,8 +1,8 @@
-//! Where the daemon keeps what volumes have answered and no group has yet, and what clients of file systems were answered
-//! lately: a file in memory, one for each state folder.
+//! Where the daemon keeps what volumes have answered and no group has yet, and what clients of file
+//! systems were answered lately: a file in memory, one for each state folder.
 //!
-//! It stays when the program dies, and the next one finds it by its name; it goes with the power, and with a clean stop, unless
-//! a client may ask again.
+//! It stays when the program dies, and the next one finds it by its name; it goes with the power,
+//! and with a clean stop, unless a client may ask again.
 
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -20,20 +20,21 @@ pub const FOLDER: &str = "/dev/shm";
 /// How often, and how long each time, a process that is just dying is waited for.
 const LOOKS: u32 = 50;
 const A_MOMENT: Duration = Duration::from_millis(100);
-/// Bytes for volumes at least, so many that it takes as much as may be unwritten in memory, and at most.
+/// Bytes for volumes at least, so many that it takes as much as may be unwritten in memory, and at
+/// most.
 const LEAST: u64 = 16 << 20;
 const EQUAL: u64 = 256 << 20;
 const MOST: u64 = 1 << 30;
 
-/// As much as may be unwritten, for more would only be written out later, and of much a half: the cache gives way for both, and
-/// for what clients send. A group ends when it has a third of this, so with much less the same blocks are written again and
-/// again.
+/// As much as may be unwritten, for more would only be written out later, and of much a half: the
+/// cache gives way for both, and for what clients send. A group ends when it has a third of this,
+/// so with much less the same blocks are written again and again.
 fn size(dirty: u64) -> u64 {
     (dirty / 2).max(dirty.min(EQUAL)).clamp(LEAST, MOST)
 }
 
-/// The file of this state folder. None where no such file can be had, which is told: then what is not flushed dies with the
-/// program. `Err`: another process has it.
+/// The file of this state folder. None where no such file can be had, which is told: then what is
+/// not flushed dies with the program. `Err`: another process has it.
 pub fn open(folder: &Path, state: &Path, dirty: u64) -> Result<Option<Arc<MemoryFile>>, String> {
     let path = folder.join(name(state).map_err(|error| format!("{}: {error}", state.display()))?);
     let mut looks = 0;

@@ -1,4 +1,5 @@
-//! Local mounts through FUSE, shares through NFS and sessions of iSCSI initiators, for the management API.
+//! Local mounts through FUSE, shares through NFS and sessions of iSCSI initiators, for the
+//! management API.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -21,13 +22,15 @@ use crate::logging;
 use crate::mount_list::MountList;
 use crate::turns::{Turn, Turns};
 
-/// How long the kernel is waited for to forget what a mount showed. It takes some µs for each file that it knows.
+/// How long the kernel is waited for to forget what a mount showed. It takes some µs for each file
+/// that it knows.
 const REFRESH: Duration = Duration::from_secs(10);
 /// How long the directories of mounts may take to go, and somebody to say what is in one.
 const LEAVE: Duration = Duration::from_secs(2);
 const LOOK: Duration = Duration::from_secs(10);
-/// How long a mount may take, and how long somebody else's change of the same mount is waited for. A mount point may lie in a
-/// file system that does not answer, such as one of ours whose pool waits for its disks.
+/// How long a mount may take, and how long somebody else's change of the same mount is waited for.
+/// A mount point may lie in a file system that does not answer, such as one of ours whose pool
+/// waits for its disks.
 const MOUNT: Duration = Duration::from_secs(20);
 const TURN: Duration = Duration::from_secs(5);
 
@@ -47,8 +50,8 @@ pub struct Local {
 #[derive(Default)]
 struct Mounts {
     there: BTreeMap<String, Mounted>,
-    /// Those that could not be mounted again at the start, or were unmounted at the end: they are written down until they are
-    /// mounted.
+    /// Those that could not be mounted again at the start, or were unmounted at the end: they are
+    /// written down until they are mounted.
     missed: Vec<LocalMount>,
 }
 
@@ -91,13 +94,15 @@ impl Local {
         Ok(local)
     }
 
-    /// Writes down what is mounted, without what somebody else has unmounted, and what could not be.
+    /// Writes down what is mounted, without what somebody else has unmounted, and what could not
+    /// be.
     fn save(&self, mounts: &mut Mounts) {
         mounts.look();
         self.list.save(mounts.describe().chain(mounts.missed.iter().cloned()));
     }
 
-    /// Takes the mounts away that a killed program of this state directory has left. Nothing else may run on it.
+    /// Takes the mounts away that a killed program of this state directory has left. Nothing else
+    /// may run on it.
     pub fn remove_dead(&self) {
         let mut left: Vec<String> =
             lock(&self.mounts).missed.iter().map(|it| it.mountpoint.clone()).collect();
@@ -114,8 +119,8 @@ impl Local {
         }
     }
 
-    /// Mounts what was mounted when the program last ran. What cannot be is logged, and still remembered, unless the file
-    /// system is no more.
+    /// Mounts what was mounted when the program last ran. What cannot be is logged, and still
+    /// remembered, unless the file system is no more.
     pub fn mount_remembered(&self) {
         let mut missed = lock(&self.mounts).missed.clone();
         missed.sort_unstable_by(|a, b| a.mountpoint.cmp(&b.mountpoint));

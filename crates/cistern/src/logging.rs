@@ -1,4 +1,5 @@
-//! What the daemon logs: a level, which can be another for parts of it, and can be changed while it runs.
+//! What the daemon logs: a level, which can be another for parts of it, and can be changed while it
+//! runs.
 
 use std::io::{IsTerminal, stderr};
 use std::sync::{Mutex, OnceLock};

@@ -1,7 +1,7 @@
 //! The one binary: composes engine, servers and command line.
 //!
-//! `cistern serve` is the daemon. `cistern zpool …` and `cistern zfs …` (or this program under the names zpool and zfs)
-//! are clients of it. `cistern inspect …` looks at pools without it.
+//! `cistern serve` is the daemon. `cistern zpool …` and `cistern zfs …` (or this program under the
+//! names zpool and zfs) are clients of it. `cistern inspect …` looks at pools without it.
 
 mod allocator;
 mod appliance;

@@ -1,7 +1,8 @@
-//! What is mounted locally, so that the next start mounts it again: dataset, mount point and options, a line a mount.
+//! What is mounted locally, so that the next start mounts it again: dataset, mount point and
+//! options, a line a mount.
 //!
-//! A clean stop unmounts all and forgets none; what an operator unmounts is forgotten. Where the program was killed the kernel
-//! has its mounts still, and the next start takes them away first.
+//! A clean stop unmounts all and forgets none; what an operator unmounts is forgotten. Where the
+//! program was killed the kernel has its mounts still, and the next start takes them away first.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,7 +1,8 @@
-//! Which pools were imported, so that the next start imports them again: guid, name and devices, a line a pool.
+//! Which pools were imported, so that the next start imports them again: guid, name and devices, a
+//! line a pool.
 //!
-//! The file is replaced as a whole, and only by what an operator did: a clean stop exports the pools but does not forget
-//! them.
+//! The file is replaced as a whole, and only by what an operator did: a clean stop exports the
+//! pools but does not forget them.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,5 @@
-//! `cistern serve`: start everything, wait to be told to stop, stop everything in the opposite order.
+//! `cistern serve`: start everything, wait to be told to stop, stop everything in the opposite
+//! order.
 
 use std::fs;
 use std::io::Write;
@@ -199,9 +200,9 @@ impl Daemon {
     }
 }
 
-/// The signals to end, for whoever waits for them. The first also ends imports, which may take as long as they like,
-/// those of the start included, and mounting; with the second the program ends at once. A terminal that is closed ends
-/// nobody: its signal is passed over.
+/// The signals to end, for whoever waits for them. The first also ends imports, which may take as
+/// long as they like, those of the start included, and mounting; with the second the program ends
+/// at once. A terminal that is closed ends nobody: its signal is passed over.
 fn heed_signals(
     mut signals: Signals,
     engine: Arc<LocalEngine>,

@@ -1,4 +1,5 @@
-//! Small files below the state directory, a record a line with tabs between its fields, each replaced as a whole.
+//! Small files below the state directory, a record a line with tabs between its fields, each
+//! replaced as a whole.
 
 use std::fs;
 use std::io::{self, Write};

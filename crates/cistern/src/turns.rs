@@ -1,5 +1,6 @@
-//! Turns: of each dataset one request at a time changes the mount, and nobody waits for those of others, which may take their
-//! time: a mount point may lie in a file system whose pool waits for its disks.
+//! Turns: of each dataset one request at a time changes the mount, and nobody waits for those of
+//! others, which may take their time: a mount point may lie in a file system whose pool waits for
+//! its disks.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};

@@ -1,4 +1,5 @@
-//! Names of users and groups on this machine, from its own two files: the daemon knows numbers only.
+//! Names of users and groups on this machine, from its own two files: the daemon knows numbers
+//! only.
 
 use api_types::PropSet;
 
@@ -39,7 +40,8 @@ impl Accounts {
         table.iter().find(|(known, _)| known == name).map(|(_, id)| *id)
     }
 
-    /// `userquota@joe` with the number in the name's place; `None` where nobody has that name. Anything else as it is.
+    /// `userquota@joe` with the number in the name's place; `None` where nobody has that name.
+    /// Anything else as it is.
     pub fn numbered(&self, property: &str) -> Option<String> {
         let Some((stem, who)) = property.split_once('@') else { return Some(property.to_owned()) };
         let table = match stem {

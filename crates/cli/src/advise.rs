@@ -1,4 +1,5 @@
-//! `cistern advise`: what a log device, more memory or a cache device would change for a running pool.
+//! `cistern advise`: what a log device, more memory or a cache device would change for a running
+//! pool.
 
 use crate::client::Client;
 use crate::fail::Stop;

@@ -1,4 +1,5 @@
-//! `cistern arcstat`: what the cache does, in the columns, units and options of OpenZFS's arcstat, and as JSON.
+//! `cistern arcstat`: what the cache does, in the columns, units and options of OpenZFS's arcstat,
+//! and as JSON.
 //!
 //! Facts: OpenZFS's cmd/zarcstat.in.
 
@@ -199,7 +200,8 @@ fn show(wish: &Wish, field: &Field, value: &Value) -> String {
     pretty(field.width, field.scale, number, wish.interval)
 }
 
-/// In so many characters, with a unit behind, and one decimal place where there is room and the number has some.
+/// In so many characters, with a unit behind, and one decimal place where there is room and the
+/// number has some.
 fn pretty(width: usize, scale: Scale, mut number: f64, interval: u64) -> String {
     const UNITS: [&str; 6] = ["", "K", "M", "G", "T", "P"];
     let step = match scale {

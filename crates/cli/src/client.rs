@@ -12,11 +12,13 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use stdx::os_error::words;
 
-/// Largest answer taken: a list of a million datasets with all their properties does not come here in one piece.
+/// Largest answer taken: a list of a million datasets with all their properties does not come here
+/// in one piece.
 const ANSWER_MAX: u64 = 1 << 30;
 /// Longest header line.
 const LINE_MAX: u64 = 16 << 10;
-/// Longest silence of the daemon. It answers at once or with a job, but a list may have to read much from slow disks.
+/// Longest silence of the daemon. It answers at once or with a job, but a list may have to read
+/// much from slow disks.
 const SILENCE_MAX: Duration = Duration::from_secs(600);
 
 pub use flow::Piece;
@@ -32,7 +34,8 @@ pub fn default_socket() -> PathBuf {
     found.unwrap_or_else(|| default_state(true).join("cistern.sock"))
 }
 
-/// Where the daemon keeps its state unless it is told: of a user's own below `$XDG_STATE_HOME`, which is `~/.local/state`.
+/// Where the daemon keeps its state unless it is told: of a user's own below `$XDG_STATE_HOME`,
+/// which is `~/.local/state`.
 pub fn default_state(is_root: bool) -> PathBuf {
     let of_system = PathBuf::from("/var/lib/cistern");
     let absolute = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
@@ -136,8 +139,8 @@ fn exchange(
         "{method} {path} HTTP/1.1\r\nhost: cistern\r\nconnection: close\r\n\
          content-type: application/json\r\ncontent-length: {length}\r\n\r\n"
     );
-    // In one piece, and a daemon that answers before it has read all of it is listened to: it may need no body, or refuse
-    // what the head says, and close.
+    // In one piece, and a daemon that answers before it has read all of it is listened to: it may
+    // need no body, or refuse what the head says, and close.
     let sent = stream.write_all(&[head.as_bytes(), body].concat());
     let answer = read_answer(BufReader::new(stream));
     answer.map_err(|error| sent.err().unwrap_or(error))

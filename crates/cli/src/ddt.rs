@@ -1,4 +1,5 @@
-//! Histograms of deduplication (lib/libzutil/zutil_pool.c, `zpool_dump_ddt`; cmd/zdb/zdb.c, `dump_dedup_ratio`).
+//! Histograms of deduplication (lib/libzutil/zutil_pool.c, `zpool_dump_ddt`; cmd/zdb/zdb.c,
+//! `dump_dedup_ratio`).
 
 use api_types::DedupBucket;
 

@@ -38,8 +38,8 @@ pub enum Noun {
     Dataset,
 }
 
-/// OpenZFS's words for a kind of problem (lib/libzfs/libzfs_util.c, `libzfs_error_description` and the two
-/// `standard_error` functions).
+/// OpenZFS's words for a kind of problem (lib/libzfs/libzfs_util.c, `libzfs_error_description` and
+/// the two `standard_error` functions).
 pub fn reason(problem: &Problem, noun: Noun) -> String {
     let noun_is = |pool: &str, dataset: &str| if noun == Noun::Pool { pool } else { dataset }.to_owned();
     match problem.kind.as_str() {
@@ -57,7 +57,8 @@ pub fn reason(problem: &Problem, noun: Noun) -> String {
     }
 }
 
-/// "cannot create 'tank/a': dataset already exists", unless the daemon already said a whole sentence.
+/// "cannot create 'tank/a': dataset already exists", unless the daemon already said a whole
+/// sentence.
 pub fn sentence(what: &str, problem: &Problem, noun: Noun) -> String {
     const WHOLE: [&str; 7] = [
         "cannot ",

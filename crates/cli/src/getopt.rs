@@ -1,5 +1,5 @@
-//! Options as getopt_long(3) takes them: single letters that may be joined, arguments joined or apart, options after
-//! operands, `--` to end them.
+//! Options as getopt_long(3) takes them: single letters that may be joined, arguments joined or
+//! apart, options after operands, `--` to end them.
 
 use crate::fail::{Stop, usage};
 
@@ -30,19 +30,22 @@ impl Parsed {
     }
 }
 
-/// `letters` as getopt has it: a colon after a letter that takes an argument. `long` names take none; `json` is `-j`.
+/// `letters` as getopt has it: a colon after a letter that takes an argument. `long` names take
+/// none; `json` is `-j`.
 pub fn parse(args: &[String], letters: &str, long: &[&str]) -> Result<Parsed, Stop> {
     let long = long.iter().map(|&name| (name, if name == "json" { "j" } else { name }));
     parse_as(args, letters, &long.collect::<Vec<_>>())
 }
 
-/// As [`parse`], with long names and what they stand for: a letter, which may take an argument, or themselves. Who has set
-/// POSIXLY_CORRECT, as for any program of this system, has no options after the first operand.
+/// As [`parse`], with long names and what they stand for: a letter, which may take an argument, or
+/// themselves. Who has set POSIXLY_CORRECT, as for any program of this system, has no options after
+/// the first operand.
 pub fn parse_as(args: &[String], letters: &str, long: &[(&str, &str)]) -> Result<Parsed, Stop> {
     parse_in_order(args, letters, long, std::env::var_os("POSIXLY_CORRECT").is_some())
 }
 
-/// As [`parse`] without long names, whatever the environment says: options may stand behind operands.
+/// As [`parse`] without long names, whatever the environment says: options may stand behind
+/// operands.
 pub fn parse_mixed(args: &[String], letters: &str) -> Result<Parsed, Stop> {
     parse_in_order(args, letters, &[], false)
 }

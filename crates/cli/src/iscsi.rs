@@ -1,4 +1,5 @@
-//! `cistern iscsi`: which volumes are served by iSCSI, and as what. It reads and sets a property of the volumes, no more.
+//! `cistern iscsi`: which volumes are served by iSCSI, and as what. It reads and sets a property of
+//! the volumes, no more.
 
 use crate::client::Client;
 use crate::fail::{Noun, Stop, sentence};
@@ -175,7 +176,8 @@ fn map(args: &[String], client: &Client, io: &mut Io<'_>) -> Result<(), Stop> {
     Ok(())
 }
 
-/// The property says something of volumes only; set for a file system, it would speak for the volumes below.
+/// The property says something of volumes only; set for a file system, it would speak for the
+/// volumes below.
 fn must_be_volume(client: &Client, name: &str) -> Result<(), Stop> {
     let path = format!("{}?roots={}&depth=0&props=type", routes::DATASETS, routes::segment(name));
     let found: Vec<Dataset> = client.get(&path).map_err(|error| match error.problem() {

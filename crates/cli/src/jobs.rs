@@ -8,7 +8,8 @@ use serde::Serialize;
 /// How long one request waits for news, in milliseconds.
 const WAIT_MS: u64 = 1_000;
 
-/// Starts a job by a POST and waits for its end. A job that failed is the problem that it failed with.
+/// Starts a job by a POST and waits for its end. A job that failed is the problem that it failed
+/// with.
 pub fn run(cx: &mut Cx<'_>, path: &str, body: &impl Serialize) -> Result<JobResult, CallError> {
     let mut job: Job = cx.client.post(path, body)?;
     let mut shown = 0;

@@ -1,6 +1,8 @@
-//! `cistern kstat`: counters in the text that OpenZFS's module shows below /proc/spl/kstat/zfs, for programs that read it.
+//! `cistern kstat`: counters in the text that OpenZFS's module shows below /proc/spl/kstat/zfs, for
+//! programs that read it.
 //!
-//! Facts: module/os/linux/spl/spl-kstat.c (the first line, and a line for each name: type 4 is an unsigned number).
+//! Facts: module/os/linux/spl/spl-kstat.c (the first line, and a line for each name: type 4 is an
+//! unsigned number).
 
 use crate::client::Client;
 use crate::fail::{Stop, fail};
@@ -64,7 +66,8 @@ fn try_run(args: &[String], client: &Client, io: &mut Io<'_>) -> Result<(), Stop
 }
 
 fn show(counts: &Counts, io: &mut Io<'_>) -> Result<(), Stop> {
-    // Module number, type, flags, entries, their bytes, and when it was made and read: only the entries mean something.
+    // Module number, type, flags, entries, their bytes, and when it was made and read: only the
+    // entries mean something.
     writeln!(io.out, "0 1 0x01 {} {} 0 0", counts.len(), counts.len() * 48)?;
     writeln!(io.out, "{:<31} {:<4} data", "name", "type")?;
     for (name, value) in counts {

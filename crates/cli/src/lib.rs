@@ -1,8 +1,10 @@
-//! `zpool` and `zfs` as clients of the management API: OpenZFS's options, columns, texts and exit codes.
+//! `zpool` and `zfs` as clients of the management API: OpenZFS's options, columns, texts and exit
+//! codes.
 //!
-//! A command is a function from arguments to output and an exit status: 0 done, 1 refused, 2 the command line makes no
-//! sense. It holds no state and decides nothing about pools; what it prints comes from the daemon. Facts of syntax and
-//! format: OpenZFS's cmd/zpool/zpool_main.c, cmd/zfs/zfs_main.c and lib/libzfs/libzfs_util.c.
+//! A command is a function from arguments to output and an exit status: 0 done, 1 refused, 2 the
+//! command line makes no sense. It holds no state and decides nothing about pools; what it prints
+//! comes from the daemon. Facts of syntax and format: OpenZFS's cmd/zpool/zpool_main.c,
+//! cmd/zfs/zfs_main.c and lib/libzfs/libzfs_util.c.
 
 mod accounts;
 mod advise;
@@ -41,8 +43,8 @@ pub use program::{Io, Program, run};
 
 use std::io::IsTerminal;
 
-/// `zpool` with these arguments (without the program's name), on this process's standard streams. Gives the exit
-/// status.
+/// `zpool` with these arguments (without the program's name), on this process's standard streams.
+/// Gives the exit status.
 pub fn zpool(args: &[String]) -> i32 {
     on_standard_streams(Program::Zpool, args)
 }
@@ -112,8 +114,8 @@ pub fn log(args: &[String]) -> i32 {
     with_standard_streams(|io| log::run(args, &default_socket(), io))
 }
 
-/// A command of the appliance itself by its name, with its arguments, as [`run`] for `zpool` and `zfs`. `None`: there is
-/// no such command.
+/// A command of the appliance itself by its name, with its arguments, as [`run`] for `zpool` and
+/// `zfs`. `None`: there is no such command.
 pub fn run_own(name: &str, args: &[String], socket: &std::path::Path, io: &mut Io<'_>) -> Option<i32> {
     match name {
         "arcstat" => Some(arcstat::run(args, socket, io)),

@@ -1,7 +1,8 @@
-//! `mount.fuse.cistern`: what mount(8) runs for `mount -t fuse.cistern DATASET DIRECTORY`, and for such lines of /etc/fstab.
+//! `mount.fuse.cistern`: what mount(8) runs for `mount -t fuse.cistern DATASET DIRECTORY`, and for
+//! such lines of /etc/fstab.
 //!
-//! It mounts file systems whose mountpoint is `legacy`, which `zfs mount` leaves to mount(8). Its exit status is mount(8)'s.
-//! Source: cmd/mount_zfs.c.
+//! It mounts file systems whose mountpoint is `legacy`, which `zfs mount` leaves to mount(8). Its
+//! exit status is mount(8)'s. Source: cmd/mount_zfs.c.
 
 use crate::client::Client;
 use crate::fail::Stop;
@@ -52,7 +53,8 @@ fn try_run(args: &[String], client: &Client, io: &mut Io<'_>) -> Result<(), Stop
     if matches!(args, [help] if help == "--help") {
         return Ok(write!(io.out, "{USAGE}")?);
     }
-    // mount(8) puts its options behind the operands: sloppy, fake, no mtab, verbose; a namespace, and the type.
+    // mount(8) puts its options behind the operands: sloppy, fake, no mtab, verbose; a namespace,
+    // and the type.
     let options = getopt::parse_mixed(args, "sfnvhN:o:t:")?;
     if options.has("h") {
         return Ok(write!(io.out, "{USAGE}")?);

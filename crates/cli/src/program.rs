@@ -154,8 +154,8 @@ fn find(program: Program, name: &str) -> Option<&'static Command> {
     program.commands().iter().find(|command| command.name == name && !name.is_empty())
 }
 
-/// The exit status of a command, when what stopped it has been said. A command line that makes no sense is answered by
-/// `misused`, which says what is wrong with it and gives the status.
+/// The exit status of a command, when what stopped it has been said. A command line that makes no
+/// sense is answered by `misused`, which says what is wrong with it and gives the status.
 pub fn end(io: &mut Io<'_>, outcome: Outcome, misused: impl FnOnce(&mut Io<'_>, &str) -> i32) -> i32 {
     match outcome {
         Ok(status) | Err(Stop::Exit(status)) => status,

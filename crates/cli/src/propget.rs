@@ -216,7 +216,8 @@ fn cell(format: &Format, subject: &Subject, prop: &PropValue, field: Field) -> S
     }
 }
 
-/// Widths as `zprop_print_headers` computes them: from everything asked for, not from the rows that are left.
+/// Widths as `zprop_print_headers` computes them: from everything asked for, not from the rows that
+/// are left.
 fn widths(
     format: &Format,
     rows: &[Vec<String>],
@@ -263,7 +264,8 @@ fn print_json(
     Ok(writeln!(cx.io.out, "{document}")?)
 }
 
-/// A value with its source, as every JSON output has it (lib/libzfs/libzfs_util.c, `zprop_nvlist_one_property`).
+/// A value with its source, as every JSON output has it (lib/libzfs/libzfs_util.c,
+/// `zprop_nvlist_one_property`).
 pub fn json_value(format: &Format, prop: &PropValue) -> Json {
     let shown = props::show(format.domain, prop, format.literal);
     json_prop(&shown, &prop.source, format.as_int)

@@ -30,12 +30,13 @@ impl Column {
     pub fn right_aligned(&self) -> bool {
         self.def.map_or_else(|| is_dataset_at_property(&self.name), PropertyDef::right_aligned)
     }
-    /// At least as wide as every value that it may take where these are few, as five digits of a number, and as its
-    /// heading (module/zcommon/zprop_common.c, `zprop_width`).
+    /// At least as wide as every value that it may take where these are few, as five digits of a
+    /// number, and as its heading (module/zcommon/zprop_common.c, `zprop_width`).
     pub fn min_width(&self, domain: Domain) -> usize {
         let Some(def) = self.def else { return self.name.len() };
         let values = match (domain, def.name) {
-            // Its number in the one table is that of `health` in the other, which 2.1 to 2.3 take for it.
+            // Its number in the one table is that of `health` in the other, which 2.1 to 2.3 take
+            // for it.
             (Domain::Dataset, "referenced") => 8,
             (Domain::Pool, "health") => 8,
             (Domain::Dataset, "compression") => "zstd-fast-1000".len(),
@@ -48,7 +49,8 @@ impl Column {
     }
 }
 
-/// How a volume is shared by iSCSI. OpenZFS has no such property: it is a user's, so that others carry it along.
+/// How a volume is shared by iSCSI. OpenZFS has no such property: it is a user's, so that others
+/// carry it along.
 pub const ISCSI: &str = "cistern:iscsi";
 
 /// A property's name as the daemon knows it: `shareiscsi` is what it was called for years.
@@ -121,7 +123,8 @@ pub fn add(list: &mut Vec<PropSet>, prop: PropSet) -> Result<(), Stop> {
     Ok(())
 }
 
-/// Sizes that OpenZFS prints with a B where they are small (lib/libzfs/libzfs_dataset.c, `zfs_prop_get`).
+/// Sizes that OpenZFS prints with a B where they are small (lib/libzfs/libzfs_dataset.c,
+/// `zfs_prop_get`).
 const IN_BYTES: [&str; 11] = [
     "referenced",
     "available",

@@ -1,11 +1,13 @@
 //! What this process is called in lists of processes.
 //!
-//! The kernel shows the bytes where the arguments were given to the process, and goes on into the environment behind them
-//! when the last byte of the arguments is no zero any more; so a title has both for room, as in setproctitle(3). Nothing
-//! looks for variables there later: what the commands want of the environment they have read before they work, and the
-//! time zone is asked for first of all. Where this fails the process keeps its name.
+//! The kernel shows the bytes where the arguments were given to the process, and goes on into the
+//! environment behind them when the last byte of the arguments is no zero any more; so a title has
+//! both for room, as in setproctitle(3). Nothing looks for variables there later: what the commands
+//! want of the environment they have read before they work, and the time zone is asked for first of
+//! all. Where this fails the process keeps its name.
 //!
-//! Sources: lib/libzutil/os/linux/zutil_setproctitle.c; proc(5), `/proc/self/stat` and `/proc/self/mem`.
+//! Sources: lib/libzutil/os/linux/zutil_setproctitle.c; proc(5), `/proc/self/stat` and
+//! `/proc/self/mem`.
 
 use std::fs::{File, OpenOptions, read_to_string};
 use std::io::{self, Error, ErrorKind};

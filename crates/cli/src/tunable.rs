@@ -1,4 +1,5 @@
-//! `cistern tunable`: numbers that may be turned while the daemon runs, by the names that OpenZFS's module parameters have.
+//! `cistern tunable`: numbers that may be turned while the daemon runs, by the names that OpenZFS's
+//! module parameters have.
 
 use crate::client::Client;
 use crate::fail::{Stop, fail};

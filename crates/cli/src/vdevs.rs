@@ -31,12 +31,14 @@ pub fn name(vdev: &Vdev, naming: Naming) -> String {
     if naming.follow { path.rsplit('/').next().unwrap_or(&path).to_owned() } else { vdev.name.clone() }
 }
 
-/// The children but for those of a class, which have headings of their own, and places where a vdev once was.
+/// The children but for those of a class, which have headings of their own, and places where a vdev
+/// once was.
 pub fn normal(vdev: &Vdev) -> impl Iterator<Item = &Vdev> {
     vdev.children.iter().filter(|child| !child.is_log && child.class.is_none() && child.kind != "hole")
 }
 
-/// The children set apart for something, in the order in which they are listed; headings without vdevs are left out.
+/// The children set apart for something, in the order in which they are listed; headings without
+/// vdevs are left out.
 pub fn classes(vdev: &Vdev) -> Vec<(&'static str, Vec<&Vdev>)> {
     let of = |title: &'static str, wanted: &dyn Fn(&Vdev) -> bool| {
         (title, vdev.children.iter().filter(|child| wanted(child)).collect::<Vec<_>>())
@@ -53,7 +55,8 @@ pub fn pool_width(pool: &Pool, naming: Naming) -> usize {
     extras.max().unwrap_or(0).max(name_width(&pool.root, &pool.name, naming))
 }
 
-/// The widest name in the tree, two columns of indentation a level. The root is named as the pool is.
+/// The widest name in the tree, two columns of indentation a level. The root is named as the pool
+/// is.
 pub fn name_width(root: &Vdev, pool: &str, naming: Naming) -> usize {
     fn below(vdev: &Vdev, depth: usize, naming: Naming) -> usize {
         let own = name(vdev, naming).chars().count() + depth;
@@ -87,8 +90,9 @@ pub struct Layout {
     pub spares: Vec<String>,
 }
 
-/// `mirror a b mirror c d log e cache f g`, `raidz2 a b c d`. Devices belong to the class that was named last, data at first.
-/// Cache devices and spares are single devices only. Logs, cache devices and spares are named once (`construct_spec`).
+/// `mirror a b mirror c d log e cache f g`, `raidz2 a b c d`. Devices belong to the class that was
+/// named last, data at first. Cache devices and spares are single devices only. Logs, cache devices
+/// and spares are named once (`construct_spec`).
 pub fn parse(words: &[String]) -> Result<Layout, Stop> {
     let mut layout = Layout::default();
     let mut class = "data";
@@ -258,7 +262,8 @@ pub fn device(word: &str) -> Result<String, Stop> {
     Ok(path)
 }
 
-/// A value of `ashift`; `None` is 0, which leaves the choice to the devices (cmd/zpool/zpool_vdev.c, `make_leaf_vdev`).
+/// A value of `ashift`; `None` is 0, which leaves the choice to the devices
+/// (cmd/zpool/zpool_vdev.c, `make_leaf_vdev`).
 pub fn ashift(value: &str) -> Result<Option<u64>, Stop> {
     match stdx::number::parse(value) {
         Ok(0) => Ok(None),
@@ -336,8 +341,8 @@ impl Level {
         }
     }
 
-    /// What is wrong with two vdevs of these levels in one pool. A raidz and a mirror may stand side by side if as many
-    /// devices may fail.
+    /// What is wrong with two vdevs of these levels in one pool. A raidz and a mirror may stand
+    /// side by side if as many devices may fail.
     fn mismatch(self, other: Level) -> Option<String> {
         let pair = match (self.kind, other.kind) {
             ("raidz", "mirror") => Some((self, other)),
@@ -387,8 +392,8 @@ pub fn mismatches(tops: &[VdevSpec]) -> Vec<String> {
     found
 }
 
-/// How new top-level vdevs differ from a pool's; `-f` overrides it. `None` where they are alike, or where the pool's own
-/// differ (`check_replication`).
+/// How new top-level vdevs differ from a pool's; `-f` overrides it. `None` where they are alike, or
+/// where the pool's own differ (`check_replication`).
 pub fn mismatch_with(pool: &Pool, new: &[VdevSpec]) -> Option<String> {
     let mut levels = normal(&pool.root).filter_map(Level::of_vdev);
     let (pool, new) = (levels.next()?, Level::of_spec(new.first()?));

@@ -1,4 +1,5 @@
-//! `cistern volume`: volumes as disks of this machine, without an initiator. It names the place; programs connect there.
+//! `cistern volume`: volumes as disks of this machine, without an initiator. It names the place;
+//! programs connect there.
 
 use std::path::Path;
 

@@ -274,7 +274,8 @@ pub const COMMANDS: &[Command] = &[
     Command::planned("unzone", "\tunzone <nsfile> <filesystem>"),
 ];
 
-/// What is wrong with a dataset's name, in OpenZFS's words (module/zcommon/zfs_namecheck.c, `entity_namecheck`).
+/// What is wrong with a dataset's name, in OpenZFS's words (module/zcommon/zfs_namecheck.c,
+/// `entity_namecheck`).
 pub fn name_fault(name: &str) -> Option<String> {
     if name.len() >= 256 {
         return Some("name is too long".into());

@@ -1,6 +1,8 @@
-//! `cistern zilstat`: what the intent logs do, in the columns, units and options of OpenZFS's zilstat, and as JSON.
+//! `cistern zilstat`: what the intent logs do, in the columns, units and options of OpenZFS's
+//! zilstat, and as JSON.
 //!
-//! Counted is by pool, not by dataset: the lines of `-p` and `-d` are of the whole pool, and say so.
+//! Counted is by pool, not by dataset: the lines of `-p` and `-d` are of the whole pool, and say
+//! so.
 //!
 //! Facts: OpenZFS's cmd/zilstat.in.
 
@@ -292,7 +294,8 @@ impl Line<'_> {
     }
 }
 
-/// In so many characters with the unit, one decimal place below ten. Percentages scale too, as OpenZFS's do.
+/// In so many characters with the unit, one decimal place below ten. Percentages scale too, as
+/// OpenZFS's do.
 fn pretty(width: usize, scale: u64, number: u64) -> String {
     const UNITS: [&str; 6] = ["", "K", "M", "G", "T", "P"];
     let (mut value, mut index) = (number as f64, 0);

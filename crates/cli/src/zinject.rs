@@ -1,8 +1,9 @@
-//! `cistern zinject`: faults of devices on demand, in the options, tables and messages of OpenZFS's zinject.
+//! `cistern zinject`: faults of devices on demand, in the options, tables and messages of OpenZFS's
+//! zinject.
 //!
-//! A fault lasts until it is cancelled, or the daemon ends. Those of blocks (`-t`, `-b`) hit the blocks that are on disk
-//! when they are asked for. Faults of labels (`-L`) and of the engine itself (`-p`, `-P`, `-E`) are not built, and are
-//! refused by name.
+//! A fault lasts until it is cancelled, or the daemon ends. Those of blocks (`-t`, `-b`) hit the
+//! blocks that are on disk when they are asked for. Faults of labels (`-L`) and of the engine
+//! itself (`-p`, `-P`, `-E`) are not built, and are refused by name.
 //!
 //! Facts: OpenZFS's cmd/zinject/zinject.c.
 

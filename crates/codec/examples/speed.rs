@@ -1,4 +1,5 @@
-//! Prints the speed of every checksum and compressor on 128 KiB blocks, in 10⁹ bytes of plain data a second.
+//! Prints the speed of every checksum and compressor on 128 KiB blocks, in 10⁹ bytes of plain data
+//! a second.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};

@@ -1,9 +1,10 @@
 //! The checksum of a block, by the raw value its pointer carries.
 //!
-//! A checksum is four words *as numbers of the block pointer*. `swap` says that the block was written by a machine of
-//! the other byte order: sums are then taken over swapped words, and digests (which have no byte order) are stored
-//! as swapped words; sha256 alone is big-endian on all machines. This code is written for little-endian as native,
-//! on any machine. Facts: `module/zfs/zio_checksum.c`, `sha2_zfs.c`, `skein_zfs.c`, `edonr_zfs.c`, `blake3_zfs.c`.
+//! A checksum is four words *as numbers of the block pointer*. `swap` says that the block was
+//! written by a machine of the other byte order: sums are then taken over swapped words, and
+//! digests (which have no byte order) are stored as swapped words; sha256 alone is big-endian on
+//! all machines. This code is written for little-endian as native, on any machine. Facts:
+//! `module/zfs/zio_checksum.c`, `sha2_zfs.c`, `skein_zfs.c`, `edonr_zfs.c`, `blake3_zfs.c`.
 
 use std::fmt;
 
@@ -33,8 +34,8 @@ impl fmt::Display for Unsupported {
 
 impl std::error::Error for Unsupported {}
 
-/// The checksum of `data`. For the embedded kinds (label, gang header, ZIL) this is the plain sum over the bytes as
-/// they are; see [`embedded_checksum`]. "off" and "noparity" give zeros.
+/// The checksum of `data`. For the embedded kinds (label, gang header, ZIL) this is the plain sum
+/// over the bytes as they are; see [`embedded_checksum`]. "off" and "noparity" give zeros.
 pub fn checksum(kind: u8, data: &[u8], salt: Option<&Salt>, swap: bool) -> Result<[u64; 4], Unsupported> {
     let salt = || salt.map(|salt| &salt.0).ok_or(Unsupported(kind));
     let digest = |words: [u64; 4]| if swap { words.map(u64::swap_bytes) } else { words };
@@ -67,13 +68,15 @@ const CHAIN_USED: std::ops::Range<usize> = 136..144;
 const CHAIN_TRAILER: usize = 144;
 const ZIL_MIN_BLOCK: u64 = 4096;
 
-/// The checksum that belongs into the trailer of `data`: the sum over it with `verifier` in the checksum's place.
+/// The checksum that belongs into the trailer of `data`: the sum over it with `verifier` in the
+/// checksum's place.
 ///
-/// The byte order is the one of the trailer's magic. The answer is in numbers as the trailer holds them, decoded in
-/// that order. Verifiers: of a label part, `[offset on disk, 0, 0, 0]`; of a gang header `[vdev, offset, birth
-/// txg, 0]`; of a ZIL block the checksum words of its pointer. The trailer is at the end of `data`, but in the first
-/// block of a `zilog2` chain, which sums only the bytes in use. Fails if the magic is wrong, the data too short for what it
-/// says, or the kind not an embedded one.
+/// The byte order is the one of the trailer's magic. The answer is in numbers as the trailer holds
+/// them, decoded in that order. Verifiers: of a label part, `[offset on disk, 0, 0, 0]`; of a gang
+/// header `[vdev, offset, birth txg, 0]`; of a ZIL block the checksum words of its pointer. The
+/// trailer is at the end of `data`, but in the first block of a `zilog2` chain, which sums only the
+/// bytes in use. Fails if the magic is wrong, the data too short for what it says, or the kind not
+/// an embedded one.
 pub fn embedded_checksum(kind: u8, data: &[u8], verifier: [u64; 4]) -> Result<[u64; 4], Unsupported> {
     let refuse = Unsupported(kind);
     let chained = match Checksum::from_raw(kind) {
@@ -101,7 +104,8 @@ pub fn embedded_checksum(kind: u8, data: &[u8], verifier: [u64; 4]) -> Result<[u
     checksum(kind, &copy, None, swap)
 }
 
-/// [`embedded_checksum`] of a part of a label, for each of the places where it is to be: what they share is summed once.
+/// [`embedded_checksum`] of a part of a label, for each of the places where it is to be: what they
+/// share is summed once.
 pub fn label_checksums<const N: usize>(
     data: &[u8],
     verifiers: [[u64; 4]; N],

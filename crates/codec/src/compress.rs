@@ -1,7 +1,8 @@
 //! Compression of a block, by the raw value its pointer carries.
 //!
-//! What is worth storing compressed, and padding the result to sectors, is the caller's affair: ZFS stores a block
-//! compressed if that saves an eighth, so `max_out` is `lsize - lsize / 8`. Decoders ignore the padding.
+//! What is worth storing compressed, and padding the result to sectors, is the caller's affair: ZFS
+//! stores a block compressed if that saves an eighth, so `max_out` is `lsize - lsize / 8`. Decoders
+//! ignore the padding.
 
 use std::fmt;
 
@@ -12,7 +13,8 @@ use crate::{gzip, lz4, lzjb, zle, zstd};
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Corrupt;
 
-/// Why nothing could be tried: not the data's fault, and no word on what compression would have saved.
+/// Why nothing could be tried: not the data's fault, and no word on what compression would have
+/// saved.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Unable {
     /// No kind of this value, or none that compresses.
@@ -43,12 +45,12 @@ impl fmt::Display for Corrupt {
 
 impl std::error::Error for Corrupt {}
 
-/// Compresses `src`; `None` if the result would be longer than `max_out` bytes. The result lies in `memory`, which is
-/// made as long as it takes and never cleared: whoever compresses often keeps it. What earlier calls did, on this thread
-/// or another, makes no difference.
+/// Compresses `src`; `None` if the result would be longer than `max_out` bytes. The result lies in
+/// `memory`, which is made as long as it takes and never cleared: whoever compresses often keeps
+/// it. What earlier calls did, on this thread or another, makes no difference.
 ///
-/// `level` matters for zstd alone, as stored in the property: 0 is the default, 1 … 19, and from 103 on the fast
-/// ones. gzip's is in the kind.
+/// `level` matters for zstd alone, as stored in the property: 0 is the default, 1 … 19, and from
+/// 103 on the fast ones. gzip's is in the kind.
 pub fn compress<'a>(
     kind: u8,
     level: i32,
@@ -78,8 +80,8 @@ pub fn compress<'a>(
     Ok(len.filter(|len| *len <= max_out).map(|len| &memory[..len]))
 }
 
-/// Fills `dst` exactly from the stored block `src`, which may have padding behind. On failure `dst` holds anything.
-/// Kind "off" copies; "empty" is all zeros.
+/// Fills `dst` exactly from the stored block `src`, which may have padding behind. On failure `dst`
+/// holds anything. Kind "off" copies; "empty" is all zeros.
 pub fn decompress(kind: u8, src: &[u8], dst: &mut [u8]) -> Result<(), Corrupt> {
     match Compression::from_raw(kind).ok_or(Corrupt)? {
         Compression::Inherit | Compression::On => Err(Corrupt),

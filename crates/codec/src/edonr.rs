@@ -1,8 +1,8 @@
 //! Edon-R 512 with ZFS's tweak of the original SHA-3 submission, keyed by the pool's salt.
 //!
-//! A block of sixteen words passes through four rows of a quasigroup transformation; the chain is a double pipe of
-//! sixteen words. ZFS keys it by hashing one block made of the salt's digest and that digest's digest first. Facts:
-//! `module/icp/algs/edonr/edonr.c`, `module/zfs/edonr_zfs.c`.
+//! A block of sixteen words passes through four rows of a quasigroup transformation; the chain is a
+//! double pipe of sixteen words. ZFS keys it by hashing one block made of the salt's digest and
+//! that digest's digest first. Facts: `module/icp/algs/edonr/edonr.c`, `module/zfs/edonr_zfs.c`.
 
 const BLOCK: usize = 128;
 
@@ -80,7 +80,8 @@ impl State {
     }
 }
 
-/// The quasigroup operation: each operand goes through its own Latin square and rotations, then both are combined.
+/// The quasigroup operation: each operand goes through its own Latin square and rotations, then
+/// both are combined.
 #[inline(always)]
 fn mix(x: &Eight, y: &Eight) -> Eight {
     let sum = |of: &Eight, at: [usize; 5]| at.iter().fold(0u64, |sum, &i| sum.wrapping_add(of[i]));

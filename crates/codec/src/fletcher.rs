@@ -1,12 +1,14 @@
 //! Fletcher's sums over 64-bit pairs (fletcher2) and 32-bit words (fletcher4), as ZFS defines them.
 //!
-//! fletcher4 is the checksum of most blocks, so it has vector versions, picked by what the processor has. Lane `i` of
-//! `N` sums every N-th word from the i-th on. Seen from the end, word `k` of `n` adds `T(n - k)` times itself to a sum,
-//! where `T` is 1, x, x(x+1)/2, x(x+1)(x+2)/6 for the four sums; writing `n - k = N·y - i` turns those polynomials of
-//! the whole into polynomials of the lane's own `y`, and so the four sums into fixed combinations of the lane sums
-//! (see [`combine`]). Everything is modulo 2⁶⁴. Facts: `module/zcommon/zfs_fletcher.c`.
+//! fletcher4 is the checksum of most blocks, so it has vector versions, picked by what the
+//! processor has. Lane `i` of `N` sums every N-th word from the i-th on. Seen from the end, word
+//! `k` of `n` adds `T(n - k)` times itself to a sum, where `T` is 1, x, x(x+1)/2, x(x+1)(x+2)/6 for
+//! the four sums; writing `n - k = N·y - i` turns those polynomials of the whole into polynomials
+//! of the lane's own `y`, and so the four sums into fixed combinations of the lane sums (see
+//! [`combine`]). Everything is modulo 2⁶⁴. Facts: `module/zcommon/zfs_fletcher.c`.
 
-/// fletcher2; bytes that do not fill a pair of words are not summed. `swap`: words are of the other byte order.
+/// fletcher2; bytes that do not fill a pair of words are not summed. `swap`: words are of the other
+/// byte order.
 pub fn fletcher2(data: &[u8], swap: bool) -> [u64; 4] {
     if swap { fletcher2_with(data, u64::from_be_bytes) } else { fletcher2_with(data, u64::from_le_bytes) }
 }
@@ -24,7 +26,8 @@ fn fletcher2_with(data: &[u8], word: impl Fn([u8; 8]) -> u64) -> [u64; 4] {
     [a0, a1, b0, b1]
 }
 
-/// fletcher4; bytes that do not fill a word are not summed. `swap`: words are of the other byte order.
+/// fletcher4; bytes that do not fill a word are not summed. `swap`: words are of the other byte
+/// order.
 pub fn fletcher4(data: &[u8], swap: bool) -> [u64; 4] {
     #[cfg(target_arch = "x86_64")]
     {
@@ -45,9 +48,9 @@ pub fn fletcher4_append(sums: [u64; 4], data: &[u8], swap: bool) -> [u64; 4] {
     fletcher4_join(sums, fletcher4(data, swap), data.len() / 4)
 }
 
-/// The sums of everything summed so far and then of `words` words that have the sums `more`. Seen from the end, each sum
-/// so far counts once more for every word: the same polynomials as in the module text
-/// (`fletcher_4_incremental_combine`).
+/// The sums of everything summed so far and then of `words` words that have the sums `more`. Seen
+/// from the end, each sum so far counts once more for every word: the same polynomials as in the
+/// module text (`fletcher_4_incremental_combine`).
 pub fn fletcher4_join(sums: [u64; 4], more: [u64; 4], words: usize) -> [u64; 4] {
     let [a, b, c, d] = sums;
     let n = words as u128;

@@ -8,7 +8,8 @@ use crate::compress::{Corrupt, Unable};
 
 pub fn compress(src: &[u8], dst: &mut [u8], level: i32) -> Result<Option<usize>, Unable> {
     thread_local! {
-        // Memory of most of a megabyte, kept because to make it costs as much as to compress a small block.
+        // Memory of most of a megabyte, kept because to make it costs as much as to compress a
+        // small block.
         static COMPRESSOR: RefCell<Option<(i32, Compressor)>> = const { RefCell::new(None) };
     }
     COMPRESSOR.with_borrow_mut(|kept| {

@@ -1,7 +1,9 @@
-//! Checksums, compression and parity as ZFS defines them: pure functions, no state, nothing of pools or disks.
+//! Checksums, compression and parity as ZFS defines them: pure functions, no state, nothing of
+//! pools or disks.
 //!
-//! Algorithms are chosen by the raw values that block pointers carry; [`table`] has their names and properties.
-//! Hostile input gives an error, never a panic, and never writes beyond the buffer it was given.
+//! Algorithms are chosen by the raw values that block pointers carry; [`table`] has their names and
+//! properties. Hostile input gives an error, never a panic, and never writes beyond the buffer it
+//! was given.
 
 pub mod checksum;
 pub mod compress;

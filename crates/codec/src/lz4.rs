@@ -5,7 +5,8 @@ use lz4_flex::block::{CompressError, compress_into, decompress_into, get_maximum
 
 use crate::compress::{Corrupt, Unable};
 
-/// What [`compress`] wants for so many bytes: the library refuses any output that could be too small in the worst case.
+/// What [`compress`] wants for so many bytes: the library refuses any output that could be too
+/// small in the worst case.
 pub fn room_for(len: usize) -> usize {
     size_of::<u32>() + get_maximum_output_size(len)
 }

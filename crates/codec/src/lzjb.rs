@@ -1,7 +1,8 @@
 //! LZJB: Lempel-Ziv with a copy map.
 //!
-//! Eight items share one leading byte, whose bits (lowest first) tell literals (0) from matches (1). A match is two
-//! bytes, big-endian: six bits of length minus 3, ten bits of distance. Fact: `module/zfs/lzjb.c`.
+//! Eight items share one leading byte, whose bits (lowest first) tell literals (0) from matches
+//! (1). A match is two bytes, big-endian: six bits of length minus 3, ten bits of distance. Fact:
+//! `module/zfs/lzjb.c`.
 
 use crate::compress::Corrupt;
 
@@ -77,7 +78,8 @@ pub fn decompress(src: &[u8], dst: &mut [u8]) -> Result<(), Corrupt> {
             let pair = usize::from(u16::from_be_bytes([next()?, next()?]));
             let (len, distance) = ((pair >> 10) + MATCH_MIN, pair & DISTANCE_MAX);
             let mut copy = to.checked_sub(distance).filter(|_| distance > 0).ok_or(Corrupt)?;
-            // Byte by byte: a match may overlap what it writes. The last may be longer than the block.
+            // Byte by byte: a match may overlap what it writes. The last may be longer than the
+            // block.
             for _ in 0..len.min(dst.len() - to) {
                 dst[to] = dst[copy];
                 (to, copy) = (to + 1, copy + 1);

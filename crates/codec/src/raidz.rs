@@ -1,17 +1,21 @@
-//! RAID-Z parity: up to three sums over the data columns of a stripe, and the way back from any that many columns lost.
+//! RAID-Z parity: up to three sums over the data columns of a stripe, and the way back from any
+//! that many columns lost.
 //!
-//! Bytes are elements of GF(2⁸) ([`field`]). Of the data columns `D₀ … Dₙ₋₁`, at each byte position,
+//! Bytes are elements of GF(2⁸) ([`field`]). Of the data columns `D₀ … Dₙ₋₁`, at each byte
+//! position,
 //!
 //! ```text
 //!   P = Σ Dᵢ         Q = Σ 2ⁿ⁻¹⁻ⁱ Dᵢ         R = Σ 4ⁿ⁻¹⁻ⁱ Dᵢ
 //! ```
-//! computed by Horner's rule: double (quadruple) the sum, add the next column. A column may be shorter than those before
-//! it, and counts as zeros behind its end. If `k` data columns are lost, the sums over those that are left, added to `k`
-//! parities, are `k` linear equations for the lost bytes. Their matrix is the same at every position, so it is inverted
-//! once, and always can be: 2 and 4 have order 255, and there are fewer columns.
+//! computed by Horner's rule: double (quadruple) the sum, add the next column. A column may be
+//! shorter than those before it, and counts as zeros behind its end. If `k` data columns are lost,
+//! the sums over those that are left, added to `k` parities, are `k` linear equations for the lost
+//! bytes. Their matrix is the same at every position, so it is inverted once, and always can be: 2
+//! and 4 have order 255, and there are fewer columns.
 //!
-//! The work is done by one [`kernel`], written once over [`kernel::Lanes`] and compiled for each set of instructions. A
-//! [`Method`] is one of these; which is quickest is found by trying ([`Method::fastest`]).
+//! The work is done by one [`kernel`], written once over [`kernel::Lanes`] and compiled for each
+//! set of instructions. A [`Method`] is one of these; which is quickest is found by trying
+//! ([`Method::fastest`]).
 //!
 //! Facts: module/zfs/vdev_raidz.c, vdev_raidz_math_impl.h.
 
@@ -30,7 +34,8 @@ pub const MAX_COLUMNS: usize = 255;
 /// Lengths of columns are multiples of so many bytes: the smallest sector.
 pub const UNIT: usize = 512;
 
-/// One way of computing parity, which this processor has the instructions for. All give the same bytes.
+/// One way of computing parity, which this processor has the instructions for. All give the same
+/// bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Method(Instructions);
 
@@ -100,8 +105,9 @@ impl Method {
         }
     }
 
-    /// The quickest at a small stripe of each level, by a clock that counts up. It does a fixed amount of work, less than
-    /// a few milliseconds; where the clock stands still, the last of [`Method::available`] is taken.
+    /// The quickest at a small stripe of each level, by a clock that counts up. It does a fixed
+    /// amount of work, less than a few milliseconds; where the clock stands still, the last of
+    /// [`Method::available`] is taken.
     pub fn fastest(now: &mut dyn FnMut() -> u64) -> Method {
         const COLUMNS: usize = 6;
         const LEN: usize = 16 << 10;
@@ -123,10 +129,11 @@ impl Method {
         timed.min_by_key(|(took, _)| *took).map_or(Method::SCALAR, |(_, method)| method)
     }
 
-    /// Computes P, or P and Q, or all three. Columns are no longer than those before them, and the parities as long as
-    /// the first; all lengths are multiples of [`UNIT`].
+    /// Computes P, or P and Q, or all three. Columns are no longer than those before them, and the
+    /// parities as long as the first; all lengths are multiples of [`UNIT`].
     ///
-    /// Panics on other lengths, on no data, on more columns than [`MAX_COLUMNS`] and more parities than [`MAX_PARITY`].
+    /// Panics on other lengths, on no data, on more columns than [`MAX_COLUMNS`] and more parities
+    /// than [`MAX_PARITY`].
     pub fn generate(self, parity: &mut [&mut [u8]], data: &[&[u8]]) {
         assert!((1..=MAX_PARITY).contains(&parity.len()), "{} parities", parity.len());
         let lens: Vec<usize> = data.iter().map(|column| column.len()).collect();
@@ -145,8 +152,9 @@ impl Method {
         }
     }
 
-    /// Computes the lost data columns from the others and the parities that are known (`None`: lost, too). Lengths as for
-    /// [`Method::generate`]. Where there are more parities than needed the first are used.
+    /// Computes the lost data columns from the others and the parities that are known (`None`:
+    /// lost, too). Lengths as for [`Method::generate`]. Where there are more parities than needed
+    /// the first are used.
     pub fn reconstruct(self, parity: &[Option<&[u8]>], data: &mut [Column<'_>]) -> Result<(), TooFew> {
         assert!((1..=MAX_PARITY).contains(&parity.len()), "{} parities", parity.len());
         let lens: Vec<usize> = data.iter().map(Column::len).collect();
@@ -190,8 +198,8 @@ impl Method {
     /// `mask`: the parities that take part, P being bit 0.
     fn run(self, mask: u8, job: Job<'_>) {
         job.check(mask);
-        // SAFETY: the processor has the instructions, or `available` would not have given this method; the job was
-        // checked.
+        // SAFETY: the processor has the instructions, or `available` would not have given this
+        // method; the job was checked.
         unsafe {
             match self.0 {
                 Instructions::Scalar => scalar::run(mask, job),

@@ -1,7 +1,7 @@
 //! Skein-512 with 256 bits of output, keyed by the pool's salt.
 //!
-//! Threefish-512 (72 rounds) chained by UBI: key block, configuration block, message, output block. Constants are of
-//! the Skein 1.3 specification; how ZFS keys it is in `module/zfs/skein_zfs.c`.
+//! Threefish-512 (72 rounds) chained by UBI: key block, configuration block, message, output block.
+//! Constants are of the Skein 1.3 specification; how ZFS keys it is in `module/zfs/skein_zfs.c`.
 
 const BLOCK: usize = 64;
 

@@ -1,7 +1,7 @@
 //! Kinds of checksum and compression: raw values in block pointers, names as property values.
 //!
-//! Facts: `include/sys/zio.h` (`enum zio_checksum`, `enum zio_compress`), `module/zfs/zio_checksum.c` and
-//! `module/zfs/zio_compress.c`.
+//! Facts: `include/sys/zio.h` (`enum zio_checksum`, `enum zio_compress`),
+//! `module/zfs/zio_checksum.c` and `module/zfs/zio_compress.c`.
 
 /// `enum zio_checksum`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,7 +1,7 @@
 //! ZLE: runs of zeros, everything else literal.
 //!
-//! A length byte below 64 is followed by that many plus one literal bytes; one of 64 or more stands for a run of
-//! `byte - 63` zeros. Fact: `module/zfs/zle.c`, at level 64.
+//! A length byte below 64 is followed by that many plus one literal bytes; one of 64 or more stands
+//! for a run of `byte - 63` zeros. Fact: `module/zfs/zle.c`, at level 64.
 
 use crate::compress::Corrupt;
 

@@ -3,9 +3,10 @@
 //! ```text
 //! 0      compressed length, big-endian      4      level as stored, one byte      5      zstd version, 24 bits
 //! ```
-//! Levels are the property's stored values: 1 … 19, and from 103 on the fast ones ([`FAST`]). The length matters since
-//! the stored block is padded and the decoder wants the exact frame. Big-endian machines wrote the second word in
-//! another order; nothing in it is needed to decode. Facts: `module/zstd/zfs_zstd.c`, `include/sys/zstd/zstd.h`.
+//! Levels are the property's stored values: 1 … 19, and from 103 on the fast ones ([`FAST`]). The
+//! length matters since the stored block is padded and the decoder wants the exact frame.
+//! Big-endian machines wrote the second word in another order; nothing in it is needed to decode.
+//! Facts: `module/zstd/zfs_zstd.c`, `include/sys/zstd/zstd.h`.
 
 use std::cell::RefCell;
 
@@ -15,7 +16,8 @@ use crate::compress::{Corrupt, Unable};
 
 const HEADER: usize = 8;
 const DEFAULT_LEVEL: u8 = 3;
-/// What the library gives for a result that does not fit (`ZSTD_error_dstSize_tooSmall`; the value is fixed).
+/// What the library gives for a result that does not fit (`ZSTD_error_dstSize_tooSmall`; the value
+/// is fixed).
 const TOO_SMALL: usize = 70usize.wrapping_neg();
 const FAST_FIRST: u8 = 103;
 /// zstd's own level for each stored value from [`FAST_FIRST`] on.
@@ -32,7 +34,8 @@ fn zstd_level(stored: u8) -> Option<i32> {
 
 pub fn compress(src: &[u8], dst: &mut [u8], level: i32) -> Result<Option<usize>, Unable> {
     thread_local! {
-        // Scratch memory of a megabyte and more, kept because to make it costs more than to compress a block.
+        // Scratch memory of a megabyte and more, kept because to make it costs more than to
+        // compress a block.
         static CONTEXT: RefCell<CCtx<'static>> = RefCell::new(CCtx::create());
     }
     let stored = if level == 0 { DEFAULT_LEVEL } else { u8::try_from(level).map_err(|_| Unable::Level)? };
@@ -40,7 +43,8 @@ pub fn compress(src: &[u8], dst: &mut [u8], level: i32) -> Result<Option<usize>,
     let Some((header, body)) = dst.split_first_chunk_mut::<HEADER>() else { return Ok(None) };
     let failed = |code| Unable::Library(zstd_safe::get_error_name(code));
     let compressed = CONTEXT.with_borrow_mut(|context| {
-        // A block that did not fit leaves the context in the middle of its frame, where nothing can be set.
+        // A block that did not fit leaves the context in the middle of its frame, where nothing can
+        // be set.
         context.reset(ResetDirective::SessionOnly).map_err(failed)?;
         for parameter in [
             CParameter::Format(FrameFormat::Magicless),

@@ -1,11 +1,13 @@
 //! Who uses how much: bytes and objects by user, group and project.
 //!
-//! The sums are three ZAPs whose dnodes lie in the object set's own block: name is the id in hexadecimal (with the
-//! prefix `obj-` for counts of objects), value the sum. A sync takes what each changed object counted for before away
-//! and adds what it counts for now: 512 bytes for the dnode and `used` for its blocks. Flags in the dnode say what it
-//! has been counted in, so that accounting can begin in the middle of a file system's life.
+//! The sums are three ZAPs whose dnodes lie in the object set's own block: name is the id in
+//! hexadecimal (with the prefix `obj-` for counts of objects), value the sum. A sync takes what
+//! each changed object counted for before away and adds what it counts for now: 512 bytes for the
+//! dnode and `used` for its blocks. Flags in the dnode say what it has been counted in, so that
+//! accounting can begin in the middle of a file system's life.
 //!
-//! Sources: `userquota_updates_task` and what it calls in module/zfs/dmu_objset.c, `dnode_sync` in dnode_sync.c.
+//! Sources: `userquota_updates_task` and what it calls in module/zfs/dmu_objset.c, `dnode_sync` in
+//! dnode_sync.c.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -36,9 +38,11 @@ pub struct Owner {
     pub project: u64,
 }
 
-/// How a file system finds the owner in an object's bonus; implemented by whoever knows what a bonus means.
+/// How a file system finds the owner in an object's bonus; implemented by whoever knows what a
+/// bonus means.
 pub trait OwnerOf: Send + Sync {
-    /// `None` for objects that belong to nobody. Where the bonus is empty and there is a spill block, `bonus` is that.
+    /// `None` for objects that belong to nobody. Where the bonus is empty and there is a spill
+    /// block, `bonus` is that.
     fn owner_of(&self, object_type: ObjectType, bonus_type: ObjectType, bonus: &[u8]) -> Option<Owner>;
 }
 
@@ -131,9 +135,10 @@ fn count(sums: &mut [Deltas; 3], dnode: &DnodePhys, owner: Option<Owner>, sign: 
 }
 
 impl Objset {
-    /// Makes some objects behind `after` be counted with the next syncs, for a file system that older software did not
-    /// count in all ways: the last of them, or `None` where no more are left. Open context; `Busy` where it would have
-    /// to wait, interrupting it loses nothing. See [`Objset::accounting_complete`].
+    /// Makes some objects behind `after` be counted with the next syncs, for a file system that
+    /// older software did not count in all ways: the last of them, or `None` where no more are
+    /// left. Open context; `Busy` where it would have to wait, interrupting it loses nothing. See
+    /// [`Objset::accounting_complete`].
     pub fn count_objects(&self, after: u64, most: usize) -> Result<Option<u64>, DmuError> {
         let mut last = after;
         for _ in 0..most {

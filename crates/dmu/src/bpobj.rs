@@ -1,10 +1,11 @@
 //! Lists of block pointers on disk: deferred frees, dead lists, live lists.
 //!
-//! A list is an object: an array of pointers, counted in the bonus. It can include whole lists, at the cost of one
-//! number in a second object; what they hold counts as held by it. A list within a list belongs to that list alone.
+//! A list is an object: an array of pointers, counted in the bonus. It can include whole lists, at
+//! the cost of one number in a second object; what they hold counts as held by it. A list within a
+//! list belongs to that list alone.
 //!
-//! Lists live in the meta object set and change in syncing context. A change holds the list's content lock; a walk
-//! with [`Bpobj::drain`] too, so its callback must not change the same list.
+//! Lists live in the meta object set and change in syncing context. A change holds the list's
+//! content lock; a walk with [`Bpobj::drain`] too, so its callback must not change the same list.
 //!
 //! Sources: module/zfs/bpobj.c, include/sys/bpobj.h.
 
@@ -51,8 +52,8 @@ pub struct Bpobj {
 }
 
 impl Bpobj {
-    /// A new, empty list; its object number. `form` as the pool's version and features ask (V2 today, V3 for lists
-    /// that record frees).
+    /// A new, empty list; its object number. `form` as the pool's version and features ask (V2
+    /// today, V3 for lists that record frees).
     pub fn alloc(objset: &Objset, form: BpobjForm, tx: &Tx) -> Result<u64, DmuError> {
         let spec = ObjectSpec::new(ObjectType::BPOBJ)
             .with_block_size(BLOCK)
@@ -139,7 +140,8 @@ impl Bpobj {
         self.enqueue_all(&[(*bp, freed)], tx)
     }
 
-    /// Appends many at the price of one. `true`: the entry records a free, which only lists of form V3 can.
+    /// Appends many at the price of one. `true`: the entry records a free, which only lists of form
+    /// V3 can.
     pub fn enqueue_all(&self, blocks: &[(BlkPtr, bool)], tx: &Tx) -> Result<(), DmuError> {
         let _guard = self.dnode.content_lock().write().unwrap_or_else(PoisonError::into_inner);
         let mut phys = self.phys()?;
@@ -158,8 +160,9 @@ impl Bpobj {
         self.set_phys(&phys, tx)
     }
 
-    /// Includes another list, which is this one's from now on: the caller forgets its number. A small one is copied
-    /// and its object freed. The pool's shared empty list is the caller's to recognise, never to be included.
+    /// Includes another list, which is this one's from now on: the caller forgets its number. A
+    /// small one is copied and its object freed. The pool's shared empty list is the caller's to
+    /// recognise, never to be included.
     pub fn enqueue_subobj(&self, subobj: u64, tx: &Tx) -> Result<(), DmuError> {
         let _guard = self.dnode.content_lock().write().unwrap_or_else(PoisonError::into_inner);
         if subobj == self.object() {
@@ -202,7 +205,8 @@ impl Bpobj {
         self.set_phys(&phys, tx)
     }
 
-    /// Shows every block listed, here and within, newest first; `true` with entries that record a free.
+    /// Shows every block listed, here and within, newest first; `true` with entries that record a
+    /// free.
     pub fn iterate<B>(
         &self,
         mut each: impl FnMut(&BlkPtr, bool) -> ControlFlow<B>,
@@ -210,7 +214,8 @@ impl Bpobj {
         Walk::new(self, None)?.run(&mut |bp, freed| Ok(each(bp, freed)))
     }
 
-    /// As [`Bpobj::iterate`], and takes out what was shown. The entry at which `each` breaks or fails stays.
+    /// As [`Bpobj::iterate`], and takes out what was shown. The entry at which `each` breaks or
+    /// fails stays.
     pub fn drain<B>(
         &self,
         tx: &Tx,
@@ -301,7 +306,8 @@ struct Frame {
     visited: bool,
 }
 
-/// A walk through a list and the lists within, deepest last; lists can nest deeper than a thread's stack.
+/// A walk through a list and the lists within, deepest last; lists can nest deeper than a thread's
+/// stack.
 struct Walk<'a> {
     tx: Option<&'a Tx>,
     frames: Vec<Frame>,

@@ -1,4 +1,5 @@
-//! The queue of destroyed datasets whose blocks are still to be freed. Whoever walks the trees and frees is above.
+//! The queue of destroyed datasets whose blocks are still to be freed. Whoever walks the trees and
+//! frees is above.
 //!
 //! Lives in the meta object set and changes in syncing context.
 //!
@@ -55,7 +56,8 @@ impl Bptree {
         Ok(Space { used: phys.bytes, comp: phys.comp, uncomp: phys.uncomp })
     }
 
-    /// Appends a tree of which the blocks born after `birth_txg` are to be freed; `space` is what those occupy.
+    /// Appends a tree of which the blocks born after `birth_txg` are to be freed; `space` is what
+    /// those occupy.
     pub fn add(&self, root: &BlkPtr, birth_txg: u64, space: Space, tx: &Tx) -> Result<(), DmuError> {
         let mut phys = self.phys()?;
         let entry = BptreeEntry { root: *root, birth_txg, ..BptreeEntry::default() };

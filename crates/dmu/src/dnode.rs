@@ -1,8 +1,9 @@
 //! One object in memory.
 //!
-//! A [`Dnode`] is unique for its object while anybody holds it (the cache of its object set sees to that), and all of
-//! its state is behind one lock, held only for memory work: never across a read from disk. Whoever needs old content
-//! looks, reads without the lock, and looks again; `State::generation` tells whether what was read is still clean.
+//! A [`Dnode`] is unique for its object while anybody holds it (the cache of its object set sees to
+//! that), and all of its state is behind one lock, held only for memory work: never across a read
+//! from disk. Whoever needs old content looks, reads without the lock, and looks again;
+//! `State::generation` tells whether what was read is still clean.
 
 pub(crate) mod early;
 mod read;
@@ -76,7 +77,8 @@ pub struct Dnode {
     core: Arc<Core>,
     me: Weak<Dnode>,
     state: RwLock<State>,
-    /// For whoever interprets the content (ZAP, SA, …) and must see or change several blocks as one.
+    /// For whoever interprets the content (ZAP, SA, …) and must see or change several blocks as
+    /// one.
     content: RwLock<()>,
     streams: Mutex<Streams>,
     /// Looked up since the cache last went round.
@@ -159,7 +161,8 @@ impl Dnode {
         self.state().clean.phys.clone()
     }
 
-    /// The lock of whoever interprets the content (a ZAP, say); this crate's block calls do not take it.
+    /// The lock of whoever interprets the content (a ZAP, say); this crate's block calls do not
+    /// take it.
     pub fn content_lock(&self) -> &RwLock<()> {
         &self.content
     }
@@ -206,7 +209,8 @@ impl Dnode {
         self.touched.swap(false, Ordering::Relaxed)
     }
 
-    /// Puts the object on the list of what `txg` must write; called under the state lock, on the first change.
+    /// Puts the object on the list of what `txg` must write; called under the state lock, on the
+    /// first change.
     fn enlist(&self, txg: Txg) {
         let me = self.me.upgrade().expect("called on a reference");
         env::lock(self.core.dirty_list(txg)).insert(self.object, me);

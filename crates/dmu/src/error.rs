@@ -11,7 +11,8 @@ pub enum DmuError {
     NotFound,
     /// The object number or name is taken.
     Exists,
-    /// A block's content cannot be what it should be. `block` is a block number of the object (or 0).
+    /// A block's content cannot be what it should be. `block` is a block number of the object (or
+    /// 0).
     Corrupt {
         object: u64,
         block: u64,
@@ -54,8 +55,8 @@ impl fmt::Display for DmuError {
 
 impl std::error::Error for DmuError {}
 
-/// Why a transaction group could not be written. Whatever of it was written is unreachable; the pool must not sync
-/// this group again.
+/// Why a transaction group could not be written. Whatever of it was written is unreachable; the
+/// pool must not sync this group again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SyncError {
     /// A block on the way to a dirty one could not be read.

@@ -1,4 +1,5 @@
-//! One block of an object set that is not open, found by its place: for whoever remembers places, as the error log does.
+//! One block of an object set that is not open, found by its place: for whoever remembers places,
+//! as the error log does.
 //!
 //! It reads the blocks on the way and no others, and keeps nothing.
 
@@ -11,8 +12,8 @@ use crate::objset::{META_OBJECT, dnode_in};
 use crate::store::BlockStore;
 use crate::traverse::{Part, read_below};
 
-/// The pointer to a part of an object in the object set at `root`; `None` if there is no such block (any more). An error
-/// says that a block on the way cannot be had.
+/// The pointer to a part of an object in the object set at `root`; `None` if there is no such block
+/// (any more). An error says that a block on the way cannot be had.
 pub fn pointer_to(
     store: &dyn BlockStore,
     root: &BlkPtr,

@@ -1,20 +1,23 @@
 //! Objects as trees of blocks, and transactions over them.
 //!
-//! An [`Objset`] is a numbered set of objects; a [`Dnode`] is one of them: bytes in blocks of one size, and a small
-//! *bonus*. What the bytes mean (a file, a directory, a list of block pointers) is said by [`zap`], [`sa`], [`bpobj`]
-//! and [`bptree`], or by the layers above.
+//! An [`Objset`] is a numbered set of objects; a [`Dnode`] is one of them: bytes in blocks of one
+//! size, and a small *bonus*. What the bytes mean (a file, a directory, a list of block pointers)
+//! is said by [`zap`], [`sa`], [`bpobj`] and [`bptree`], or by the layers above.
 //!
-//! A change needs a [`Tx`] and goes into the overlay of its transaction group (see `overlay`); [`Objset::sync`] writes
-//! one group's overlay as new blocks beside the old ones (see `sync`), and answers with the new root. Nothing on disk
-//! is ever changed but by that.
+//! A change needs a [`Tx`] and goes into the overlay of its transaction group (see `overlay`);
+//! [`Objset::sync`] writes one group's overlay as new blocks beside the old ones (see `sync`), and
+//! answers with the new root. Nothing on disk is ever changed but by that.
 //!
 //! Invariants:
-//! - No dataset and no pool: who pays for a block and who may change something is asked through [`BlockOwner`] and
-//!   [`Admission`].
-//! - A clean block is immutable; the clean tree of an object is replaced as a whole, by [`Objset::sync_done`] alone.
-//! - Open transactions of two groups never overlap; that is [`Admission`]'s promise, and overlays rest on it.
+//! - No dataset and no pool: who pays for a block and who may change something is asked through
+//!   [`BlockOwner`] and [`Admission`].
+//! - A clean block is immutable; the clean tree of an object is replaced as a whole, by
+//!   [`Objset::sync_done`] alone.
+//! - Open transactions of two groups never overlap; that is [`Admission`]'s promise, and overlays
+//!   rest on it.
 //! - No lock is held while a disk works, except the one of the search for free object numbers.
-//! - Memory is bounded by what is dirty and what is held: objects, lists and trees are never loaded whole.
+//! - Memory is bounded by what is dirty and what is held: objects, lists and trees are never loaded
+//!   whole.
 
 pub mod accounting;
 pub mod bpobj;

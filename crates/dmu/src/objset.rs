@@ -1,8 +1,8 @@
 //! An object set: all the objects of a file system, a volume, or the pool itself.
 //!
-//! Its dnodes are the data of one more object, the *meta dnode*, which has no special place here beyond that: its
-//! blocks are written like any other's, after all dnodes in them have been. Only its root, and those of the
-//! accounting objects, lie in the object set's own block.
+//! Its dnodes are the data of one more object, the *meta dnode*, which has no special place here
+//! beyond that: its blocks are written like any other's, after all dnodes in them have been. Only
+//! its root, and those of the accounting objects, lie in the object set's own block.
 //!
 //! Locks, in this order: search, then cache or taken, then a dnode's state, then a dirty list.
 
@@ -82,7 +82,8 @@ impl ObjectSpec {
         ObjectSpec { slots, ..self }
     }
 
-    /// Block pointers in the dnode of such an object of so many slots. Sources: `dnode_allocate` in module/zfs/dnode.c.
+    /// Block pointers in the dnode of such an object of so many slots. Sources: `dnode_allocate` in
+    /// module/zfs/dnode.c.
     pub fn pointers(&self, slots: u8) -> usize {
         let capacity = dnode::bonus_for_slots(usize::from(slots));
         // System attributes want all the bonus they can get.
@@ -115,7 +116,8 @@ impl ObjectSpec {
     }
 }
 
-/// An object's dnode in the block of dnodes that has its number; `None`: a free slot, or the inside of a larger dnode.
+/// An object's dnode in the block of dnodes that has its number; `None`: a free slot, or the inside
+/// of a larger dnode.
 pub(crate) fn dnode_in(block: &Block, object: u64) -> Result<Option<DnodePhys>, DmuError> {
     let slot = (object % SLOTS) as usize;
     // A slot inside a larger dnode holds that one's bonus: find out by walking from the first.
@@ -176,11 +178,13 @@ pub struct Objset {
     watcher: OnceLock<Box<Watcher>>,
 }
 
-/// Is told which objects a group has written, once they are durable. It is short, and asks the object set nothing.
+/// Is told which objects a group has written, once they are durable. It is short, and asks the
+/// object set nothing.
 type Watcher = dyn Fn(&[u64]) + Send + Sync;
 
 impl Objset {
-    /// From now on `watcher` is told of every group that has written objects, and of which. There is one, the first.
+    /// From now on `watcher` is told of every group that has written objects, and of which. There
+    /// is one, the first.
     pub fn watch(&self, watcher: impl Fn(&[u64]) + Send + Sync + 'static) {
         let _ = self.watcher.set(Box::new(watcher));
     }
@@ -221,8 +225,8 @@ impl Objset {
         let mut meta_dnode = DnodePhys::new(ObjectType::DNODE, BLOCK_SIZE as u32, MAX_INDBLKSHIFT, 1);
         meta_dnode.blkptrs = vec![BlkPtr::HOLE; MAX_BLKPTRS];
         if kind != ObjsetType::Meta {
-            // OpenZFS never lets the meta dnode of a dataset grow: it has all its levels from the first day
-            // (`dmu_objset_create_impl_dnstats` in module/zfs/dmu_objset.c).
+            // OpenZFS never lets the meta dnode of a dataset grow: it has all its levels from the
+            // first day (`dmu_objset_create_impl_dnstats` in module/zfs/dmu_objset.c).
             while meta_dnode.capacity_blocks().saturating_mul(SLOTS) < MAX_OBJECT {
                 meta_dnode.nlevels += 1;
             }
@@ -369,8 +373,9 @@ impl Objset {
         self.alloc_with(spec, tx, |_| Ok(()))
     }
 
-    /// A new object at a free number, which nobody finds by that number before `make` has filled it: the number may
-    /// have meant another object, whose handles are still about. Where `make` fails there is no object.
+    /// A new object at a free number, which nobody finds by that number before `make` has filled
+    /// it: the number may have meant another object, whose handles are still about. Where `make`
+    /// fails there is no object.
     pub fn alloc_with(
         &self,
         spec: ObjectSpec,
@@ -388,8 +393,8 @@ impl Objset {
         Ok(dnode)
     }
 
-    /// A new object at this number; `Exists` when a slot of it is taken. The accounting objects are claimed by their
-    /// own numbers.
+    /// A new object at this number; `Exists` when a slot of it is taken. The accounting objects are
+    /// claimed by their own numbers.
     pub fn claim(&self, object: u64, spec: ObjectSpec, tx: &Tx) -> Result<Arc<Dnode>, DmuError> {
         if let Some(special) = self.special(object) {
             return self.claim_special(special, spec, tx);
@@ -433,8 +438,8 @@ impl Objset {
         assert!(Arc::ptr_eq(&there, dnode), "object {} was free and is in memory", dnode.object());
     }
 
-    /// Frees the object with all its blocks, at sync. A large one is better emptied in several transactions first:
-    /// see [`Objset::free_in_steps`].
+    /// Frees the object with all its blocks, at sync. A large one is better emptied in several
+    /// transactions first: see [`Objset::free_in_steps`].
     pub fn free(&self, object: u64, tx: &Tx) -> Result<(), DmuError> {
         if self.special(object).is_some() {
             return Err(DmuError::Invalid("this object cannot be freed"));
@@ -445,14 +450,16 @@ impl Objset {
         Ok(())
     }
 
-    /// Empties a large object, a bounded part a transaction, then frees it. Open context, no [`Tx`] held.
+    /// Empties a large object, a bounded part a transaction, then frees it. Open context, no [`Tx`]
+    /// held.
     pub fn free_in_steps(&self, object: u64) -> Result<(), DmuError> {
         self.free_range_in_steps(&*self.hold(object)?, 0, u64::MAX)?;
         let tx = self.begin(Holds::freeing(1))?;
         self.free(object, &tx)
     }
 
-    /// [`Dnode::free_range`] of a range that may be large, a bounded part a transaction. Open context, no [`Tx`] held.
+    /// [`Dnode::free_range`] of a range that may be large, a bounded part a transaction. Open
+    /// context, no [`Tx`] held.
     pub fn free_range_in_steps(&self, dnode: &Dnode, offset: u64, len: u64) -> Result<(), DmuError> {
         let step = FREE_STEP * u64::from(dnode.block_size());
         let end = offset.saturating_add(len);
@@ -471,7 +478,8 @@ impl Objset {
         dnode.free_range(from, left, &self.begin(Holds::freeing(2))?)
     }
 
-    /// The first object after `after` in use (dirty state included) whose dnode's block was born after `txg_min`.
+    /// The first object after `after` in use (dirty state included) whose dnode's block was born
+    /// after `txg_min`.
     pub fn next_object(&self, after: u64, txg_min: u64) -> Result<Option<u64>, DmuError> {
         let mut after = after;
         while after < MAX_OBJECT {
@@ -533,7 +541,8 @@ impl Objset {
         env::lock(&self.root).phys.zil_header.clone()
     }
 
-    /// Syncing context, or before the first open transaction: the header goes out with the next sync.
+    /// Syncing context, or before the first open transaction: the header goes out with the next
+    /// sync.
     pub fn set_zil_header(&self, header: ZilHeader, tx: &Tx) {
         let mut root = env::lock(&self.root);
         root.phys.zil_header = header;

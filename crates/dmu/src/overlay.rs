@@ -5,13 +5,13 @@
 //!   syncing txg N    blocks ∪ freed ranges      ← being written; kept until sync_done(N)
 //!   clean            the block tree of txg N-1  ← immutable: roots are replaced only by sync_done
 //! ```
-//! A look-up goes from the newest group down; the first that knows the block decides. A dirty block is always a
-//! whole block, so no state combines two layers. In one group a dirty block wins over a freed range: freeing
-//! removes the blocks it covers, so one that is there was written later.
+//! A look-up goes from the newest group down; the first that knows the block decides. A dirty block
+//! is always a whole block, so no state combines two layers. In one group a dirty block wins over a
+//! freed range: freeing removes the blocks it covers, so one that is there was written later.
 //!
 //! Invariants:
-//! - Transactions of two groups never overlap ([`crate::Admission`]), so nothing is ever changed below the newest
-//!   group, except by the syncing context of an object set that only it writes to.
+//! - Transactions of two groups never overlap ([`crate::Admission`]), so nothing is ever changed
+//!   below the newest group, except by the syncing context of an object set that only it writes to.
 //! - `Arc<Block>`s handed to readers never change: a writer that finds one shared copies it.
 
 use std::collections::BTreeMap;
@@ -123,8 +123,9 @@ impl Dirty {
     }
 }
 
-/// A dirty block that was written before its group is synced, because a record of an intent log leads to it. The sync
-/// takes `bp` for the block if it is still this very one; whoever changes the block copies it, since it is shared here.
+/// A dirty block that was written before its group is synced, because a record of an intent log
+/// leads to it. The sync takes `bp` for the block if it is still this very one; whoever changes the
+/// block copies it, since it is shared here.
 #[derive(Debug, Clone)]
 pub struct Early {
     pub block: Arc<Block>,

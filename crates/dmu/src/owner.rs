@@ -28,10 +28,11 @@ pub struct LostBlock {
     pub birth: u64,
 }
 
-/// Whom an object set's blocks belong to: a dataset, or the pool itself. What comes and goes is told in syncing context
-/// only.
+/// Whom an object set's blocks belong to: a dataset, or the pool itself. What comes and goes is
+/// told in syncing context only.
 pub trait BlockOwner: Send + Sync {
-    /// A block was written and is now referenced. Called once for each place; not for a rewrite in place.
+    /// A block was written and is now referenced. Called once for each place; not for a rewrite in
+    /// place.
     fn born(&self, bp: &BlkPtr, tx: &SyncTx);
 
     /// A block is referenced no more, perhaps one born in this very txg. Never a hole.
@@ -55,7 +56,8 @@ pub struct Holds {
     pub block_size: u64,
     /// Blocks of metadata (ZAP leaves, spill blocks, bonus buffers…) that may be dirtied.
     pub meta_blocks: u64,
-    /// It frees space in the end: admitted into the reserve that is kept for deleting in a full pool.
+    /// It frees space in the end: admitted into the reserve that is kept for deleting in a full
+    /// pool.
     pub netfree: bool,
 }
 
@@ -65,7 +67,8 @@ impl Holds {
         Holds { write, block_size: SMALLEST_BLOCK, meta_blocks, netfree: false }
     }
 
-    /// For the blocks of this size that `len` bytes at `at` lie in: with large ones, no more than are changed.
+    /// For the blocks of this size that `len` bytes at `at` lie in: with large ones, no more than
+    /// are changed.
     pub const fn covering(at: u64, len: u64, block_size: u64, meta_blocks: u64) -> Holds {
         let end = at.saturating_add(len).div_ceil(block_size);
         let write = end.saturating_sub(at / block_size).saturating_mul(block_size);
@@ -77,7 +80,8 @@ impl Holds {
         Holds { netfree: true, ..Holds::new(0, meta_blocks) }
     }
 
-    /// As [`Holds::freeing`], for a range of blocks of this size, those at its two ends not freed as a whole.
+    /// As [`Holds::freeing`], for a range of blocks of this size, those at its two ends not freed
+    /// as a whole.
     pub const fn freeing_range(block_size: u64, meta_blocks: u64) -> Holds {
         Holds { write: 2 * block_size, block_size, ..Holds::freeing(meta_blocks) }
     }
@@ -108,25 +112,29 @@ impl Drop for TxHold {
     }
 }
 
-/// The gate of the transaction groups, one for each object set (so that it knows whose quota to ask).
+/// The gate of the transaction groups, one for each object set (so that it knows whose quota to
+/// ask).
 ///
-/// It keeps one promise this crate builds on: **transactions of two groups never run at the same time**. A group
-/// opens only after the last transaction of the one before has left. So whoever writes in a group sees every
-/// change of the groups before it, complete.
+/// It keeps one promise this crate builds on: **transactions of two groups never run at the same
+/// time**. A group opens only after the last transaction of the one before has left. So whoever
+/// writes in a group sees every change of the groups before it, complete.
 pub trait Admission: Send + Sync {
-    /// Enters the open group; may wait, for room or for a group to close, when `wait` is set (else `Busy`). The
-    /// caller holds no lock that another transaction might want, and no other [`TxHold`].
+    /// Enters the open group; may wait, for room or for a group to close, when `wait` is set (else
+    /// `Busy`). The caller holds no lock that another transaction might want, and no other
+    /// [`TxHold`].
     fn assign(&self, want: &Holds, wait: bool) -> Result<TxHold, DmuError>;
 
-    /// A block of so many bytes has become dirty in this group, or one that is has changed again (then `bytes` is 0), in
-    /// `changed` of its bytes.
+    /// A block of so many bytes has become dirty in this group, or one that is has changed again
+    /// (then `bytes` is 0), in `changed` of its bytes.
     fn dirtied(&self, txg: Txg, bytes: u64, changed: u64);
 
-    /// So many of them have been written. All are, once the group is synced, whatever was said here.
+    /// So many of them have been written. All are, once the group is synced, whatever was said
+    /// here.
     fn written(&self, txg: Txg, bytes: u64);
 }
 
-/// Admission to an object set nobody may change in open context: a snapshot, or the meta object set.
+/// Admission to an object set nobody may change in open context: a snapshot, or the meta object
+/// set.
 pub struct ReadOnlyAdmission;
 
 impl Admission for ReadOnlyAdmission {

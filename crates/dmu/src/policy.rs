@@ -1,5 +1,6 @@
-//! How blocks of each kind are to be written: checksum, compression, copies. Sources: `dmu_write_policy` in
-//! module/zfs/dmu.c; spa_misc.c (`spa_max_replication`), dnode.c (`dnode_diduse_space`) for old pools.
+//! How blocks of each kind are to be written: checksum, compression, copies. Sources:
+//! `dmu_write_policy` in module/zfs/dmu.c; spa_misc.c (`spa_max_replication`), dnode.c
+//! (`dnode_diduse_space`) for old pools.
 
 use ondisk::object_type::ObjectType;
 use ondisk::objset::ObjsetSize;
@@ -21,8 +22,8 @@ pub enum RedundantMetadata {
     None,
 }
 
-/// The properties and features an object set is written by. `On` and `Inherit` are resolved by whoever sets it,
-/// except in dnodes of its own.
+/// The properties and features an object set is written by. `On` and `Inherit` are resolved by
+/// whoever sets it, except in dnodes of its own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ObjsetPolicy {
     pub checksum: ChecksumKind,
@@ -57,7 +58,8 @@ pub struct ObjsetPolicy {
     pub keep: Keep,
     /// Bytes up to which data goes to special vdevs.
     pub special_small: u64,
-    /// Whether data that is stored already is to be found, and by which checksum; that one data then has.
+    /// Whether data that is stored already is to be found, and by which checksum; that one data
+    /// then has.
     pub dedup: Option<(ChecksumKind, Dedup)>,
 }
 
@@ -111,8 +113,8 @@ impl ObjsetPolicy {
         }
     }
 
-    /// For a block of an object. `own` are the object's own checksum and compression (`Inherit` as a rule);
-    /// `spill` says that it is a spill block, whose type is then that of the bonus.
+    /// For a block of an object. `own` are the object's own checksum and compression (`Inherit` as
+    /// a rule); `spill` says that it is a spill block, whose type is then that of the bonus.
     pub(crate) fn block(&self, what: BlockKind, fill: u64) -> WritePolicy {
         let kind = what.object_type;
         let metadata = what.level > 0 || kind.is_metadata() || what.spill;

@@ -1,11 +1,12 @@
 //! Read-ahead: a reader that walks through an object finds its next blocks already in the cache.
 //!
-//! Each object remembers a few *streams*: where a sequential reader will be next, and how far blocks have been asked
-//! for. The first read that continues a stream asks for no more than it reads itself: it may be a random one that hit by
-//! chance, and a disk that reads ahead for those has no time left. Each further one doubles the distance up to
-//! [`SOON_AHEAD`] bytes, and then adds an eighth up to [`MAX_AHEAD`]. Asking ahead never reads from disk itself: it goes as
-//! far as the indirect blocks are in the cache, and asks for the next indirect block when it gets there. The idea, not the
-//! code, of module/zfs/dmu_zfetch.c.
+//! Each object remembers a few *streams*: where a sequential reader will be next, and how far
+//! blocks have been asked for. The first read that continues a stream asks for no more than it
+//! reads itself: it may be a random one that hit by chance, and a disk that reads ahead for those
+//! has no time left. Each further one doubles the distance up to [`SOON_AHEAD`] bytes, and then
+//! adds an eighth up to [`MAX_AHEAD`]. Asking ahead never reads from disk itself: it goes as far as
+//! the indirect blocks are in the cache, and asks for the next indirect block when it gets there.
+//! The idea, not the code, of module/zfs/dmu_zfetch.c.
 
 use crate::dnode::Dnode;
 use crate::store::Foresight;
@@ -41,7 +42,8 @@ pub struct Streams {
 }
 
 impl Streams {
-    /// Notes a read of blocks `first..=last`: what it was to the streams, and the blocks to ask for, if it continues one.
+    /// Notes a read of blocks `first..=last`: what it was to the streams, and the blocks to ask
+    /// for, if it continues one.
     fn note(&mut self, first: u64, last: u64, block_size: u64) -> (Foresight, Option<(u64, u64)>) {
         self.reads += 1;
         let reads = self.reads;
@@ -83,7 +85,8 @@ impl Stream {
         self.next = last + 1;
         let from = self.asked.max(self.next);
         let to = (self.next + self.ahead).min(from + MAX_BATCH);
-        // Many small requests cost more than few large ones: wait until a quarter of the distance is used up.
+        // Many small requests cost more than few large ones: wait until a quarter of the distance
+        // is used up.
         if from >= to || (from > self.next && to - from < self.ahead / 4) {
             return None;
         }

@@ -1,13 +1,16 @@
-//! System attributes of objects: small values in the bonus, and in the spill block what does not fit there.
+//! System attributes of objects: small values in the bonus, and in the spill block what does not
+//! fit there.
 //!
-//! Which attributes exist, and in which orders they are packed, is kept in two ZAPs of the object set ([`tables`]).
-//! A buffer's header names its layout, so a value is found without searching. Changing a value of the same length
-//! happens in place; any other change packs all the object's attributes anew, in their old order with new ones last.
+//! Which attributes exist, and in which orders they are packed, is kept in two ZAPs of the object
+//! set ([`tables`]). A buffer's header names its layout, so a value is found without searching.
+//! Changing a value of the same length happens in place; any other change packs all the object's
+//! attributes anew, in their old order with new ones last.
 //!
-//! File systems before version 5 have none of that: their nodes are znodes ([`znode`]), read and changed in the same way.
+//! File systems before version 5 have none of that: their nodes are znodes ([`znode`]), read and
+//! changed in the same way.
 //!
-//! Callers serialise writers of one object; readers need no lock, for a bonus is replaced as a whole.
-//! Source: module/zfs/sa.c.
+//! Callers serialise writers of one object; readers need no lock, for a bonus is replaced as a
+//! whole. Source: module/zfs/sa.c.
 
 mod tables;
 mod view;
@@ -58,8 +61,8 @@ impl Sa {
         self.tables.master() == 0
     }
 
-    /// Makes an old file system one that can have system attributes; the master object. Nodes stay as they are until
-    /// somebody gives them these.
+    /// Makes an old file system one that can have system attributes; the master object. Nodes stay
+    /// as they are until somebody gives them these.
     pub fn modernise(&self, objset: &Arc<Objset>, tx: &Tx) -> Result<u64, DmuError> {
         let master = tables::create_master(objset, tx)?;
         self.tables.set_master(master);
@@ -140,7 +143,8 @@ impl Sa {
         Some([word(0)?, word(8)?])
     }
 
-    /// Gives a new object its attributes, in this order; what it had is gone. Values are little endian.
+    /// Gives a new object its attributes, in this order; what it had is gone. Values are little
+    /// endian.
     pub fn replace_all(
         &self,
         objset: &Arc<Objset>,
@@ -163,7 +167,8 @@ impl Sa {
         znode::replace(dnode, values, tx)
     }
 
-    /// Sets attributes, and removes those given as `None`. Attributes that the object does not have yet come last.
+    /// Sets attributes, and removes those given as `None`. Attributes that the object does not have
+    /// yet come last.
     pub fn update(
         &self,
         objset: &Arc<Objset>,
@@ -202,8 +207,8 @@ impl Sa {
         self.pack(objset, dnode, packed, tx)
     }
 
-    /// Where an attribute goes that the object did not have: behind all others, but for the project, which accounting
-    /// looks for at a fixed place (`sa_add_projid` in module/zfs/sa.c).
+    /// Where an attribute goes that the object did not have: behind all others, but for the
+    /// project, which accounting looks for at a fixed place (`sa_add_projid` in module/zfs/sa.c).
     fn place_of_new(&self, attr: &ZplAttr, packed: &[Packed]) -> usize {
         let links = self.number(&attr::LINKS);
         let behind_links = packed.iter().position(|p| p.info.number == links).map(|at| at + 1);
@@ -244,7 +249,8 @@ impl Sa {
         Packed { info, value: value.to_vec() }
     }
 
-    /// Writes all attributes of an object: as many as fit into the bonus, the rest into the spill block.
+    /// Writes all attributes of an object: as many as fit into the bonus, the rest into the spill
+    /// block.
     fn pack(
         &self,
         objset: &Arc<Objset>,

@@ -15,8 +15,8 @@ pub const TXG_SIZE: usize = 4;
 
 /// Blocks by pointer. `storage::Storage` is the real one.
 pub trait BlockStore: Send + Sync {
-    /// Blocks, decoded; all issued together, answers in the order asked. `keep` says what of them may be kept. Never
-    /// called for holes; embedded pointers are fine.
+    /// Blocks, decoded; all issued together, answers in the order asked. `keep` says what of them
+    /// may be kept. Never called for holes; embedded pointers are fine.
     fn read_many(&self, bps: &[BlkPtr], class: IoClass, keep: Keep) -> Vec<Result<Arc<Block>, ReadError>>;
 
     /// One block.
@@ -36,8 +36,8 @@ pub trait BlockStore: Send + Sync {
     /// While the answer lives, space freed from now on is not reused: clean pointers stay readable.
     fn epoch(&self) -> Box<dyn Send>;
 
-    /// Compresses, places and writes a batch; answers in the order given. `landed` hears of bytes (of `data`) that are
-    /// on disk, while others are not yet. Syncing context only.
+    /// Compresses, places and writes a batch; answers in the order given. `landed` hears of bytes
+    /// (of `data`) that are on disk, while others are not yet. Syncing context only.
     fn write_batch(
         &self,
         items: Vec<WriteItem>,

@@ -1,5 +1,5 @@
-//! Writing what a transaction group has changed: data first, then each level of pointers above it, over all objects
-//! together, so that a level is one batch for the disks.
+//! Writing what a transaction group has changed: data first, then each level of pointers above it,
+//! over all objects together, so that a level is one batch for the disks.
 //!
 //! ```text
 //!   begin      take each object's changes over from its overlay     (the overlay stays, for readers)
@@ -9,8 +9,9 @@
 //!   levels     write level 2, 3, …
 //!   finish     the new dnode is kept beside the clean one until the group is done
 //! ```
-//! An indirect block is in memory only between its load and its write; a later pass reads it again, from the cache.
-//! Sources of fact: module/zfs/dnode_sync.c, dbuf.c (`dbuf_write_ready`, `dbuf_write_done`).
+//! An indirect block is in memory only between its load and its write; a later pass reads it again,
+//! from the cache. Sources of fact: module/zfs/dnode_sync.c, dbuf.c (`dbuf_write_ready`,
+//! `dbuf_write_done`).
 
 mod free;
 mod job;

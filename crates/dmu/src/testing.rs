@@ -16,8 +16,8 @@ use crate::policy::ObjsetPolicy;
 use crate::store::{Block, BlockStore, Keep, ReadError, Txg, WriteError, WriteItem};
 use crate::{DmuError, Tx};
 
-/// Blocks by the offset in their first DVA. Space is never reused, and once its group is done a freed block is gone:
-/// whoever reads it gets an error.
+/// Blocks by the offset in their first DVA. Space is never reused, and once its group is done a
+/// freed block is gone: whoever reads it gets an error.
 #[derive(Default)]
 pub(crate) struct MemStore {
     blocks: Mutex<BTreeMap<u64, Arc<Block>>>,

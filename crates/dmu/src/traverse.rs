@@ -1,8 +1,9 @@
-//! Walking every block of an object set, in the order of objects and blocks, without the object set being open: for
-//! verifying a pool and for giving up a dead dataset's blocks.
+//! Walking every block of an object set, in the order of objects and blocks, without the object set
+//! being open: for verifying a pool and for giving up a dead dataset's blocks.
 //!
-//! The walk is depth first and keeps one path of blocks in memory; before it goes into the children of an indirect
-//! block it asks storage for a window of them. What lies below a block it cannot read is reported, not guessed.
+//! The walk is depth first and keeps one path of blocks in memory; before it goes into the children
+//! of an indirect block it asks storage for a window of them. What lies below a block it cannot
+//! read is reported, not guessed.
 
 use std::sync::Arc;
 
@@ -79,7 +80,8 @@ pub trait Visitor {
         Go::On
     }
 
-    /// Called for each hole that is younger than where the walk begins, or does not know its age; `bp` is one.
+    /// Called for each hole that is younger than where the walk begins, or does not know its age;
+    /// `bp` is one.
     fn hole(&mut self, visit: &Visit<'_>) -> Go {
         let _ = visit;
         Go::On

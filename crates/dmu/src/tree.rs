@@ -1,8 +1,8 @@
 //! Walking the clean block tree of an object.
 //!
-//! The tree hangs from a snapshot of the dnode ([`Clean`]), so a walk sees one state from beginning to end, whatever
-//! is synced meanwhile; the epoch it holds keeps the blocks in place. Blocks come from the cache as a rule: a walker
-//! keeps only the path it is on.
+//! The tree hangs from a snapshot of the dnode ([`Clean`]), so a walk sees one state from beginning
+//! to end, whatever is synced meanwhile; the epoch it holds keeps the blocks in place. Blocks come
+//! from the cache as a rule: a walker keeps only the path it is on.
 
 use std::sync::Arc;
 
@@ -178,8 +178,8 @@ impl<'a> Walker<'a> {
         answer.collect()
     }
 
-    /// The first data block at or after `start`, and up to the tree's last, that `step` takes. `step` sees the
-    /// pointers from the top down, with their level; holes too.
+    /// The first data block at or after `start`, and up to the tree's last, that `step` takes.
+    /// `step` sees the pointers from the top down, with their level; holes too.
     pub fn find(
         &mut self,
         start: u64,
@@ -190,7 +190,8 @@ impl<'a> Walker<'a> {
         let last = self.clean.phys.maxblkid.min(self.clean.phys.capacity_blocks().saturating_sub(1));
         let mut at = start;
         let mut level = top;
-        // The search goes down by entering and on by skipping; after a skip it climbs as far as a new parent begins.
+        // The search goes down by entering and on by skipping; after a skip it climbs as far as a
+        // new parent begins.
         while at <= last {
             let blkid = block_above(at, level, epbs);
             let bp = self.pointer(level, blkid)?;

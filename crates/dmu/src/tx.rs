@@ -1,7 +1,8 @@
-//! A transaction: the proof, needed by everything that changes an object, that a transaction group is held open.
+//! A transaction: the proof, needed by everything that changes an object, that a transaction group
+//! is held open.
 //!
-//! In open context it comes from [`crate::Objset::begin`]; the group cannot start to sync before it is dropped.
-//! In syncing context the group *is* syncing, and [`Tx::syncing`] says so.
+//! In open context it comes from [`crate::Objset::begin`]; the group cannot start to sync before it
+//! is dropped. In syncing context the group *is* syncing, and [`Tx::syncing`] says so.
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
@@ -36,7 +37,8 @@ impl Tx {
         self.txg
     }
 
-    /// Whether anybody has asked for the group, as whoever changes an object does: if not, nothing has been changed.
+    /// Whether anybody has asked for the group, as whoever changes an object does: if not, nothing
+    /// has been changed.
     pub fn is_used(&self) -> bool {
         self.used.load(Relaxed)
     }

@@ -1,16 +1,20 @@
-//! ZAP objects: names (or arrays of numbers) to arrays of integers. Directories, properties, and most tables of the
-//! meta object set.
+//! ZAP objects: names (or arrays of numbers) to arrays of integers. Directories, properties, and
+//! most tables of the meta object set.
 //!
-//! A small one is *micro*: one block, scanned. It turns *fat*, an extensible hash table, when a name is longer than
-//! 49 bytes, a value is not one 64-bit number, or its block is full; never back. A fat one's lookup or change reads
-//! the head, one block of pointers, and one leaf, however many entries there are.
+//! A small one is *micro*: one block, scanned. It turns *fat*, an extensible hash table, when a
+//! name is longer than 49 bytes, a value is not one 64-bit number, or its block is full; never
+//! back. A fat one's lookup or change reads the head, one block of pointers, and one leaf, however
+//! many entries there are.
 //!
 //! Invariants:
-//! - The object's content lock is held shared for every read and alone for every change, so one call sees or makes a
-//!   change as a whole. It is held while blocks are read.
-//! - Whatever can fail is done before the first change: a failed call changed nothing, but for [`Zap::change_words`].
-//! - Blocks are judged as hostile: a broken one is [`DmuError::Corrupt`], never a panic or an endless walk.
-//! - An entry's place (hash, differentiator) never changes, so a cursor stays good while others change the ZAP.
+//! - The object's content lock is held shared for every read and alone for every change, so one
+//!   call sees or makes a change as a whole. It is held while blocks are read.
+//! - Whatever can fail is done before the first change: a failed call changed nothing, but for
+//!   [`Zap::change_words`].
+//! - Blocks are judged as hostile: a broken one is [`DmuError::Corrupt`], never a panic or an
+//!   endless walk.
+//! - An entry's place (hash, differentiator) never changes, so a cursor stays good while others
+//!   change the ZAP.
 //!
 //! Sources: module/zfs/zap.c, zap_micro.c, zap_fat.c, zap_leaf.c.
 
@@ -45,7 +49,8 @@ pub struct ZapParams {
     pub salt: u64,
     /// How names are normalised (`U8_TEXTPREP_*`); 0: not at all.
     pub normflags: u64,
-    /// `ondisk::zap::FLAG_*`; with any of them it is fat from the start, in blocks of the object's size.
+    /// `ondisk::zap::FLAG_*`; with any of them it is fat from the start, in blocks of the object's
+    /// size.
     pub flags: u64,
 }
 
@@ -109,7 +114,8 @@ impl Zap {
         Ok(Zap { dnode, normalize: None })
     }
 
-    /// With the function that normalises names. Without it a ZAP with normflags cannot be searched by name.
+    /// With the function that normalises names. Without it a ZAP with normflags cannot be searched
+    /// by name.
     pub fn with_normalize(mut self, normalize: Normalize) -> Zap {
         self.normalize = Some(normalize);
         self
@@ -199,8 +205,8 @@ impl Zap {
         self.lookup(name).map(|value| (value.int_size(), value.len()))
     }
 
-    /// `Exists` when there is such an entry, `TooBig` for names and values no ZAP can hold, `NoSpace` when the hashes
-    /// of too many names collide.
+    /// `Exists` when there is such an entry, `TooBig` for names and values no ZAP can hold,
+    /// `NoSpace` when the hashes of too many names collide.
     pub fn add(&self, name: impl AsRef<[u8]>, value: impl Into<Value>, tx: &Tx) -> Result<(), DmuError> {
         self.put(&Key::Name(name.as_ref()), &value.into(), false, tx)
     }
@@ -258,15 +264,17 @@ impl Zap {
 
     // ── By an array of numbers: ZAPs with `FLAG_UINT64_KEY` ──
 
-    /// The values of many keys; what has to be read for them is read together. Of a ZAP that is fat.
+    /// The values of many keys; what has to be read for them is read together. Of a ZAP that is
+    /// fat.
     pub fn values_of_words(&self, keys: &[[u64; 5]]) -> Values {
         let (_guard, io) = self.reading();
         let values = self.ops(&io).values(&keys.iter().map(|key| Key::Words(key)).collect::<Vec<_>>());
         values.unwrap_or_else(|error| Values { answers: vec![Err(error); keys.len()], leafs: 0 })
     }
 
-    /// Adds or replaces entries that have a value, and removes those that have none: leaf by leaf, so that what a batch
-    /// costs follows the leafs it changes. Of a ZAP that is fat; all keys differ. If it fails, a part has been done.
+    /// Adds or replaces entries that have a value, and removes those that have none: leaf by leaf,
+    /// so that what a batch costs follows the leafs it changes. Of a ZAP that is fat; all keys
+    /// differ. If it fails, a part has been done.
     pub fn change_words(&self, changes: &[([u64; 5], Option<Value>)], tx: &Tx) -> Result<(), DmuError> {
         let (_guard, io) = self.writing(tx);
         let changes: Vec<_> = changes.iter().map(|(key, value)| (Key::Words(key), value.as_ref())).collect();
@@ -275,14 +283,15 @@ impl Zap {
 
     // ── All of it ──
 
-    /// At most `max` entries in order of hash, from the place `from` on: 0, an entry's `next`, or a page's.
+    /// At most `max` entries in order of hash, from the place `from` on: 0, an entry's `next`, or a
+    /// page's.
     pub fn page(&self, from: u64, max: usize) -> Result<Page, DmuError> {
         let (_guard, io) = self.reading();
         self.ops(&io).page(from, max)
     }
 
-    /// All entries one after another, fetched some hundreds at a time. Entries added or removed meanwhile may or may
-    /// not be met; the others are, once.
+    /// All entries one after another, fetched some hundreds at a time. Entries added or removed
+    /// meanwhile may or may not be met; the others are, once.
     pub fn iter(&self) -> page::Entries<'_> {
         page::Entries::new(self)
     }
@@ -307,7 +316,8 @@ impl Zap {
     // ── Beneath ──
 
     fn reading(&self) -> (RwLockReadGuard<'_, ()>, Io<'_>) {
-        // A holder that panicked was between two calls of this crate at worst: each leaves blocks sound.
+        // A holder that panicked was between two calls of this crate at worst: each leaves blocks
+        // sound.
         let guard = self.dnode.content_lock().read().unwrap_or_else(PoisonError::into_inner);
         (guard, Io::reading(&self.dnode))
     }

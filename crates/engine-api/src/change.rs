@@ -1,5 +1,5 @@
-//! Every administrative change of a pool is a value: console, command line, services, pool history and the simulator
-//! build the same `Change`.
+//! Every administrative change of a pool is a value: console, command line, services, pool history
+//! and the simulator build the same `Change`.
 
 use crate::{Grant, NewDevice, NewVdevs};
 
@@ -13,27 +13,30 @@ pub struct PropertyChange {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Change {
-    /// `parents` makes missing ancestors (`zfs create -p`), and an existing dataset is then no error.
+    /// `parents` makes missing ancestors (`zfs create -p`), and an existing dataset is then no
+    /// error.
     CreateFilesystem {
         name: String,
         parents: bool,
         props: Vec<PropertyChange>,
     },
-    /// A volume of `volsize` bytes, rounded up to whole blocks. Unless it is `sparse`, or its `refreservation` is given, all that
-    /// it can ever take is kept for it.
+    /// A volume of `volsize` bytes, rounded up to whole blocks. Unless it is `sparse`, or its
+    /// `refreservation` is given, all that it can ever take is kept for it.
     CreateVolume {
         name: String,
         parents: bool,
         sparse: bool,
         props: Vec<PropertyChange>,
     },
-    /// All of them or none. Names are datasets, snapshots (`fs@snap`) and bookmarks (`fs#mark`), in the order of a
-    /// [`crate::DestroyPlan`]. With `defer`, snapshots that clones or holds keep go with the last of these.
+    /// All of them or none. Names are datasets, snapshots (`fs@snap`) and bookmarks (`fs#mark`), in
+    /// the order of a [`crate::DestroyPlan`]. With `defer`, snapshots that clones or holds keep go
+    /// with the last of these.
     Destroy {
         names: Vec<String>,
         defer: bool,
     },
-    /// All of them at one moment, or none; with `recursive`, of everything below, too. `props` are users' properties.
+    /// All of them at one moment, or none; with `recursive`, of everything below, too. `props` are
+    /// users' properties.
     Snapshot {
         names: Vec<String>,
         recursive: bool,
@@ -113,7 +116,8 @@ pub enum Change {
     RemoveVdev {
         guid: u64,
     },
-    /// Takes a device that is out of use into use again; with `expand`, also what it has more than before.
+    /// Takes a device that is out of use into use again; with `expand`, also what it has more than
+    /// before.
     OnlineVdev {
         guid: u64,
         expand: bool,
@@ -123,7 +127,8 @@ pub enum Change {
         guid: u64,
         temporary: bool,
     },
-    /// As if it had erred too often, until that is cleared, or with `temporary` until the next import.
+    /// As if it had erred too often, until that is cleared, or with `temporary` until the next
+    /// import.
     FaultVdev {
         guid: u64,
         temporary: bool,
@@ -141,18 +146,20 @@ pub enum Change {
         guid: u64,
         new: NewDevice,
     },
-    /// Looks at all devices anew: those that are another's by now are used no more, those that are back are.
+    /// Looks at all devices anew: those that are another's by now are used no more, those that are
+    /// back are.
     ReopenVdevs,
     /// Gives the pool another guid; `None`: any.
     Reguid {
         guid: Option<u64>,
     },
-    /// Takes a checkpoint: the pool can be imported as it is now, until the checkpoint is discarded.
+    /// Takes a checkpoint: the pool can be imported as it is now, until the checkpoint is
+    /// discarded.
     TakeCheckpoint,
     /// Gives up the checkpoint, and in the background the space that only it needs.
     DiscardCheckpoint,
-    /// Tells disks which of their space is free, in the background; by their guids. `Refused` names those that cannot be: the
-    /// others are.
+    /// Tells disks which of their space is free, in the background; by their guids. `Refused` names
+    /// those that cannot be: the others are.
     TrimVdevs {
         guids: Vec<u64>,
         command: TrimCommand,
@@ -164,7 +171,8 @@ pub enum Change {
     },
     /// Begins, pauses, or ends a scan.
     Scan(ScanCommand),
-    /// Forgets the errors of one device or of all, and takes those into use again that were given up for them.
+    /// Forgets the errors of one device or of all, and takes those into use again that were given
+    /// up for them.
     ClearErrors {
         guid: Option<u64>,
     },

@@ -2,9 +2,11 @@
 
 use crate::{ActiveFault, Condemn, Error, Fault, Result, Zevent};
 
-/// What an engine tells of troubles, and those that can be made: for operators and tests, not for servers.
+/// What an engine tells of troubles, and those that can be made: for operators and tests, not for
+/// servers.
 pub trait Diagnostics: Send + Sync {
-    /// Events of all pools after number `eid`, oldest first, of the last 4,096; waits up to so many nanoseconds for one.
+    /// Events of all pools after number `eid`, oldest first, of the last 4,096; waits up to so many
+    /// nanoseconds for one.
     fn zevents(&self, eid: u64, patience: u64) -> Vec<Zevent>;
     /// Forgets them; says how many there were.
     fn clear_zevents(&self) -> u64;
@@ -20,7 +22,8 @@ pub trait Diagnostics: Send + Sync {
     fn drop_cache(&self);
     /// What may be turned while it runs.
     fn tunables(&self) -> Vec<Tunable>;
-    /// Until the engine ends. `NotFound` if there is none of this name, `Invalid` outside of its range.
+    /// Until the engine ends. `NotFound` if there is none of this name, `Invalid` outside of its
+    /// range.
     fn set_tunable(&self, name: &str, value: u64) -> Result<()>;
 }
 

@@ -1,4 +1,5 @@
-//! The one error of the engine's interface: few variants, each asking something different of the caller.
+//! The one error of the engine's interface: few variants, each asking something different of the
+//! caller.
 
 /// Result of every engine call.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -45,7 +46,8 @@ pub enum Error {
     Invalid(String),
     /// Understood, but not built or not possible here; names it.
     Unsupported(String),
-    /// An administrative request refused for a reason that an operator must read whole, in OpenZFS's words.
+    /// An administrative request refused for a reason that an operator must read whole, in
+    /// OpenZFS's words.
     Refused(String),
     /// The dataset's encryption key is not loaded.
     KeyNotLoaded,

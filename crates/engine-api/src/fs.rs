@@ -1,8 +1,9 @@
 //! A file system as every protocol sees it: POSIX semantics, no open files, no paths.
 //!
-//! A node is named by object number *and* generation, so a handle survives a restart, an export and an import
-//! elsewhere, and never aliases a reused object. One call is one transaction: it happened whole or not at all.
-//! Permission checks happen in here, against the [`Cred`] given; protocols decide who somebody is, never what they may.
+//! A node is named by object number *and* generation, so a handle survives a restart, an export and
+//! an import elsewhere, and never aliases a reused object. One call is one transaction: it happened
+//! whole or not at all. Permission checks happen in here, against the [`Cred`] given; protocols
+//! decide who somebody is, never what they may.
 
 use crate::Result;
 use crate::watch::{Origin, Watcher};
@@ -31,11 +32,11 @@ pub struct Cred {
     pub gid: u32,
     /// Supplementary groups, unordered.
     pub groups: Vec<u32>,
-    /// The owner may read and write data whatever the mode says: NFS clients checked at open, and only they know
-    /// which of their files are open.
+    /// The owner may read and write data whatever the mode says: NFS clients checked at open, and
+    /// only they know which of their files are open.
     pub owner_override: bool,
-    /// Bits that the modes of new nodes do not get, unless their directory's default ACL says what they get (umask(2)).
-    /// An NFS client has applied its user's.
+    /// Bits that the modes of new nodes do not get, unless their directory's default ACL says what
+    /// they get (umask(2)). An NFS client has applied its user's.
     pub umask: u32,
     /// Which watcher is not told of what is changed with this.
     pub origin: Origin,
@@ -81,8 +82,8 @@ pub struct Attr {
     pub kind: NodeKind,
     /// The low twelve bits: rwx for three, setuid, setgid, sticky.
     pub mode: u32,
-    /// Bits of the mode, of group and others, that an ACL of NFSv4's kind takes from some of them, so that nobody has them
-    /// here.
+    /// Bits of the mode, of group and others, that an ACL of NFSv4's kind takes from some of them,
+    /// so that nobody has them here.
     pub withheld: u32,
     pub nlink: u64,
     pub uid: u32,
@@ -140,12 +141,14 @@ pub enum NewNode {
 /// How a regular file is created when the name may exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CreateMode {
-    /// An existing regular file is returned as it is, with `attr` applied where it says size 0 (truncate).
+    /// An existing regular file is returned as it is, with `attr` applied where it says size 0
+    /// (truncate).
     Unchecked,
     /// An existing name is `Error::Exists`.
     Guarded,
-    /// Exclusive create: an existing file made with the same verifier is returned (a repeated request), any other is
-    /// `Exists`. The verifier lives in atime and mtime until the first setattr, as NFS servers do.
+    /// Exclusive create: an existing file made with the same verifier is returned (a repeated
+    /// request), any other is `Exists`. The verifier lives in atime and mtime until the first
+    /// setattr, as NFS servers do.
     Exclusive { verifier: u64 },
 }
 
@@ -208,8 +211,8 @@ pub struct DirEntry {
     pub name: Vec<u8>,
     pub node: NodeId,
     pub kind: NodeKind,
-    /// Where to go on after this entry. Stable for as long as the directory lives, whatever is added or removed.
-    /// Never 0 (the beginning), 1 or 2 (kept by protocols for `.` and `..`).
+    /// Where to go on after this entry. Stable for as long as the directory lives, whatever is
+    /// added or removed. Never 0 (the beginning), 1 or 2 (kept by protocols for `.` and `..`).
     pub cookie: u64,
     /// Present where `readdir` was asked for attributes and the node could be read.
     pub attr: Option<Attr>,
@@ -254,7 +257,8 @@ pub struct FsStat {
 pub struct Project {
     /// 0 is what nobody was given another for: it has no limit. `u32::MAX` is none.
     pub id: u32,
-    /// What is made in the directory belongs to it too, and nothing of another project is moved there.
+    /// What is made in the directory belongs to it too, and nothing of another project is moved
+    /// there.
     pub inherit: bool,
 }
 
@@ -357,26 +361,30 @@ pub enum XattrMode {
     Replace,
 }
 
-/// A change that is done and not yet on stable storage: the call waits until it is. No lock may be held.
+/// A change that is done and not yet on stable storage: the call waits until it is. No lock may be
+/// held.
 pub type Promise = Box<dyn FnOnce() -> Result<()> + Send>;
 
-/// A file system. Names are bytes without NUL and slash, 1 to 255 of them, not `.` or `..` where one is made or removed
-/// (`Error::Invalid`, `Error::NameTooLong`); `lookup` takes `.` and `..`.
+/// A file system. Names are bytes without NUL and slash, 1 to 255 of them, not `.` or `..` where
+/// one is made or removed (`Error::Invalid`, `Error::NameTooLong`); `lookup` takes `.` and `..`.
 pub trait FileSystem: Send + Sync {
     fn id(&self) -> FsId;
     /// It is another one when a whole file system was received in place of this one.
     fn root(&self) -> NodeId;
-    /// Whether the pool waits for lost devices: any call may last until an operator brings them back, but on threads that do
-    /// not wait for operators (`stdx::patience`); there it ends with `Error::Suspended`.
+    /// Whether the pool waits for lost devices: any call may last until an operator brings them
+    /// back, but on threads that do not wait for operators (`stdx::patience`); there it ends with
+    /// `Error::Suspended`.
     fn is_waiting(&self) -> bool {
         false
     }
-    /// The file system whose root stands for this node, where that is one of another: a snapshot in `.zfs/snapshot`.
+    /// The file system whose root stands for this node, where that is one of another: a snapshot in
+    /// `.zfs/snapshot`.
     fn crossing(&self, node: NodeId) -> Result<Option<Arc<dyn FileSystem>>> {
         let _ = node;
         Ok(None)
     }
-    /// From now on `watcher` is told what is changed with another origin than the one given. `None`: nobody is told here.
+    /// From now on `watcher` is told what is changed with another origin than the one given.
+    /// `None`: nobody is told here.
     fn watch(&self, watcher: Weak<dyn Watcher>) -> Option<Origin> {
         let _ = watcher;
         None
@@ -386,12 +394,14 @@ pub trait FileSystem: Send + Sync {
         let _ = id;
         Ok(None)
     }
-    /// What is known of a call with this digest (`stdx::call`), where an earlier program has done it.
+    /// What is known of a call with this digest (`stdx::call`), where an earlier program has done
+    /// it.
     fn happened(&self, digest: &[u8; 32]) -> Result<Option<Happened>> {
         let _ = digest;
         Ok(None)
     }
-    /// The file system's space; at a directory that hands on a project with a limit, what that one leaves.
+    /// The file system's space; at a directory that hands on a project with a limit, what that one
+    /// leaves.
     fn statfs(&self, node: NodeId) -> Result<FsStat>;
     fn lookup(&self, cred: &Cred, dir: NodeId, name: &[u8]) -> Result<Attr>;
     /// Needs no permission, as stat(2) of an open file does not.
@@ -407,7 +417,8 @@ pub trait FileSystem: Send + Sync {
     fn write(&self, cred: &Cred, node: NodeId, offset: u64, data: &[u8], stable: Stable) -> Result<Written>;
     /// At the end of the file, whatever it is when the write happens. Gives the offset too.
     fn append(&self, cred: &Cred, node: NodeId, data: &[u8], stable: Stable) -> Result<(u64, Written)>;
-    /// As `write` with `FileSync`, but the waiting is left to the caller: one who has many to wait for waits once.
+    /// As `write` with `FileSync`, but the waiting is left to the caller: one who has many to wait
+    /// for waits once.
     fn write_promised(
         &self,
         cred: &Cred,
@@ -431,10 +442,11 @@ pub trait FileSystem: Send + Sync {
         mode: CreateMode,
         attr: &SetAttr,
     ) -> Result<Created>;
-    /// A regular file that has no name, opened once for the caller (O_TMPFILE): closed without `link` having given it one,
-    /// it is gone, and so it is after a crash.
+    /// A regular file that has no name, opened once for the caller (O_TMPFILE): closed without
+    /// `link` having given it one, it is gone, and so it is after a crash.
     fn create_unnamed(&self, cred: &Cred, dir: NodeId, attr: &SetAttr) -> Result<Attr>;
-    /// Anything else; an existing name is `Error::Exists`. (`NewNode::File` is `create` with `Guarded`.)
+    /// Anything else; an existing name is `Error::Exists`. (`NewNode::File` is `create` with
+    /// `Guarded`.)
     fn make(&self, cred: &Cred, dir: NodeId, name: &[u8], what: &NewNode, attr: &SetAttr) -> Result<Created>;
     /// Gives the node's attributes after, and the directory's change.
     fn link(&self, cred: &Cred, node: NodeId, dir: NodeId, name: &[u8]) -> Result<(Attr, DirChange)>;
@@ -453,7 +465,8 @@ pub trait FileSystem: Send + Sync {
     fn seek(&self, cred: &Cred, node: NodeId, offset: u64, what: Seek) -> Result<u64>;
     /// Free the blocks of a range, which reads as zeroes afterwards; the size stays.
     fn punch(&self, cred: &Cred, node: NodeId, offset: u64, len: u64) -> Result<()>;
-    /// Keep the node's contents after its last name goes, until as many `close` calls came (FUSE open files).
+    /// Keep the node's contents after its last name goes, until as many `close` calls came (FUSE
+    /// open files).
     fn open(&self, node: NodeId) -> Result<()>;
     fn close(&self, node: NodeId);
     fn getxattr(&self, cred: &Cred, node: NodeId, name: &[u8]) -> Result<Vec<u8>>;
@@ -466,6 +479,7 @@ pub trait FileSystem: Send + Sync {
     fn set_project(&self, cred: &Cred, node: NodeId, project: Project) -> Result<()>;
     /// Needs no permission, as `getattr` does not.
     fn flags(&self, node: NodeId) -> Result<NodeFlags>;
-    /// For the node's owner and root; `immutable` and `append_only` are root's (`Error::NotPermitted`).
+    /// For the node's owner and root; `immutable` and `append_only` are root's
+    /// (`Error::NotPermitted`).
     fn set_flags(&self, cred: &Cred, node: NodeId, flags: NodeFlags) -> Result<()>;
 }

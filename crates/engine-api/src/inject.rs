@@ -15,7 +15,8 @@ pub enum FaultIo {
 pub enum FaultEffect {
     /// EIO.
     Io,
-    /// ENXIO: as if the device were not there; nor can it be opened anew where `FaultIo::All` is asked for.
+    /// ENXIO: as if the device were not there; nor can it be opened anew where `FaultIo::All` is
+    /// asked for.
     Missing,
     /// Wrong bytes.
     Corrupt,
@@ -54,7 +55,8 @@ pub enum BlockKind {
     ErrorLog,
 }
 
-/// Of blocks at one level, the numbers of the first and the last; or the first and the last byte of what they hold.
+/// Of blocks at one level, the numbers of the first and the last; or the first and the last byte of
+/// what they hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BlockRange {
     All,
@@ -71,8 +73,8 @@ pub enum BlockError {
     Checksum,
 }
 
-/// Blocks of a pool that cannot be read. They are looked up once, when this is asked for: it is their places on disk that
-/// fail, and what is written anew lies elsewhere.
+/// Blocks of a pool that cannot be read. They are looked up once, when this is asked for: it is
+/// their places on disk that fail, and what is written anew lies elsewhere.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BlockFault {
     pub pool: String,

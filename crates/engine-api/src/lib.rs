@@ -1,8 +1,10 @@
-//! What a server, a service or an administrator can ask of the storage engine, and nothing about how it is done.
+//! What a server, a service or an administrator can ask of the storage engine, and nothing about
+//! how it is done.
 //!
-//! Five traits ([`Engine`], [`Diagnostics`], [`Pool`], [`FileSystem`], [`Volume`]), one that callers implement ([`Watcher`]), plain
-//! data, one [`Error`]. Every call blocks until it is done; every object is `Send + Sync`. Nothing in here serialises: a wire
-//! form belongs to the crate that owns the wire. Two implementations exist: `engine` (the real one) and `model` (in memory, the
+//! Five traits ([`Engine`], [`Diagnostics`], [`Pool`], [`FileSystem`], [`Volume`]), one that
+//! callers implement ([`Watcher`]), plain data, one [`Error`]. Every call blocks until it is done;
+//! every object is `Send + Sync`. Nothing in here serialises: a wire form belongs to the crate that
+//! owns the wire. Two implementations exist: `engine` (the real one) and `model` (in memory, the
 //! oracle of the tests).
 
 mod allow;

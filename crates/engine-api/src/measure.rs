@@ -1,12 +1,12 @@
 //! What a running engine counts, and what follows from that.
 
-/// Numbers under the names that OpenZFS's kstats have for them: totals since start (or import), and sizes in bytes as of
-/// now. What is not in the list does not exist here and counts as 0.
+/// Numbers under the names that OpenZFS's kstats have for them: totals since start (or import), and
+/// sizes in bytes as of now. What is not in the list does not exist here and counts as 0.
 pub type Counts = Vec<(&'static str, u64)>;
 
-/// Queues and histograms of one vdev, or the sum over the disks below it, under the names that OpenZFS's
-/// `vdev_stats_ex` has for them. Bucket `i` of a histogram counts values (nanoseconds, bytes) in `2^i .. 2^(i+1)`; what
-/// is waiting or on its way now is one number.
+/// Queues and histograms of one vdev, or the sum over the disks below it, under the names that
+/// OpenZFS's `vdev_stats_ex` has for them. Bucket `i` of a histogram counts values (nanoseconds,
+/// bytes) in `2^i .. 2^(i+1)`; what is waiting or on its way now is one number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VdevTallies {
     pub guid: u64,
@@ -39,7 +39,8 @@ pub struct Finding {
     pub about: &'static str,
     /// In plain sentences.
     pub text: String,
-    /// What the text rests on, and what it predicts; the unit is the end of each name. Empty while too little was seen.
+    /// What the text rests on, and what it predicts; the unit is the end of each name. Empty while
+    /// too little was seen.
     pub figures: Vec<(&'static str, f64)>,
 }
 

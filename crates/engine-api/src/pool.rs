@@ -48,7 +48,8 @@ pub struct NewDevice {
     pub force: bool,
     /// log2 of its sector, where it is not to be asked itself.
     pub ashift: Option<u64>,
-    /// Resilver it sequentially: all that is allocated, in the order of places, and a scrub after that.
+    /// Resilver it sequentially: all that is allocated, in the order of places, and a scrub after
+    /// that.
     pub sequential: bool,
 }
 
@@ -177,7 +178,8 @@ pub struct VdevStatus {
     pub checksum_errors: u64,
     /// Bytes.
     pub allocated: u64,
-    /// Bytes that can be allocated in all; 0 where a vdev has no space of its own, as below a mirror.
+    /// Bytes that can be allocated in all; 0 where a vdev has no space of its own, as below a
+    /// mirror.
     pub size: u64,
     /// Bytes of the device, of a leaf; else 0.
     pub physical: u64,
@@ -185,7 +187,8 @@ pub struct VdevStatus {
     pub fragmentation: Option<u8>,
     /// The sequential resilver of a top-level vdev that runs, or ran last.
     pub rebuild: Option<RebuildStatus>,
-    /// Of a disk: how far it has been told which of its space is free, and how far that was written to.
+    /// Of a disk: how far it has been told which of its space is free, and how far that was written
+    /// to.
     pub trim: SweepStatus,
     pub initialize: SweepStatus,
     /// Bytes that the devices have more than the pool uses; of the root and top-level vdevs.
@@ -338,7 +341,8 @@ pub struct ScanStatus {
     pub spent_paused: u64,
 }
 
-/// The scrub of known errors that runs, or the last one since the last scan. Blocks, and seconds since 1970.
+/// The scrub of known errors that runs, or the last one since the last scan. Blocks, and seconds
+/// since 1970.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ErrorScrubStatus {
     pub state: ScanState,
@@ -489,8 +493,8 @@ pub enum Spender {
     Project,
 }
 
-/// What one user, group or project uses and may use in a file system. `None`: nobody counts that there, or there is
-/// nothing to say; limits of 0 are none.
+/// What one user, group or project uses and may use in a file system. `None`: nobody counts that
+/// there, or there is nothing to say; limits of 0 are none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SpaceUse {
     pub id: u64,
@@ -509,10 +513,11 @@ pub enum SpaceHolder {
     /// So many files without a name, open still or not given back yet.
     Deleted(u64),
     Metadata,
-    /// What blocks take beyond their compressed size; less than nothing where they need less parity than the pool's ratio
-    /// has.
+    /// What blocks take beyond their compressed size; less than nothing where they need less parity
+    /// than the pool's ratio has.
     Overhead,
-    /// Blocks that only these snapshots have, all from the first to the last, with the clones of these.
+    /// Blocks that only these snapshots have, all from the first to the last, with the clones of
+    /// these.
     Snapshots {
         first: String,
         last: String,
@@ -588,8 +593,8 @@ pub struct Served {
     /// The property as set: `off`, `on` or options.
     pub sharenfs: String,
     pub readonly: bool,
-    /// What the pool keeps on its disks, the same wherever it is imported, and no protocol tells. Pools of old software have
-    /// none.
+    /// What the pool keeps on its disks, the same wherever it is imported, and no protocol tells.
+    /// Pools of old software have none.
     pub secret: Option<[u8; 32]>,
     pub fs: Arc<dyn FileSystem>,
 }
@@ -650,23 +655,27 @@ pub trait Pool: Send + Sync {
     fn upgradable(&self) -> Result<Upgradable>;
     /// In name order, parents first.
     fn datasets(&self, filter: &DatasetFilter) -> Result<Vec<DatasetInfo>>;
-    /// Done and on stable storage; `Err`: nothing changed. `history` is the command line to record, empty for none.
+    /// Done and on stable storage; `Err`: nothing changed. `history` is the command line to record,
+    /// empty for none.
     fn commit(&self, change: &Change, history: &str) -> Result<Committed>;
-    /// Whether whom this thread works for may make a change: `commit` asks the same. For who has to prepare it.
+    /// Whether whom this thread works for may make a change: `commit` asks the same. For who has to
+    /// prepare it.
     fn permits(&self, change: &Change) -> Result<()>;
-    /// Judges the properties of a dataset that a change would make, and nothing else of it; gives what would come of them where
-    /// that is a volume.
+    /// Judges the properties of a dataset that a change would make, and nothing else of it; gives
+    /// what would come of them where that is a volume.
     fn plan_create(&self, change: &Change) -> Result<Option<VolumePlan>>;
     /// What destroying takes along. `Refused` says in OpenZFS's words why it cannot be.
     fn plan_destroy(&self, query: &DestroyQuery) -> Result<DestroyPlan>;
-    /// Sends a snapshot; `tell` hears what before it is sent. `Refused` says in OpenZFS's words why it is not, or no further.
+    /// Sends a snapshot; `tell` hears what before it is sent. `Refused` says in OpenZFS's words why
+    /// it is not, or no further.
     fn send(
         &self,
         request: &SendRequest,
         stream: &mut dyn Write,
         tell: &mut dyn FnMut(SendEvent),
     ) -> Result<()>;
-    /// Takes a stream in; `tell` hears what is done. `Refused` says in OpenZFS's words why it is not, or no further.
+    /// Takes a stream in; `tell` hears what is done. `Refused` says in OpenZFS's words why it is
+    /// not, or no further.
     fn receive(
         &self,
         request: &ReceiveRequest,
@@ -677,8 +686,8 @@ pub trait Pool: Send + Sync {
     fn space_use(&self, dataset: &str, of: Spender) -> Result<Vec<SpaceUse>>;
     /// What the space that a file system or volume uses is made of, to the byte.
     fn explain_space(&self, dataset: &str) -> Result<SpaceExplained>;
-    /// What became of a file system's nodes since a snapshot: until another, or now. `tell` hears of each. `Refused` says in
-    /// OpenZFS's words why they cannot be compared.
+    /// What became of a file system's nodes since a snapshot: until another, or now. `tell` hears
+    /// of each. `Refused` says in OpenZFS's words why they cannot be compared.
     fn diff(&self, from: &str, to: &str, tell: &mut dyn FnMut(DiffEntry)) -> Result<()>;
     /// How many files of a file system have no name and are not freed yet.
     fn deleted_files(&self, dataset: &str) -> Result<u64>;
@@ -689,7 +698,8 @@ pub trait Pool: Send + Sync {
     fn history(&self, internal: bool) -> Result<Vec<HistoryRecord>>;
     fn open_fs(&self, dataset: &str) -> Result<Arc<dyn FileSystem>>;
     fn open_volume(&self, dataset: &str) -> Result<Arc<dyn Volume>>;
-    /// Nobody waits any more for the devices of a pool that is suspended: what waits fails, and the pool can be exported.
+    /// Nobody waits any more for the devices of a pool that is suspended: what waits fails, and the
+    /// pool can be exported.
     fn give_up(&self);
     /// Write out everything and wait for it; gives the transaction group.
     fn sync(&self) -> Result<u64>;
@@ -726,7 +736,8 @@ pub trait Engine: Send + Sync {
     fn read_token(&self, token: &str) -> Result<TokenContents>;
     /// `zpool labelclear`
     fn label_clear(&self, path: &str, force: bool) -> Result<()>;
-    /// Every file system that may be served now (canmount, encryption and pool state allow it), in name order.
+    /// Every file system that may be served now (canmount, encryption and pool state allow it), in
+    /// name order.
     fn served(&self) -> Vec<Served>;
     /// One of them, for a file handle.
     fn served_by_id(&self, id: FsId) -> Option<Served>;

@@ -27,7 +27,8 @@ pub struct ReceiveRequest {
     pub skip_holds: bool,
     /// `-s`: what has been received is kept when the stream ends early, to be resumed.
     pub resumable: bool,
-    /// `-c`: what cannot be read any more of the snapshot that was sent is taken from the stream; nothing else changes.
+    /// `-c`: what cannot be read any more of the snapshot that was sent is taken from the stream;
+    /// nothing else changes.
     pub heal: bool,
     pub history: String,
 }
@@ -46,7 +47,8 @@ pub enum ReceiveEvent {
 pub struct Received {
     /// File systems that are new, or have this name now: to be mounted.
     pub new: Vec<String>,
-    /// File systems that were there and are others now, as a whole: where they are mounted, to be mounted anew.
+    /// File systems that were there and are others now, as a whole: where they are mounted, to be
+    /// mounted anew.
     pub replaced: Vec<String>,
     /// Datasets that are gone, or have other names: to be unmounted.
     pub gone: Vec<String>,
@@ -109,7 +111,8 @@ pub enum SendEvent {
     Token(String),
     /// A snapshot that will be sent: bytes, about. All of them are told before the first begins.
     Planned { snapshot: String, from: Option<String>, size: u64 },
-    /// A dataset of the tree is left out, with all below it: it has no such snapshot. `is_new`: it is younger.
+    /// A dataset of the tree is left out, with all below it: it has no such snapshot. `is_new`: it
+    /// is younger.
     Skipped { dataset: String, is_new: bool },
     /// It is being sent.
     Begins(String),

@@ -1,7 +1,8 @@
 //! A volume as a disk: bytes that are written and read by place, and nothing else.
 //!
-//! Each call happens whole or not at all for whoever calls at the same time: a reader sees none of a write, or all of it.
-//! What is not stable may be lost with the machine, until `flush`. Places past the end are [`crate::Error::Invalid`].
+//! Each call happens whole or not at all for whoever calls at the same time: a reader sees none of
+//! a write, or all of it. What is not stable may be lost with the machine, until `flush`. Places
+//! past the end are [`crate::Error::Invalid`].
 
 use crate::{Promise, ReadBuf, Result, Seek, Stable};
 
@@ -45,8 +46,9 @@ pub trait Volume: Send + Sync {
     fn write_whole(&self, offset: u64, data: &[u8], stable: Stable) -> Result<()>;
     /// As `write` that is to be stable, but the waiting is left to the caller.
     fn write_promised(&self, offset: u64, data: &[u8]) -> Result<Promise>;
-    /// Reads, changes and writes with nobody in between. `change` gets the bytes, and says whether they are to be written.
-    /// What is changed in up to 32 KiB is there whole or not at all, also after a crash.
+    /// Reads, changes and writes with nobody in between. `change` gets the bytes, and says whether
+    /// they are to be written. What is changed in up to 32 KiB is there whole or not at all, also
+    /// after a crash.
     fn modify(
         &self,
         offset: u64,
@@ -56,15 +58,18 @@ pub trait Volume: Send + Sync {
     ) -> Result<()>;
     /// All of the range reads as zeroes afterwards, and its whole blocks are free.
     fn write_zeroes(&self, offset: u64, len: u64, stable: Stable) -> Result<()>;
-    /// Copies `len` bytes at `from` of that volume, which may be this one, to `to` in this one; holes come as holes. It does so in
-    /// pieces: each is whole for others, the range is not, and what is stable of it nobody knows before a `flush`.
+    /// Copies `len` bytes at `from` of that volume, which may be this one, to `to` in this one;
+    /// holes come as holes. It does so in pieces: each is whole for others, the range is not, and
+    /// what is stable of it nobody knows before a `flush`.
     fn copy_from(&self, source: &dyn Volume, from: u64, to: u64, len: u64) -> Result<()>;
-    /// The next data or hole at or after `offset`, exact to whole blocks; the end where there is none.
+    /// The next data or hole at or after `offset`, exact to whole blocks; the end where there is
+    /// none.
     fn seek(&self, offset: u64, what: Seek) -> Result<u64>;
     /// Makes everything written so far stable.
     fn flush(&self) -> Result<()>;
     /// What is noted with the volume under a name, that of a user property; empty where nothing is.
     fn note(&self, name: &str) -> Result<String>;
-    /// Notes a text with the volume, which goes where the volume goes; none where it is empty. Durable when this returns.
+    /// Notes a text with the volume, which goes where the volume goes; none where it is empty.
+    /// Durable when this returns.
     fn set_note(&self, name: &str, text: &str) -> Result<()>;
 }

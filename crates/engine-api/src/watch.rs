@@ -1,11 +1,12 @@
 //! Who keeps copies of what a file system holds is told what others change in it.
 //!
-//! A local mount is one: the kernel keeps names, attributes and data, and believes them until it is told better. What a watcher
-//! changes itself, with its [`Origin`] in the credential, it is not told, for then its copies are what it has just made them.
+//! A local mount is one: the kernel keeps names, attributes and data, and believes them until it is
+//! told better. What a watcher changes itself, with its [`Origin`] in the credential, it is not
+//! told, for then its copies are what it has just made them.
 //!
-//! Invariant: whoever has been answered can rely on it that the watchers were told before. Not told are access times that
-//! reading leaves. The space that a node takes is known only when its transaction group is written: then watchers are told of
-//! it, whoever changed it.
+//! Invariant: whoever has been answered can rely on it that the watchers were told before. Not told
+//! are access times that reading leaves. The space that a node takes is known only when its
+//! transaction group is written: then watchers are told of it, whoever changed it.
 
 use crate::NodeId;
 
@@ -37,11 +38,14 @@ impl Changed {
     pub const NAMES: Changed = Changed { data: false, names: true };
 }
 
-/// It is told in the middle of the calls that change something: it does not wait, and asks the file system nothing.
+/// It is told in the middle of the calls that change something: it does not wait, and asks the file
+/// system nothing.
 pub trait Watcher: Send + Sync {
     fn changed(&self, node: NodeId, what: Changed);
-    /// A transaction group has written these objects: the space that they take may be another now. Called by who writes the group.
+    /// A transaction group has written these objects: the space that they take may be another now.
+    /// Called by who writes the group.
     fn written(&self, objects: &[u64]);
-    /// Any node may be another now: the file system was rolled back, received, or has other properties.
+    /// Any node may be another now: the file system was rolled back, received, or has other
+    /// properties.
     fn all_changed(&self);
 }

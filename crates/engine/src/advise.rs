@@ -1,10 +1,12 @@
-//! The advisor: what a log device, more memory or a cache device would change for a pool, from what was counted anyway.
+//! The advisor: what a log device, more memory or a cache device would change for a pool, from what
+//! was counted anyway.
 //!
-//! Each part is a function of plain numbers ([`log::LogSeen`], [`cache::CacheSeen`]) and gives sentences with the figures
-//! they rest on. The reasoning is that of a closed loop: a caller waits for the device, spends some time with all the
-//! rest (network, threads, copying, its own thoughts), and waits again. Another device changes the first as its data sheet
-//! says. It changes the rest too, and how much is rehearsed when the question is asked ([`rehearsal`]). Where processors
-//! would become the limit, they are.
+//! Each part is a function of plain numbers ([`log::LogSeen`], [`cache::CacheSeen`]) and gives
+//! sentences with the figures they rest on. The reasoning is that of a closed loop: a caller waits
+//! for the device, spends some time with all the rest (network, threads, copying, its own
+//! thoughts), and waits again. Another device changes the first as its data sheet says. It changes
+//! the rest too, and how much is rehearsed when the question is asked ([`rehearsal`]). Where
+//! processors would become the limit, they are.
 
 mod cache;
 mod log;
@@ -102,8 +104,8 @@ impl Loop {
 }
 
 impl Faster {
-    /// What is left of waits that took `wait` in the mean: what a caller does between them shrinks as all the rest does.
-    /// Where many wait for the same, only some are counted as waiting.
+    /// What is left of waits that took `wait` in the mean: what a caller does between them shrinks
+    /// as all the rest does. Where many wait for the same, only some are counted as waiting.
     fn wait(&self, load: &Loop, wait: Nanos) -> f64 {
         let (wait, rest) = (wait.0 as f64, (load.cycle - load.device).max(1.0));
         let between = (load.cycle - wait).clamp(0.0, rest);

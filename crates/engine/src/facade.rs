@@ -1,7 +1,9 @@
-//! The engine as `engine-api` has it: pools by name, file systems by dataset, everything as plain data.
+//! The engine as `engine-api` has it: pools by name, file systems by dataset, everything as plain
+//! data.
 //!
-//! [`LocalEngine`] holds the imported pools; [`pool::LocalPool`] is one of them. Nothing is decided here: names are looked
-//! up, types are converted, messages of the layers below pass through unchanged.
+//! [`LocalEngine`] holds the imported pools; [`pool::LocalPool`] is one of them. Nothing is decided
+//! here: names are looked up, types are converted, messages of the layers below pass through
+//! unchanged.
 
 mod cachefile;
 mod compatibility;
@@ -81,7 +83,8 @@ pub struct Options {
     pub search: Vec<String>,
     /// Of this machine; 0 where there is none.
     pub hostid: u64,
-    /// Where the machine's administrator may give it another (zgenhostid(8)), while the program runs.
+    /// Where the machine's administrator may give it another (zgenhostid(8)), while the program
+    /// runs.
     pub hostid_file: Option<PathBuf>,
     pub hostname: String,
     /// The cache file of pools of which nobody says another.
@@ -157,8 +160,9 @@ impl LocalEngine {
         })
     }
 
-    /// Takes disks into use that had vanished and are there again, and new ones in their place where a pool wants that
-    /// (`autoreplace`). To be called every few seconds, by a thread that may wait for transaction groups.
+    /// Takes disks into use that had vanished and are there again, and new ones in their place
+    /// where a pool wants that (`autoreplace`). To be called every few seconds, by a thread that
+    /// may wait for transaction groups.
     pub fn look_for_disks(&self) {
         let pools: Vec<Arc<LocalPool>> = lock(&self.pools).values().cloned().collect();
         self.around.kept.as_ref().inspect(|kept| kept.trim());
@@ -166,8 +170,8 @@ impl LocalEngine {
         pools.iter().for_each(|pool| hurried(|| pool.inner().look_for_disks()));
     }
 
-    /// Writes the cache files anew where something has changed. To be called after changes, and every few seconds: disks
-    /// come and go by themselves.
+    /// Writes the cache files anew where something has changed. To be called after changes, and
+    /// every few seconds: disks come and go by themselves.
     pub fn write_cache_files(&self) {
         let pools = || lock(&self.pools).values().cloned().collect();
         self.cache_files.write(pools, self.options.cachefile.as_deref());
@@ -241,12 +245,14 @@ impl LocalEngine {
             pool.close_file_systems();
             if destroy { pool.inner().destroy() } else { pool.inner().export() }
         }));
-        // A pool whose sync has panicked may have left its locks poisoned: it goes all the same, and its devices with it.
+        // A pool whose sync has panicked may have left its locks poisoned: it goes all the same,
+        // and its devices with it.
         let closed = closed.unwrap_or_else(|_| {
             pool.inner().core().storage.close();
             Err(::pool::PoolError::Suspended)
         });
-        // Who lets go of a pool that is suspended for lack of disks knows that its labels are not written.
+        // Who lets go of a pool that is suspended for lack of disks knows that its labels are not
+        // written.
         if is_lost { Ok(()) } else { closed.map_err(api_error) }
     }
 
@@ -260,8 +266,8 @@ impl LocalEngine {
         self.watch.begin(format!("{what} of '{pool}'"), self.around.env.clock.now())
     }
 
-    /// Names who does not come to an end, in the log and as events. To be called every few seconds, by a thread that does
-    /// nothing else; whoever is stuck does not hold it up.
+    /// Names who does not come to an end, in the log and as events. To be called every few seconds,
+    /// by a thread that does nothing else; whoever is stuck does not hold it up.
     pub fn name_stuck(&self) {
         let env = &self.around.env;
         let now = env.clock.now();
@@ -280,7 +286,8 @@ impl LocalEngine {
         self.transits.close();
     }
 
-    /// Exports every pool, for the end of the program; the first failure is told after all were tried.
+    /// Exports every pool, for the end of the program; the first failure is told after all were
+    /// tried.
     pub fn export_all(&self) -> Result<()> {
         self.transits.close();
         self.transits.settle(&self.around.env);
@@ -295,7 +302,8 @@ impl LocalEngine {
         outcome.into_inner().expect("a panic has been passed on")
     }
 
-    /// The pool below the interface, for tools that look at its insides: the simulator asks it for groups.
+    /// The pool below the interface, for tools that look at its insides: the simulator asks it for
+    /// groups.
     pub fn pool_below(&self, name: &str) -> Result<Arc<::pool::Pool>> {
         Ok(self.local_pool(name)?.inner().clone())
     }
@@ -341,7 +349,8 @@ fn rewind(options: &ImportOptions) -> Rewind {
     }
 }
 
-/// What a pool serves: nothing where a panic has left its locks poisoned, for the others must go on.
+/// What a pool serves: nothing where a panic has left its locks poisoned, for the others must go
+/// on.
 fn served_of(pool: &Arc<LocalPool>) -> Vec<Served> {
     catch_unwind(AssertUnwindSafe(|| pool.served())).unwrap_or_default()
 }

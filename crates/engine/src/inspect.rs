@@ -1,8 +1,9 @@
 //! `cistern inspect`: what is on devices and in pools, without the daemon, and whether it is whole.
 //!
-//! Everything is opened read-only, of pools that are exported, in use, or made by OpenZFS. What cannot be read is said
-//! and passed by: the way from the labels to the last block is shown as far as it goes. A pool that needs features this
-//! program has not is still shown by its labels, with the reason why there is no more.
+//! Everything is opened read-only, of pools that are exported, in use, or made by OpenZFS. What
+//! cannot be read is said and passed by: the way from the labels to the last block is shown as far
+//! as it goes. A pool that needs features this program has not is still shown by its labels, with
+//! the reason why there is no more.
 //!
 //! The output follows `zdb` where a line has a counterpart there.
 

@@ -1,7 +1,9 @@
-//! Range locks: readers of a file's or volume's bytes see each write whole, and writers of different ranges go side by side.
+//! Range locks: readers of a file's or volume's bytes see each write whole, and writers of
+//! different ranges go side by side.
 //!
-//! A range is shared (readers) or alone (writers; truncation takes the whole file). Who comes first is served first
-//! among those that overlap, so a writer is not starved by readers. Source of the idea: module/zfs/zfs_rlock.c.
+//! A range is shared (readers) or alone (writers; truncation takes the whole file). Who comes first
+//! is served first among those that overlap, so a writer is not starved by readers. Source of the
+//! idea: module/zfs/zfs_rlock.c.
 
 use std::sync::{Condvar, Mutex};
 

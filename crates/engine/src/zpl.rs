@@ -1,22 +1,28 @@
 //! POSIX over an object set: the ZPL, versions 1 to 5, as OpenZFS on Linux writes it.
 //!
-//! Versions before 5 have znodes instead of system attributes ([`attrs`]), before 3 an older form of ACL, in version 1 entries
-//! of directories have no types. An old file system is written as what it is until somebody upgrades it ([`version`]).
+//! Versions before 5 have znodes instead of system attributes ([`attrs`]), before 3 an older form
+//! of ACL, in version 1 entries of directories have no types. An old file system is written as what
+//! it is until somebody upgrades it ([`version`]).
 //!
-//! A node is an object. Its attributes are system attributes in the bonus ([`attrs`]); a directory's entries are a ZAP
-//! ([`dir`]); a file's bytes are the object's blocks ([`file`]). Nothing of a node is kept in memory but locks, the
-//! count of openers, and an access time not yet written: what the `dmu` holds is the one truth.
+//! A node is an object. Its attributes are system attributes in the bonus ([`attrs`]); a
+//! directory's entries are a ZAP ([`dir`]); a file's bytes are the object's blocks ([`file`]).
+//! Nothing of a node is kept in memory but locks, the count of openers, and an access time not yet
+//! written: what the `dmu` holds is the one truth.
 //!
 //! Locks, in the order in which they are taken:
-//! 1. `renaming`: one at a time for renames across directories, so that no two of them build a loop together.
-//! 2. A node's `ops` lock, for every change of names and attributes; several nodes in order of their numbers.
+//! 1. `renaming`: one at a time for renames across directories, so that no two of them build a loop
+//!    together.
+//! 2. A node's `ops` lock, for every change of names and attributes; several nodes in order of
+//!    their numbers.
 //! 3. A node's range lock, for readers and writers of its bytes.
-//! 4. The transaction. Nobody waits for a lock above while in one, so a transaction group can always close.
+//! 4. The transaction. Nobody waits for a lock above while in one, so a transaction group can
+//!    always close.
 //! 5. A node's `attrs` lock: read, compute, write of its attributes, for a moment.
 //!
-//! Readers of names and attributes take none of them: what a name led to is looked up once more where the number may have
-//! come to mean another node ([`dir`]). Only extended attributes that are files are read under their node's `ops` lock.
-//! Waiting for a transaction group to be synced ([`Host`]) happens with no lock held.
+//! Readers of names and attributes take none of them: what a name led to is looked up once more
+//! where the number may have come to mean another node ([`dir`]). Only extended attributes that are
+//! files are read under their node's `ops` lock. Waiting for a transaction group to be synced
+//! ([`Host`]) happens with no lock held.
 
 mod acl;
 mod acl_limits;
@@ -160,8 +166,9 @@ pub struct Zpl {
 }
 
 impl Zpl {
-    /// Opens the file system in `objset`. `frozen` says that it can never be written. Call [`Zpl::drain_unlinked`]
-    /// afterwards: until then the space of files that were open but unlinked at a crash stays taken.
+    /// Opens the file system in `objset`. `frozen` says that it can never be written. Call
+    /// [`Zpl::drain_unlinked`] afterwards: until then the space of files that were open but
+    /// unlinked at a crash stays taken.
     pub fn open(
         objset: Arc<Objset>,
         id: FsId,
@@ -279,7 +286,8 @@ impl Zpl {
         if node.generation() == id.generation { Ok(node) } else { Err(Error::Stale) }
     }
 
-    /// The node that a directory entry or a parent names; `Stale` where its last name is gone and nobody has it open.
+    /// The node that a directory entry or a parent names; `Stale` where its last name is gone and
+    /// nobody has it open.
     fn node_by_number(&self, object: u64) -> Result<Arc<Node>> {
         self.nodes.get(object, &self.changed, || Node::load(self, object))
     }

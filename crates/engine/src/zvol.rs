@@ -1,17 +1,21 @@
-//! A volume over an object set: reads, writes and holes of one object, and their records in the intent log.
+//! A volume over an object set: reads, writes and holes of one object, and their records in the
+//! intent log.
 //!
-//! A change takes its range, enters the open group, changes the object and leaves its record; whoever wants it stable
-//! commits afterwards, with nothing held. Ranges are what makes each call whole for the others.
+//! A change takes its range, enters the open group, changes the object and leaves its record;
+//! whoever wants it stable commits afterwards, with nothing held. Ranges are what makes each call
+//! whole for the others.
 //!
 //! Invariants:
-//! - A large range is freed in several transactions, and the record that says so belongs to the last: it is needed for as long
-//!   as any of them is not durable.
-//! - The size in memory changes before that on disk when it shrinks, and after it when it grows: nobody writes to what is
-//!   about to be no part of the volume.
-//! - Every change is noted for the next process as well ([`::pool::kept`]), in its transaction and with its range held: so notes
-//!   are in the order of the changes. One that could not be noted is answered when its group is durable.
+//! - A large range is freed in several transactions, and the record that says so belongs to the
+//!   last: it is needed for as long as any of them is not durable.
+//! - The size in memory changes before that on disk when it shrinks, and after it when it grows:
+//!   nobody writes to what is about to be no part of the volume.
+//! - Every change is noted for the next process as well ([`::pool::kept`]), in its transaction and
+//!   with its range held: so notes are in the order of the changes. One that could not be noted is
+//!   answered when its group is durable.
 //!
-//! Other than there, a range that is freed reads as zeroes to its ends, also where it covers less than a block.
+//! Other than there, a range that is freed reads as zeroes to its ends, also where it covers less
+//! than a block.
 //!
 //! Sources: module/zfs/zvol.c; `zvol_discard` in module/os/linux/zfs/zvol_os.c.
 
@@ -36,7 +40,8 @@ use crate::zpl::api_error;
 const META_BLOCKS: u64 = 4;
 /// Bytes from which on a range is freed in several transactions.
 const FREE_STEP: u64 = 8 << 30;
-/// Bytes up to which what is to be there whole is one record of the log, with its bytes in it: nothing splits that.
+/// Bytes up to which what is to be there whole is one record of the log, with its bytes in it:
+/// nothing splits that.
 const ONE_RECORD: usize = 32 << 10;
 
 /// Where changes are noted for the next process.
@@ -59,7 +64,8 @@ impl Keeping {
         Made { txg: tx.txg(), noted: self.pool.as_ref().map_or(Noted::Yes, note) }
     }
 
-    /// Returns when a change can be answered as far as the death of the program goes. The caller is in no group.
+    /// Returns when a change can be answered as far as the death of the program goes. The caller is
+    /// in no group.
     fn settle(&self, made: &Made) -> std::result::Result<(), DmuError> {
         match made.noted {
             Noted::Yes => {}
@@ -179,7 +185,8 @@ impl Zvol {
         let soon = self.is_soon(stable)?;
         let range = self.ranges.alone(&self.env, offset, data.len() as u64);
         let end = self.check(offset, data.len() as u64)?;
-        // A block that it covers in part may be unreadable: that must be known before another is changed.
+        // A block that it covers in part may be unreadable: that must be known before another is
+        // changed.
         let block_size = u64::from(self.data.block_size());
         for edge in [offset, end].into_iter().filter(|edge| edge % block_size != 0) {
             self.data.read(edge - edge % block_size, 1).map_err(api_error)?;
@@ -235,8 +242,8 @@ impl Zvol {
         self.data.read_bytes(offset, len).map(Some)
     }
 
-    /// Applies one record of the intent log. `block`: what the block holds that a write record leads to, where that is not a
-    /// hole. What lies past the end now is passed over.
+    /// Applies one record of the intent log. `block`: what the block holds that a write record
+    /// leads to, where that is not a hole. What lies past the end now is passed over.
     pub fn replay_record(
         &self,
         head: &RecordHead,
@@ -291,8 +298,9 @@ impl Zvol {
         self.free_range(offset, len.min(self.size.load(SeqCst).saturating_sub(offset)))
     }
 
-    /// Does again what an earlier process had noted, when the log has been replayed; counts it. It is durable when this
-    /// returns. What lies past the end now is passed over. Before anybody else writes.
+    /// Does again what an earlier process had noted, when the log has been replayed; counts it. It
+    /// is durable when this returns. What lies past the end now is passed over. Before anybody else
+    /// writes.
     pub fn do_again(&self) -> Result<u64> {
         let (Some(kept), Some(zil)) = (&self.keeping.pool, &self.zil) else { return Ok(0) };
         let again = kept.again(self.keeping.volume).map_err(api_error)?;
@@ -310,7 +318,8 @@ impl Zvol {
         Ok(again.len() as u64)
     }
 
-    /// The transaction has done what the record says: while it replays, the log takes no more than that from this.
+    /// The transaction has done what the record says: while it replays, the log takes no more than
+    /// that from this.
     fn replayed(&self, tx: &Tx) {
         if let Some(zil) = &self.zil {
             zil.log(tx, Vec::new(), None);
@@ -347,7 +356,8 @@ impl Zvol {
         Holds::covering(offset, len, self.data.block_size().into(), META_BLOCKS)
     }
 
-    /// Writes in a transaction of its own, in which `log` tells the intent log. The caller holds the range.
+    /// Writes in a transaction of its own, in which `log` tells the intent log. The caller holds
+    /// the range.
     fn put(&self, offset: u64, data: &[u8], log: impl FnOnce(&Zil, &Tx)) -> Result<Made> {
         let zil = self.log()?;
         let tx = self.begin(self.holds(offset, data.len() as u64))?;
@@ -356,7 +366,8 @@ impl Zvol {
         Ok(self.keeping.note(&tx, offset, Change::Bytes(data)))
     }
 
-    /// The log has all of it in one record or, where that is too long, nothing: then whoever commits waits for the group.
+    /// The log has all of it in one record or, where that is too long, nothing: then whoever
+    /// commits waits for the group.
     fn put_whole(&self, offset: u64, data: &[u8]) -> Result<Made> {
         self.put(offset, data, |zil, tx| {
             if data.len() <= ONE_RECORD {
@@ -368,7 +379,8 @@ impl Zvol {
         })
     }
 
-    /// The log may keep it in pieces, or point to its blocks. The caller says whether it will commit.
+    /// The log may keep it in pieces, or point to its blocks. The caller says whether it will
+    /// commit.
     fn put_logged(&self, offset: u64, data: &[u8], soon: bool) -> Result<Made> {
         let (len, block_size) = (data.len() as u64, u64::from(self.data.block_size()));
         let logged = LoggedWrite {

@@ -1,5 +1,6 @@
-//! Writes and reads a file or device (first argument; its contents are lost) in batches of eight 1 MiB transfers for
-//! three seconds each, and prints the speed; to be compared with fio at the same depth.
+//! Writes and reads a file or device (first argument; its contents are lost) in batches of eight 1
+//! MiB transfers for three seconds each, and prints the speed; to be compared with fio at the same
+//! depth.
 
 use std::time::{Duration, Instant};
 

@@ -1,7 +1,8 @@
 //! Memory that O_DIRECT accepts: byte buffers that start on a 4 KiB boundary.
 //!
-//! A fresh page costs a fault, which is dearer than copying it, and general allocators round block sizes up. So buffers
-//! of the usual block sizes have an allocator of their own, which keeps freed ones for the next (see [`recycle`]).
+//! A fresh page costs a fault, which is dearer than copying it, and general allocators round block
+//! sizes up. So buffers of the usual block sizes have an allocator of their own, which keeps freed
+//! ones for the next (see [`recycle`]).
 
 mod recycle;
 
@@ -84,8 +85,8 @@ impl AlignedBuf {
         };
         let mut at = 0;
         for part in parts {
-            // SAFETY: `ptr` owns `len` bytes, no fewer than all parts have, so each fits behind those before; it is not
-            // part of any slice that exists.
+            // SAFETY: `ptr` owns `len` bytes, no fewer than all parts have, so each fits behind
+            // those before; it is not part of any slice that exists.
             unsafe { ptr.as_ptr().add(at).copy_from_nonoverlapping(part.as_ptr(), part.len()) };
             at += part.len();
         }
@@ -132,7 +133,8 @@ impl Drop for AlignedBuf {
 impl Deref for AlignedBuf {
     type Target = [u8];
     fn deref(&self) -> &[u8] {
-        // SAFETY: `ptr` is valid for `len` initialised bytes owned by self (or len is 0 and ptr aligned, not null).
+        // SAFETY: `ptr` is valid for `len` initialised bytes owned by self (or len is 0 and ptr
+        // aligned, not null).
         unsafe { std::slice::from_raw_parts(self.ptr.as_ptr(), self.len) }
     }
 }

@@ -1,4 +1,5 @@
-//! Two clocks: a monotonic one for deadlines and latencies, the wall clock for timestamps that users see.
+//! Two clocks: a monotonic one for deadlines and latencies, the wall clock for timestamps that
+//! users see.
 
 use std::ops::{Add, AddAssign};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -125,11 +126,13 @@ const SPIN: Nanos = Nanos::from_micros(30);
 /// Below this, the 50 µs that Linux may add to a sleep count.
 const PUNCTUAL: Nanos = Nanos::from_millis(20);
 
-/// From now on the kernel wakes this thread when it is time, not up to 50 µs later to save wake-ups.
+/// From now on the kernel wakes this thread when it is time, not up to 50 µs later to save
+/// wake-ups.
 fn wake_punctually() {
     thread_local!(static DONE: std::cell::Cell<bool> = const { std::cell::Cell::new(false) });
     if !DONE.replace(true) {
-        // SAFETY: PR_SET_TIMERSLACK takes one number and changes nothing but this thread's timer slack.
+        // SAFETY: PR_SET_TIMERSLACK takes one number and changes nothing but this thread's timer
+        // slack.
         unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1) };
     }
 }

@@ -1,9 +1,10 @@
 //! Disks as the engine sees them: a size, batches of reads and writes, a flush.
 //!
-//! I/O is *batch in, batch out*: [`Disk::submit`] issues all entries at once and returns when each has its own
-//! result. Entries of a batch are unordered; two that overlap have an undefined outcome. What [`Disk::submit`] wrote
-//! is durable only after a later [`Disk::flush`] returned `Ok`. A flush that failed says nothing about what was lost,
-//! so every later flush of that handle fails too; only reopening clears it.
+//! I/O is *batch in, batch out*: [`Disk::submit`] issues all entries at once and returns when each
+//! has its own result. Entries of a batch are unordered; two that overlap have an undefined
+//! outcome. What [`Disk::submit`] wrote is durable only after a later [`Disk::flush`] returned
+//! `Ok`. A flush that failed says nothing about what was lost, so every later flush of that handle
+//! fails too; only reopening clears it.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -12,7 +13,8 @@ use std::sync::Arc;
 /// How a disk is opened.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum OpenMode {
-    /// No lock is taken, so disks in use can be looked at. Writes, flush and discard fail with `ReadOnly`.
+    /// No lock is taken, so disks in use can be looked at. Writes, flush and discard fail with
+    /// `ReadOnly`.
     ReadOnly,
     /// Exclusive: a second exclusive open, also by another process, fails with `Busy`.
     ReadWrite,
@@ -153,12 +155,14 @@ pub trait Disk: Send + Sync {
     /// In bytes, as of the open or the last [`Disk::refresh`].
     fn size(&self) -> u64;
 
-    /// Takes note that the device has grown; gives its size now. Not every disk can grow while it is open.
+    /// Takes note that the device has grown; gives its size now. Not every disk can grow while it
+    /// is open.
     fn refresh(&self) -> u64 {
         self.size()
     }
 
-    /// False once nobody else can find the disk any more, though this handle may still be served: a file that was deleted.
+    /// False once nobody else can find the disk any more, though this handle may still be served: a
+    /// file that was deleted.
     fn is_there(&self) -> bool {
         true
     }
@@ -168,16 +172,19 @@ pub trait Disk: Send + Sync {
     /// Issues all entries at once, returns when each has its result.
     fn submit(&self, batch: &mut [DiskIo<'_>]);
 
-    /// Makes durable all writes whose `submit` returned before this call. A failure is remembered: see the module.
+    /// Makes durable all writes whose `submit` returned before this call. A failure is remembered:
+    /// see the module.
     fn flush(&self) -> Result<(), DiskError>;
 
-    /// Whether bytes are given their place on the medium when they are first written, and keep it: files of a file system that
-    /// writes in place. The flush behind such a write takes longer, for the place has to be noted.
+    /// Whether bytes are given their place on the medium when they are first written, and keep it:
+    /// files of a file system that writes in place. The flush behind such a write takes longer, for
+    /// the place has to be noted.
     fn places_on_write(&self) -> bool {
         false
     }
 
-    /// The first of these bytes that have no place yet, and their number; `None` where all have one or nobody knows.
+    /// The first of these bytes that have no place yet, and their number; `None` where all have one
+    /// or nobody knows.
     fn hole(&self, _offset: u64, _len: u64) -> Option<(u64, u64)> {
         None
     }

@@ -1,8 +1,9 @@
 //! Faults on demand: a wrapper over any [`Disks`] that fails chosen operations.
 //!
-//! Tests use it to fail the n-th I/O for every n; operators use the same wrapper as `zinject`. A rule says which
-//! disk, which operation, which bytes, how many matches to let pass first, how often to fire and with what effect.
-//! While there is no rule, an I/O costs one look at a flag more.
+//! Tests use it to fail the n-th I/O for every n; operators use the same wrapper as `zinject`. A
+//! rule says which disk, which operation, which bytes, how many matches to let pass first, how
+//! often to fire and with what effect. While there is no rule, an I/O costs one look at a flag
+//! more.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -33,7 +34,8 @@ pub enum FaultOp {
 pub enum FaultKind {
     /// The operation is not done and fails.
     Fail(DiskError),
-    /// Reads: the data comes back with each byte of the rule's range inverted. Writes: they land so.
+    /// Reads: the data comes back with each byte of the rule's range inverted. Writes: they land
+    /// so.
     Corrupt,
     /// Writes and flushes: reported as done but not done. Reads are untouched.
     Lie,

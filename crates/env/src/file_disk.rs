@@ -1,12 +1,15 @@
-//! Real disks: regular files and block devices, used whole and raw (partition tables are the caller's affair).
+//! Real disks: regular files and block devices, used whole and raw (partition tables are the
+//! caller's affair).
 //!
-//! A disk has up to two descriptors of one inode. The *direct* one (O_DIRECT) serves whatever is aligned in offset
-//! and length; memory that is not aligned is bounced through an [`AlignedBuf`], parts of one write that are not are copied
-//! together. The *buffered* one serves the rest, and everything on file systems without O_DIRECT. A batch goes through the
-//! calling thread's io_uring ([`crate::uring`]), a batch of one by `preadv`/`pwritev`, which costs the same one system call;
+//! A disk has up to two descriptors of one inode. The *direct* one (O_DIRECT) serves whatever is
+//! aligned in offset and length; memory that is not aligned is bounced through an [`AlignedBuf`],
+//! parts of one write that are not are copied together. The *buffered* one serves the rest, and
+//! everything on file systems without O_DIRECT. A batch goes through the calling thread's io_uring
+//! ([`crate::uring`]), a batch of one by `preadv`/`pwritev`, which costs the same one system call;
 //! so does everything where the kernel refuses io_uring.
 //!
-//! Invariants: a failed flush makes every later flush of this handle fail; no transfer leaves the size last seen, which only grows.
+//! Invariants: a failed flush makes every later flush of this handle fail; no transfer leaves the
+//! size last seen, which only grows.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -118,7 +121,8 @@ impl FileDisk {
         let (size, sector) = if block_device {
             (sys::device_size(&buffered)?, sys::device_sectors(&buffered)?)
         } else {
-            // Files have no sectors; below the usual page and file system block every write would be a copy.
+            // Files have no sectors; below the usual page and file system block every write would
+            // be a copy.
             (buffered.metadata()?.len(), SectorSize { logical: 512, physical: 4096 })
         };
         let direct =
@@ -167,7 +171,8 @@ impl FileDisk {
     }
 }
 
-/// Whether parts are taken from where they are: all are aligned, and none so small that copying it is quicker.
+/// Whether parts are taken from where they are: all are aligned, and none so small that copying it
+/// is quicker.
 fn can_gather(parts: &[&[u8]], align: usize, len_align: usize) -> bool {
     let fits = |part: &&[u8]| {
         is_aligned(part, align) && part.len() >= PART_MIN && part.len().is_multiple_of(len_align)
@@ -186,7 +191,8 @@ impl Drop for FileDisk {
 impl Direct {
     /// `None` where the file system does not support O_DIRECT.
     fn open(buffered: &File, write: bool, sector: SectorSize) -> Option<Direct> {
-        // Through /proc: the same inode even if the path has changed meanwhile, and no second O_EXCL claim.
+        // Through /proc: the same inode even if the path has changed meanwhile, and no second
+        // O_EXCL claim.
         let path = format!("/proc/self/fd/{}", buffered.as_raw_fd());
         let file = OpenOptions::new().read(true).write(write).custom_flags(libc::O_DIRECT).open(path).ok()?;
         let (memory_align, offset_align) = {
@@ -233,8 +239,8 @@ impl Disk for FileDisk {
                 transfers.push(self.plan(io, bounce));
             }
         }
-        // SAFETY: every transfer points into a buffer of `batch` or of `bounces`, which stay borrowed or owned, and
-        // are not touched, until this returns.
+        // SAFETY: every transfer points into a buffer of `batch` or of `bounces`, which stay
+        // borrowed or owned, and are not touched, until this returns.
         unsafe { uring::run(&mut transfers, self.quirks.is_on(Quirk::NoUring)) };
         for (i, transfer) in owners.into_iter().zip(transfers) {
             let io = &mut batch[i];

@@ -14,7 +14,8 @@ pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     if bytes.len() as u64 > most { Err(io::ErrorKind::InvalidData.into()) } else { Ok(bytes) }
 }
 
-/// Puts a file with these bytes in the place of the one that is there: whoever looks sees the one or the other.
+/// Puts a file with these bytes in the place of the one that is there: whoever looks sees the one
+/// or the other.
 ///
 /// # Errors
 /// The system's.

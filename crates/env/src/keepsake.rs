@@ -1,8 +1,9 @@
-//! Memory that outlives the process, as a page cache does: what was acknowledged and is not durable yet is still there for
-//! the next process, and gone with the power.
+//! Memory that outlives the process, as a page cache does: what was acknowledged and is not durable
+//! yet is still there for the next process, and gone with the power.
 //!
-//! It is a file on a file system in memory, and mapped, which is three times as quick to write as by calls of the system. Where
-//! memory ends, that must be an error and no signal: so it is taken before anything is written there.
+//! It is a file on a file system in memory, and mapped, which is three times as quick to write as
+//! by calls of the system. Where memory ends, that must be an error and no signal: so it is taken
+//! before anything is written there.
 
 use std::fs::{self, File};
 use std::io;
@@ -15,8 +16,8 @@ use std::sync::atomic::{Ordering::SeqCst, compiler_fence};
 
 use crate::lock;
 
-/// Bytes by place. What was never written, or was discarded, reads as zeroes. Nobody writes bytes that somebody else writes or
-/// reads at the same time.
+/// Bytes by place. What was never written, or was discarded, reads as zeroes. Nobody writes bytes
+/// that somebody else writes or reads at the same time.
 pub trait Keepsake: Send + Sync {
     /// Bytes that there can be.
     fn size(&self) -> u64;
@@ -24,8 +25,9 @@ pub trait Keepsake: Send + Sync {
     /// Takes memory for these bytes, which is there until they are discarded.
     fn reserve(&self, at: u64, len: u64) -> io::Result<()>;
 
-    /// Writes parts one behind the other, where memory was taken: after a death in the middle, of the parts behind the one it
-    /// met nothing is there, and that one in part. A word of eight bytes is there or not.
+    /// Writes parts one behind the other, where memory was taken: after a death in the middle, of
+    /// the parts behind the one it met nothing is there, and that one in part. A word of eight
+    /// bytes is there or not.
     fn write(&self, at: u64, parts: &[&[u8]]) -> io::Result<()>;
 
     fn read(&self, at: u64, into: &mut [u8]) -> io::Result<()>;
@@ -57,13 +59,15 @@ pub struct MemoryFile {
     map: NonNull<u8>,
 }
 
-// SAFETY: the mapping belongs to the value, and is reached through `write` alone, whose callers keep out of each other's way.
+// SAFETY: the mapping belongs to the value, and is reached through `write` alone, whose callers
+// keep out of each other's way.
 unsafe impl Send for MemoryFile {}
 // SAFETY: as above.
 unsafe impl Sync for MemoryFile {}
 
 impl MemoryFile {
-    /// Opens the file, or makes it; `size` is what it can grow to where it is new. `WouldBlock`: another process uses it.
+    /// Opens the file, or makes it; `size` is what it can grow to where it is new. `WouldBlock`:
+    /// another process uses it.
     pub fn open(path: &Path, size: u64) -> io::Result<MemoryFile> {
         let mut options = File::options();
         options.read(true).write(true).create(true).mode(0o600).custom_flags(libc::O_NOFOLLOW);
@@ -121,9 +125,11 @@ impl Keepsake for MemoryFile {
         }
         let mut at = at as usize;
         for part in parts {
-            // SAFETY: the range is in the mapping, memory was taken for it, and nobody else uses it meanwhile.
+            // SAFETY: the range is in the mapping, memory was taken for it, and nobody else uses it
+            // meanwhile.
             unsafe { ptr::copy_nonoverlapping(part.as_ptr(), self.map.as_ptr().add(at), part.len()) };
-            // Who dies does so between two instructions: what counts is in which order they were made.
+            // Who dies does so between two instructions: what counts is in which order they were
+            // made.
             compiler_fence(SeqCst);
             at += part.len();
         }

@@ -1,12 +1,13 @@
 //! The world outside, behind one struct.
 //!
-//! Everything that is not a function of its inputs enters the program through [`Env`]: disks, the clock, entropy,
-//! threads, and memory that outlives the program. No other crate of the engine names the operating system, so a simulation that supplies its own
-//! parts runs a whole appliance from one seed.
+//! Everything that is not a function of its inputs enters the program through [`Env`]: disks, the
+//! clock, entropy, threads, and memory that outlives the program. No other crate of the engine
+//! names the operating system, so a simulation that supplies its own parts runs a whole appliance
+//! from one seed.
 //!
-//! Blocking is part of that: code that must wait for another thread calls [`Env::wait`] instead of a condition
-//! variable, because in a simulation there is one thread only and waiting means "let the others run" (see
-//! [`worker`] for the hook).
+//! Blocking is part of that: code that must wait for another thread calls [`Env::wait`] instead of
+//! a condition variable, because in a simulation there is one thread only and waiting means "let
+//! the others run" (see [`worker`] for the hook).
 //!
 //! Invariants:
 //! - `env` is the only crate with file descriptors, threads, clocks or random numbers.
@@ -52,7 +53,8 @@ pub use threads::Threads;
 pub use tunable::{TUNABLES, Tunable, TunableInfo, Tunables};
 pub use worker::{Driver, Next, Worker, WorkerControl, WorkerHandle};
 
-/// The doors to the world, the switches for rare paths, and what an operator may turn. Cheap to clone.
+/// The doors to the world, the switches for rare paths, and what an operator may turn. Cheap to
+/// clone.
 #[derive(Clone)]
 pub struct Env {
     pub disks: Arc<dyn Disks>,
@@ -66,7 +68,8 @@ pub struct Env {
 }
 
 impl Env {
-    /// The real world: files and block devices, the machine's clock, its random numbers, its threads.
+    /// The real world: files and block devices, the machine's clock, its random numbers, its
+    /// threads.
     pub fn real() -> Env {
         let quirks = Quirks::default();
         Env {
@@ -97,9 +100,9 @@ impl Env {
 
     /// Blocks until `ready` holds, giving up the lock meanwhile; `guard` must be of `mutex`.
     ///
-    /// Whoever makes `ready` true changes the state under `mutex` and then notifies `condvar`. The caller may hold
-    /// no other lock: in a simulation the other workers run inside this call. Panics with "deadlock" in a
-    /// simulation where nothing can ever make `ready` true.
+    /// Whoever makes `ready` true changes the state under `mutex` and then notifies `condvar`. The
+    /// caller may hold no other lock: in a simulation the other workers run inside this call.
+    /// Panics with "deadlock" in a simulation where nothing can ever make `ready` true.
     pub fn wait<'a, T>(
         &self,
         mutex: &'a Mutex<T>,
@@ -110,7 +113,8 @@ impl Env {
         self.wait_inner(mutex, guard, condvar, ready, (None, false)).0
     }
 
-    /// As [`Env::wait`], for what no worker brings about: an operator's word. A worker's step may wait so, too.
+    /// As [`Env::wait`], for what no worker brings about: an operator's word. A worker's step may
+    /// wait so, too.
     pub fn wait_outside<'a, T>(
         &self,
         mutex: &'a Mutex<T>,
@@ -121,7 +125,8 @@ impl Env {
         self.wait_inner(mutex, guard, condvar, ready, (None, true)).0
     }
 
-    /// As [`Env::wait`], but gives up at `deadline` on [`Env::clock`]. The flag tells whether `ready` held.
+    /// As [`Env::wait`], but gives up at `deadline` on [`Env::clock`]. The flag tells whether
+    /// `ready` held.
     pub fn wait_until<'a, T>(
         &self,
         mutex: &'a Mutex<T>,

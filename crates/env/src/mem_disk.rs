@@ -1,7 +1,7 @@
 //! Disks in memory, for unit tests: named buffers with counters.
 //!
-//! They never fail and forget nothing; [`crate::fault`] adds failures, the simulator has a disk of its own that
-//! knows written from durable.
+//! They never fail and forget nothing; [`crate::fault`] adds failures, the simulator has a disk of
+//! its own that knows written from durable.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -45,7 +45,8 @@ impl MemDisks {
         MemDisks::default()
     }
 
-    /// Adds a zeroed disk with 512-byte sectors, replacing one of that name (open handles keep the old one).
+    /// Adds a zeroed disk with 512-byte sectors, replacing one of that name (open handles keep the
+    /// old one).
     pub fn add(&self, path: &str, size: u64) {
         self.add_image(path, vec![0; size as usize]);
     }
@@ -87,7 +88,8 @@ impl MemDisks {
         lock(&self.platter(path).bytes).clone()
     }
 
-    /// Changes contents behind the engine's back: damage, or a repair. Panics if there is no such disk.
+    /// Changes contents behind the engine's back: damage, or a repair. Panics if there is no such
+    /// disk.
     pub fn edit(&self, path: &str, f: impl FnOnce(&mut [u8])) {
         f(&mut lock(&self.platter(path).bytes));
     }

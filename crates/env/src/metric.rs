@@ -1,6 +1,7 @@
 //! Numbers cheap enough for the hot path: sharded counters and log₂ histograms.
 //!
-//! Updates are relaxed atomics; a reading taken while others count is not a consistent cut, and need not be.
+//! Updates are relaxed atomics; a reading taken while others count is not a consistent cut, and
+//! need not be.
 
 mod waits;
 
@@ -40,8 +41,8 @@ fn my_shard() -> usize {
     MINE.with(Cell::get)
 }
 
-/// Counts of values by their magnitude: bucket `i` holds values in `2^i .. 2^(i+1)`, bucket 0 also holds 0. The
-/// scale of `zpool iostat -w`.
+/// Counts of values by their magnitude: bucket `i` holds values in `2^i .. 2^(i+1)`, bucket 0 also
+/// holds 0. The scale of `zpool iostat -w`.
 pub struct Histogram([AtomicU64; 64]);
 
 impl Default for Histogram {
@@ -61,8 +62,8 @@ impl Histogram {
     }
 }
 
-/// The upper bound of the bucket in which the `fraction` (0 to 1) of all values is reached; `None` if none were
-/// recorded.
+/// The upper bound of the bucket in which the `fraction` (0 to 1) of all values is reached; `None`
+/// if none were recorded.
 pub fn quantile(counts: &[u64; 64], fraction: f64) -> Option<u64> {
     let total: u64 = counts.iter().sum();
     let wanted = ((total as f64 * fraction).ceil() as u64).clamp(1, total.max(1));

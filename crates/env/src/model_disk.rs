@@ -1,14 +1,17 @@
-//! Disks that take the time a known device would: a wrapper over any [`Disks`], for benchmarks and demonstrations.
+//! Disks that take the time a known device would: a wrapper over any [`Disks`], for benchmarks and
+//! demonstrations.
 //!
-//! A [`DeviceModel`] says how a device behaves; [`crate::model_disk::timeline`] turns requests and the clock into the
-//! moment each is done; the wrapper does the transfer on the disk below and then sleeps until that moment. So a set-up
-//! of spinning disks and log devices can be measured on a machine that has none, in real time, and a test with a clock
-//! of its own computes the same times in none.
+//! A [`DeviceModel`] says how a device behaves; [`crate::model_disk::timeline`] turns requests and
+//! the clock into the moment each is done; the wrapper does the transfer on the disk below and then
+//! sleeps until that moment. So a set-up of spinning disks and log devices can be measured on a
+//! machine that has none, in real time, and a test with a clock of its own computes the same times
+//! in none.
 //!
 //! Invariants:
 //! - Only time is added: data, results and errors are those of the disk below.
 //! - The moments depend on the requests and the clock alone: nothing is random.
-//! - What a device is doing belongs to its path, not to a handle: opening it again finds the arm where it was.
+//! - What a device is doing belongs to its path, not to a handle: opening it again finds the arm
+//!   where it was.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -24,33 +27,39 @@ use timeline::Timeline;
 /// How a device behaves. Times are spans, rates bytes a second.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DeviceModel {
-    /// Commands it works on at the same time. What moves an arm or the medium is done one by one all the same.
+    /// Commands it works on at the same time. What moves an arm or the medium is done one by one
+    /// all the same.
     pub lanes: usize,
     /// From the command to the first byte of a read, without positioning.
     pub read_latency: Nanos,
-    /// From the command to its acknowledgement, for a write that the write cache takes, without the transfer.
+    /// From the command to its acknowledgement, for a write that the write cache takes, without the
+    /// transfer.
     pub write_latency: Nanos,
     /// Between host and the device's memory.
     pub link_rate: u64,
     /// To and from the medium.
     pub media_rate: u64,
-    /// What it takes to get to any place but the one right under the head: seek and rotation. Zero: no arm.
+    /// What it takes to get to any place but the one right under the head: seek and rotation. Zero:
+    /// no arm.
     pub positioning: Nanos,
-    /// Unwritten data that the volatile cache holds, in bytes and in separate runs. A write beyond waits for the medium.
+    /// Unwritten data that the volatile cache holds, in bytes and in separate runs. A write beyond
+    /// waits for the medium.
     pub cache_bytes: u64,
     pub cache_runs: usize,
     /// What a flush takes on top of writing the cache out, when there was anything to write.
     pub flush_latency: Nanos,
     /// What was acknowledged survives a power cut: a flush has nothing to do.
     pub keeps_cache: bool,
-    /// Bytes behind the last ones read that the device still has in its memory; it reads on into them by itself.
+    /// Bytes behind the last ones read that the device still has in its memory; it reads on into
+    /// them by itself.
     pub read_buffer: u64,
 }
 
 impl DeviceModel {
-    /// A desktop disk of 7,200 revolutions a minute with its write cache on: 8.33 ms for a revolution, which is also
-    /// what an average seek and half a revolution take; 100 MB/s. So one writer who flushes each write gets 120 a
-    /// second, so do random reads and random writes, and a flush of many neighbouring writes takes one revolution.
+    /// A desktop disk of 7,200 revolutions a minute with its write cache on: 8.33 ms for a
+    /// revolution, which is also what an average seek and half a revolution take; 100 MB/s. So one
+    /// writer who flushes each write gets 120 a second, so do random reads and random writes, and a
+    /// flush of many neighbouring writes takes one revolution.
     pub const fn sata_disk() -> DeviceModel {
         DeviceModel {
             lanes: 32,
@@ -67,8 +76,9 @@ impl DeviceModel {
         }
     }
 
-    /// A consumer SATA SSD without power-loss protection: 10,000 random reads a second for one reader, 80,000 for many,
-    /// 500 MB/s, and 1.5 ms for a flush that has something to make durable.
+    /// A consumer SATA SSD without power-loss protection: 10,000 random reads a second for one
+    /// reader, 80,000 for many, 500 MB/s, and 1.5 ms for a flush that has something to make
+    /// durable.
     pub const fn consumer_ssd() -> DeviceModel {
         DeviceModel {
             lanes: 8,
@@ -141,7 +151,8 @@ impl ModelDisks {
         ModelDisks { inner, clock, devices: Arc::default() }
     }
 
-    /// From its next opening on, the disk of this path behaves as `model`; all others are as fast as they are.
+    /// From its next opening on, the disk of this path behaves as `model`; all others are as fast
+    /// as they are.
     pub fn set(&self, path: &str, model: DeviceModel) {
         lock(&self.devices).insert(path.to_owned(), Arc::new(Mutex::new(Timeline::new(model))));
     }

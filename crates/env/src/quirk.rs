@@ -19,7 +19,8 @@ pub enum Quirk {
     TinyCache,
     /// Cut ZIL log blocks short, so that commits chain many of them.
     SmallLogBlocks,
-    /// Give up a pool that lost more than it can, whatever its `failmode`: nobody is there to bring its disks back.
+    /// Give up a pool that lost more than it can, whatever its `failmode`: nobody is there to bring
+    /// its disks back.
     NoOperator,
     /// Leave disks that lack something as they are.
     NoResilver,

@@ -13,7 +13,8 @@ pub fn read(path: &Path, most: u64) -> io::Result<String> {
     String::from_utf8(files::read(path, most)?).map_err(|_| io::ErrorKind::InvalidData.into())
 }
 
-/// The number in a file of zgenhostid(8): the four bytes that it writes, or hexadecimal; `None` where there is none, or 0.
+/// The number in a file of zgenhostid(8): the four bytes that it writes, or hexadecimal; `None`
+/// where there is none, or 0.
 pub fn hostid(path: &Path) -> Option<u64> {
     let bytes = files::read(path, 64).ok()?;
     let id = match <[u8; 4]>::try_from(&bytes[..]) {

@@ -1,9 +1,11 @@
-//! The threaded driver: a named thread for each worker, and a pool of processor threads for fork/join.
+//! The threaded driver: a named thread for each worker, and a pool of processor threads for
+//! fork/join.
 //!
-//! A worker's thread sleeps on its mailbox: a wake is a flag under a mutex, so one that comes while the worker runs
-//! is not lost. [`Driver::par_map`] publishes a job to the pool and works on it itself; indexes are claimed one by
-//! one from an atomic counter. The caller never waits for an index nobody has claimed, so nested and concurrent calls
-//! cannot deadlock even when every pool thread is busy.
+//! A worker's thread sleeps on its mailbox: a wake is a flag under a mutex, so one that comes while
+//! the worker runs is not lost. [`Driver::par_map`] publishes a job to the pool and works on it
+//! itself; indexes are claimed one by one from an atomic counter. The caller never waits for an
+//! index nobody has claimed, so nested and concurrent calls cannot deadlock even when every pool
+//! thread is busy.
 
 use std::any::Any;
 use std::collections::VecDeque;
@@ -17,7 +19,8 @@ use crate::clock::{Clock, Nanos, RealClock};
 use crate::lock;
 use crate::worker::{Driver, Next, Worker, WorkerControl, WorkerHandle};
 
-/// The driver of production. Dropping it ends the processor threads; workers are stopped by their handles.
+/// The driver of production. Dropping it ends the processor threads; workers are stopped by their
+/// handles.
 pub struct Threads {
     clock: Arc<dyn Clock>,
     pool: Arc<CpuPool>,
@@ -35,8 +38,8 @@ impl Threads {
         Threads::with_clock(parallelism, Arc::new(RealClock::new()))
     }
 
-    /// As [`Threads::with_parallelism`]; steps and `Next::WaitUntil` are in the time of `clock`, which should be the
-    /// one of the same `Env`.
+    /// As [`Threads::with_parallelism`]; steps and `Next::WaitUntil` are in the time of `clock`,
+    /// which should be the one of the same `Env`.
     pub fn with_clock(parallelism: usize, clock: Arc<dyn Clock>) -> Threads {
         let pool = Arc::new(CpuPool::default());
         let cpus = (1..parallelism.max(1)).map(|n| {
@@ -204,7 +207,8 @@ impl Job {
                 return;
             }
             if !self.panicked.load(Ordering::Relaxed) {
-                // SAFETY: an index has been claimed and is not finished, so `CpuPool::run` has not returned.
+                // SAFETY: an index has been claimed and is not finished, so `CpuPool::run` has not
+                // returned.
                 let f = unsafe { &*self.f.0 };
                 if let Err(panic) = catch_unwind(AssertUnwindSafe(|| f(index))) {
                     self.panicked.store(true, Ordering::Relaxed);
@@ -252,8 +256,9 @@ impl CpuPool {
 
     /// Calls `own` here and `f` everywhere.
     fn run(&self, n: usize, f: &(dyn Fn(usize) + Sync), own: &mut dyn FnMut()) {
-        // SAFETY: only the lifetime changes. `f` is called by `Job::work` for claimed indexes alone, and this
-        // function returns or unwinds only after all `n` of them are finished; later claims are ≥ n and call nothing.
+        // SAFETY: only the lifetime changes. `f` is called by `Job::work` for claimed indexes
+        // alone, and this function returns or unwinds only after all `n` of them are finished;
+        // later claims are ≥ n and call nothing.
         let f = JobFn(unsafe {
             std::mem::transmute::<*const (dyn Fn(usize) + Sync + '_), *const (dyn Fn(usize) + Sync + 'static)>(
                 f,

@@ -1,8 +1,9 @@
-//! Numbers that an operator may turn while the program runs, by the names that OpenZFS's module parameters have where it
-//! has them.
+//! Numbers that an operator may turn while the program runs, by the names that OpenZFS's module
+//! parameters have where it has them.
 //!
-//! The list is closed: what is in it has an effect here, from the next time on that it is read. A restart forgets what was
-//! set. The defaults are those of the code that reads them; where a range is given, nothing outside of it is taken.
+//! The list is closed: what is in it has an effect here, from the next time on that it is read. A
+//! restart forgets what was set. The defaults are those of the code that reads them; where a range
+//! is given, nothing outside of it is taken.
 //!
 //! Source: man/man4/zfs.4 of OpenZFS.
 

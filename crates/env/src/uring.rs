@@ -1,11 +1,12 @@
 //! Moving many buffers at once: one io_uring per thread, or plain `preadv`/`pwritev`.
 //!
-//! Each thread that submits has a ring of its own, made on first use and gone with the thread. Since a call returns
-//! only when all its transfers are done, no completion ever belongs to somebody else: no locks, no hand-over, and no
-//! thread sleeps longer than its own I/O.
+//! Each thread that submits has a ring of its own, made on first use and gone with the thread.
+//! Since a call returns only when all its transfers are done, no completion ever belongs to
+//! somebody else: no locks, no hand-over, and no thread sleeps longer than its own I/O.
 //!
-//! A ring that fails is not used again by its thread: what the kernel has in its hands is waited for, the rest is moved by
-//! plain calls. No error of a ring is an error of a transfer, and none ends the program.
+//! A ring that fails is not used again by its thread: what the kernel has in its hands is waited
+//! for, the rest is moved by plain calls. No error of a ring is an error of a transfer, and none
+//! ends the program.
 
 use std::cell::RefCell;
 use std::io;
@@ -30,7 +31,8 @@ pub struct Transfer {
     fd: RawFd,
     /// Of what is left.
     offset: u64,
-    /// Memory, one part behind the other; those before `first` are moved, as is the beginning of `first`, which it has lost.
+    /// Memory, one part behind the other; those before `first` are moved, as is the beginning of
+    /// `first`, which it has lost.
     parts: Vec<libc::iovec>,
     first: usize,
     is_write: bool,
@@ -80,7 +82,8 @@ impl Transfer {
         }
     }
 
-    /// Takes in what a system call said: bytes moved, or minus the errno. True if there is nothing more to do.
+    /// Takes in what a system call said: bytes moved, or minus the errno. True if there is nothing
+    /// more to do.
     fn advance(&mut self, result: i64) -> bool {
         match result {
             // Nothing moved means the file has been cut short behind our back.
@@ -133,10 +136,12 @@ impl Transfer {
     }
 }
 
-/// Moves all transfers, none of them empty; each then has its result. With `plain`, or where the kernel refuses io_uring, one by one.
+/// Moves all transfers, none of them empty; each then has its result. With `plain`, or where the
+/// kernel refuses io_uring, one by one.
 ///
 /// # Safety
-/// The memory of every transfer must stay valid, and untouched by others, until this returns; descriptors stay open.
+/// The memory of every transfer must stay valid, and untouched by others, until this returns;
+/// descriptors stay open.
 pub unsafe fn run(transfers: &mut [Transfer], plain: bool) {
     thread_local! {
         /// `None` before the first use; `Some(None)` where the kernel refuses.
@@ -159,7 +164,8 @@ pub unsafe fn run(transfers: &mut [Transfer], plain: bool) {
 
 /// `None` where io_uring is absent or forbidden.
 fn new_ring() -> Option<IoUring> {
-    // The ring never leaves its thread, which lets the kernel skip interrupts and locks (6.1 and later).
+    // The ring never leaves its thread, which lets the kernel skip interrupts and locks (6.1 and
+    // later).
     let modern = IoUring::builder().setup_single_issuer().setup_defer_taskrun().build(DEPTH as u32);
     modern.or_else(|_| IoUring::new(DEPTH as u32)).ok()
 }
@@ -185,8 +191,8 @@ impl Enter for Kernel {
     }
 }
 
-/// Moves the transfers, or as many as the ring is good for: false if it failed, and is not to be used any more. Then some
-/// transfers may not be done, but none is in the kernel's hands.
+/// Moves the transfers, or as many as the ring is good for: false if it failed, and is not to be
+/// used any more. Then some transfers may not be done, but none is in the kernel's hands.
 ///
 /// # Safety
 /// As for [`run`].
@@ -200,7 +206,8 @@ unsafe fn run_ring(ring: &mut IoUring, transfers: &mut [Transfer], kernel: &mut 
     loop {
         while queued.len() + in_flight < DEPTH {
             let Some(index) = again.pop().or_else(|| fresh.next()) else { break };
-            // SAFETY: the transfer, its memory and descriptor live until this returns, which is after its completion.
+            // SAFETY: the transfer, its memory and descriptor live until this returns, which is
+            // after its completion.
             unsafe { ring.submission().push(&transfers[index].entry(index)) }
                 .expect("the ring has an entry for each transfer in flight");
             queued.push(index);
@@ -240,8 +247,9 @@ fn reap(ring: &mut IoUring, transfers: &mut [Transfer], again: &mut Vec<usize>) 
     completed
 }
 
-/// Waits until the kernel has let go of all buffers. Before that nothing can be done with them, nor can the caller go on:
-/// a ring that does not give them back is like a disk that does not answer, and holds up its own thread alone.
+/// Waits until the kernel has let go of all buffers. Before that nothing can be done with them, nor
+/// can the caller go on: a ring that does not give them back is like a disk that does not answer,
+/// and holds up its own thread alone.
 fn drain(ring: &mut IoUring, transfers: &mut [Transfer], mut in_flight: usize, kernel: &mut dyn Enter) {
     let mut pause = Duration::from_micros(100);
     while in_flight > 0 {

@@ -1,8 +1,8 @@
 //! Who is at work, and since when: so that whoever is stuck can be named.
 //!
-//! Work is noted when it begins and forgotten when it ends. Somebody looks from time to time and is told once of each piece
-//! of work that takes longer than it should. Nothing here waits: the lock is held for a moment only, so a look gets an
-//! answer however stuck everybody else is.
+//! Work is noted when it begins and forgotten when it ends. Somebody looks from time to time and is
+//! told once of each piece of work that takes longer than it should. Nothing here waits: the lock
+//! is held for a moment only, so a look gets an answer however stuck everybody else is.
 
 use std::any::Any;
 use std::borrow::Cow;

@@ -1,4 +1,5 @@
-//! Mounts the in-memory model at a directory until it is unmounted: what pjdfstest and fsx run against.
+//! Mounts the in-memory model at a directory until it is unmounted: what pjdfstest and fsx run
+//! against.
 
 use engine_api::Time;
 use std::path::PathBuf;

@@ -98,10 +98,12 @@ pub const WRITE_KILL_SUIDGID: u32 = 1 << 2;
 pub const STATX_BASIC_STATS: u32 = 0x7ff;
 pub const STATX_BTIME: u32 = 0x800;
 
-/// `error` of a message that answers nothing (`fuse_notify_code`): forget what is known of a node, or that a name leads to one.
+/// `error` of a message that answers nothing (`fuse_notify_code`): forget what is known of a node,
+/// or that a name leads to one.
 pub const NOTIFY_INVAL_INODE: i32 = 2;
 pub const NOTIFY_INVAL_ENTRY: i32 = 3;
-/// A flag of NOTIFY_INVAL_ENTRY: the name is looked up again, and what is mounted below it stays. From this minor on.
+/// A flag of NOTIFY_INVAL_ENTRY: the name is looked up again, and what is mounted below it stays.
+/// From this minor on.
 pub const EXPIRE_ONLY: u32 = 1 << 0;
 pub const EXPIRE_MINOR: u32 = 38;
 /// Bytes of NOTIFY_INVAL_ENTRY before the name.
@@ -112,8 +114,9 @@ pub mod ring {
     /// Commands: a new entry; an answer, and the next request.
     pub const REGISTER: u32 = 1;
     pub const COMMIT_AND_FETCH: u32 = 2;
-    /// Bytes of `fuse_uring_req_header`. In it: the request's header and in its place the answer's; the first argument of a
-    /// request; what has to be named when it is answered; how many bytes are in the memory beside it.
+    /// Bytes of `fuse_uring_req_header`. In it: the request's header and in its place the answer's;
+    /// the first argument of a request; what has to be named when it is answered; how many bytes
+    /// are in the memory beside it.
     pub const HEADERS: usize = 288;
     pub const OPERATION: usize = 128;
     pub const COMMIT_ID: usize = 264;

@@ -1,5 +1,5 @@
-//! Calls on paths that may lie on a mount of ours, or of somebody who does not answer: a thread of its own makes each, and is
-//! left to itself where that takes too long.
+//! Calls on paths that may lie on a mount of ours, or of somebody who does not answer: a thread of
+//! its own makes each, and is left to itself where that takes too long.
 
 use std::io;
 use std::sync::mpsc;
@@ -9,7 +9,8 @@ use std::time::Duration;
 /// What `work` gives, done by a thread that is called `name`.
 ///
 /// # Errors
-/// `TimedOut` where it is not done within `bound`: it may be done later. The operating system's, where there can be no thread.
+/// `TimedOut` where it is not done within `bound`: it may be done later. The operating system's,
+/// where there can be no thread.
 pub fn within<T: Send + 'static>(
     name: &str,
     bound: Duration,

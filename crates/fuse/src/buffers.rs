@@ -1,8 +1,9 @@
 //! What requests are read into.
 //!
-//! The kernel wants room for the longest request before it hands out any. A buffer is memory of the system's own, not of
-//! the allocator, which would keep it: a page of it takes memory once a request has reached it, and none when the buffer
-//! goes. Bound: [`BUFFERS`] buffers of [`BUFFER`] bytes, in use and free.
+//! The kernel wants room for the longest request before it hands out any. A buffer is memory of the
+//! system's own, not of the allocator, which would keep it: a page of it takes memory once a
+//! request has reached it, and none when the buffer goes. Bound: [`BUFFERS`] buffers of [`BUFFER`]
+//! bytes, in use and free.
 
 use crate::abi;
 use crate::lock::lock;
@@ -47,7 +48,8 @@ impl Memory {
         self.at.as_ptr().wrapping_add(offset)
     }
 
-    /// What is in the pages from there on is lost, and they take no memory until they are used again.
+    /// What is in the pages from there on is lost, and they take no memory until they are used
+    /// again.
     pub fn give_back(&self, from: usize) {
         // SAFETY: pages of this mapping, of which nobody holds a reference.
         unsafe { libc::madvise(self.at(from).cast(), self.len - from, libc::MADV_DONTNEED) };
@@ -74,7 +76,8 @@ impl Buffer {
         Ok(Buffer { memory: Memory::new(BUFFER)?, len: 0 })
     }
 
-    /// Has `read` fill the room, which gets it and answers how many bytes it wrote there, or a negative number.
+    /// Has `read` fill the room, which gets it and answers how many bytes it wrote there, or a
+    /// negative number.
     pub fn fill(&mut self, read: impl FnOnce(*mut libc::c_void, usize) -> isize) -> io::Result<()> {
         self.len = 0;
         let wrote = read(self.memory.at(0).cast(), BUFFER);

@@ -1,8 +1,9 @@
 //! Who is calling.
 //!
-//! Supplementary groups come from /proc/PID/status, as libfuse's fuse_getgroups reads them, and only where they matter:
-//! when the engine refused without them (a refused call changed nothing, so it is simply made again), and eagerly where
-//! a mode with setgid is given, since setgid silently depends on membership.
+//! Supplementary groups come from /proc/PID/status, as libfuse's fuse_getgroups reads them, and
+//! only where they matter: when the engine refused without them (a refused call changed nothing, so
+//! it is simply made again), and eagerly where a mode with setgid is given, since setgid silently
+//! depends on membership.
 
 use crate::request::Header;
 use engine_api::{Cred, Error, Origin, Result};

@@ -18,7 +18,8 @@ pub fn type_bits(kind: NodeKind) -> u32 {
     }
 }
 
-/// What mknod(2) asks for; `None` for a type that it cannot make. A regular file comes as `NewNode::File`.
+/// What mknod(2) asks for; `None` for a type that it cannot make. A regular file comes as
+/// `NewNode::File`.
 pub fn new_node(mode: u32, rdev: u32) -> Option<NewNode> {
     let (major, minor) = decode_rdev(rdev);
     match mode & libc::S_IFMT {
@@ -31,7 +32,8 @@ pub fn new_node(mode: u32, rdev: u32) -> Option<NewNode> {
     }
 }
 
-/// The kernel's new_encode_dev: twelve bits of major between the low eight and high twelve of minor.
+/// The kernel's new_encode_dev: twelve bits of major between the low eight and high twelve of
+/// minor.
 pub fn encode_rdev((major, minor): (u32, u32)) -> u32 {
     minor & 0xff | (major & 0xfff) << 8 | (minor & !0xff) << 12
 }

@@ -1,7 +1,7 @@
 //! The kernel's end of a mount: a file of /dev/fuse, and the mount that hangs on it.
 //!
-//! When the last copy of the file is closed, the kernel ends the connection: whoever still waits for an answer gets an
-//! error, in every mount namespace.
+//! When the last copy of the file is closed, the kernel ends the connection: whoever still waits
+//! for an answer gets an error, in every mount namespace.
 
 use nix::cmsg_space;
 use nix::poll::{PollFd, PollFlags, PollTimeout};
@@ -136,15 +136,16 @@ fn mount_by_kernel(device: &File, at: &Path, options: &MountOptions) -> io::Resu
 /// What is mounted gets other options, but for its source.
 pub fn remount(at: &Path, options: &MountOptions) -> io::Result<()> {
     let (path, none) = (CString::new(at.as_os_str().as_bytes())?, std::ptr::null());
-    // SAFETY: strings that a NUL ends and that outlive the call; the kernel takes no data with these flags.
+    // SAFETY: strings that a NUL ends and that outlive the call; the kernel takes no data with
+    // these flags.
     let failed = unsafe {
         libc::mount(none, path.as_ptr(), none, libc::MS_REMOUNT | flags(options), none.cast()) != 0
     };
     if failed { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
-/// fusermount3 is setuid root. It hands the device over a socket whose number stands in its environment
-/// (libfuse, lib/mount.c).
+/// fusermount3 is setuid root. It hands the device over a socket whose number stands in its
+/// environment (libfuse, lib/mount.c).
 fn mount_by_helper(at: &Path, options: &MountOptions) -> io::Result<File> {
     let (ours, theirs) = UnixStream::pair()?;
     let theirs = OwnedFd::from(theirs);

@@ -1,8 +1,8 @@
 //! Listing directories.
 //!
-//! Offsets are the engine's cookies; `.` and `..` have 1 and 2, which the engine keeps free. A reply takes as many
-//! entries as the kernel's buffer holds, which only shows when one does not fit: what is left of the page stays with
-//! the handle for the next call.
+//! Offsets are the engine's cookies; `.` and `..` have 1 and 2, which the engine keeps free. A
+//! reply takes as many entries as the kernel's buffer holds, which only shows when one does not
+//! fit: what is left of the page stays with the handle for the next call.
 
 use crate::convert::type_bits;
 use crate::handles::Handle;

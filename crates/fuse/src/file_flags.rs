@@ -1,11 +1,12 @@
-//! What chattr, lsattr and OpenZFS's `zfs project` ask by ioctl: a node's project and whether it hands that on, and whether
-//! it is immutable or only grows.
+//! What chattr, lsattr and OpenZFS's `zfs project` ask by ioctl: a node's project and whether it
+//! hands that on, and whether it is immutable or only grows.
 //!
-//! The kernel checks that the caller owns the node, opens it for itself, and sends what it was asked (fs/fuse/ioctl.c).
-//! A node has no other flags here: to set one is refused. That a file only grows the kernel does not know; who appends is
-//! told so by the engine.
+//! The kernel checks that the caller owns the node, opens it for itself, and sends what it was
+//! asked (fs/fuse/ioctl.c). A node has no other flags here: to set one is refused. That a file only
+//! grows the kernel does not know; who appends is told so by the engine.
 //!
-//! Source: include/uapi/linux/fs.h (`FS_IOC_*`, `struct fsxattr`, flags); module/os/linux/zfs/zpl_file.c.
+//! Source: include/uapi/linux/fs.h (`FS_IOC_*`, `struct fsxattr`, flags);
+//! module/os/linux/zfs/zpl_file.c.
 
 use crate::caller::as_caller;
 use crate::request::Header;

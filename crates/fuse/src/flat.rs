@@ -1,12 +1,13 @@
-//! A file system with its snapshots as one tree: a kernel mount has one number for each node, and file systems that lie
-//! within another ([`FileSystem::crossing`]) count their nodes for themselves.
+//! A file system with its snapshots as one tree: a kernel mount has one number for each node, and
+//! file systems that lie within another ([`FileSystem::crossing`]) count their nodes for
+//! themselves.
 //!
 //! ```text
 //!   63      48 47                       0
 //!   | which   | object                  |     0: the file system itself, else the n-th that was stepped into
 //! ```
-//! The root of one that lies within has the number of the place where it lies. The n-th is n for as long as the mount
-//! lasts; nothing of this outlives it.
+//! The root of one that lies within has the number of the place where it lies. The n-th is n for as
+//! long as the mount lasts; nothing of this outlives it.
 
 use crate::lock::lock;
 use engine_api::{
@@ -106,7 +107,8 @@ impl Flat {
         Ok(Part { which: at as u64 + 1, fs, place })
     }
 
-    /// Nodes of a part as this tree has them; one that stands for another's root has that one's attributes.
+    /// Nodes of a part as this tree has them; one that stands for another's root has that one's
+    /// attributes.
     fn seen(&self, part: &Part, attr: Attr) -> Result<Attr> {
         if part.which == 0 && self.fs.crossing(attr.node)?.is_some() {
             return self.getattr(attr.node);

@@ -23,9 +23,11 @@ pub struct Handle {
     pub node: NodeId,
     /// It is open for writing.
     writes: bool,
-    /// The state of file capabilities that the handle has last written under (see `Server::remove_capabilities`).
+    /// The state of file capabilities that the handle has last written under (see
+    /// `Server::remove_capabilities`).
     pub capabilities_seen: AtomicU64,
-    /// The page of directory entries behind the last reply, so that what did not fit is not read again.
+    /// The page of directory entries behind the last reply, so that what did not fit is not read
+    /// again.
     pub page: Mutex<Option<crate::dir::Page>>,
 }
 

@@ -1,17 +1,19 @@
-//! What the kernel knows: node number to node, with the count of look-ups that it has not forgotten yet, the name by which it
-//! may go on finding the node without asking, and what it is still to be told.
+//! What the kernel knows: node number to node, with the count of look-ups that it has not forgotten
+//! yet, the name by which it may go on finding the node without asking, and what it is still to be
+//! told.
 //!
-//! The number is the object's. An object number may come back for another node while the kernel still holds the old
-//! one; the kernel then sees another generation under the same number, drops its old inode, and adds both counts up in
-//! what it forgets: so does this table.
+//! The number is the object's. An object number may come back for another node while the kernel
+//! still holds the old one; the kernel then sees another generation under the same number, drops
+//! its old inode, and adds both counts up in what it forgets: so does this table.
 //!
-//! What others change of a node that the kernel knows is noted with the node, however often it changes, and
-//! [`crate::notifier`] tells it. Names by which it has found a node, one for each node, are remembered here, for they have to be
-//! named to it. An answer may be on its way while others change what it says. So whoever answers takes a [`Inodes::mark`] before he
-//! asks the engine, and once the answer is out looks at what has changed since ([`Inodes::recheck`]).
+//! What others change of a node that the kernel knows is noted with the node, however often it
+//! changes, and [`crate::notifier`] tells it. Names by which it has found a node, one for each
+//! node, are remembered here, for they have to be named to it. An answer may be on its way while
+//! others change what it says. So whoever answers takes a [`Inodes::mark`] before he asks the
+//! engine, and once the answer is out looks at what has changed since ([`Inodes::recheck`]).
 //!
-//! Invariants: a name that is not remembered was given to the kernel for a moment only; so there is no more to tell than there
-//! are nodes that it knows. A number stands in `stale` once at the most.
+//! Invariants: a name that is not remembered was given to the kernel for a moment only; so there is
+//! no more to tell than there are nodes that it knows. A number stands in `stale` once at the most.
 
 use crate::abi::ROOT;
 use crate::lock::lock;
@@ -39,7 +41,8 @@ pub struct Mark {
 pub type Budget = Arc<AtomicUsize>;
 
 pub struct Inodes {
-    /// The root as it is now: it is another when a whole file system was received in place of this one.
+    /// The root as it is now: it is another when a whole file system was received in place of this
+    /// one.
     root: Box<dyn Fn() -> Option<NodeId> + Send + Sync>,
     /// The object that was the root when it was last asked for: watchers must not ask.
     root_object: AtomicU64,
@@ -140,7 +143,8 @@ impl Table {
 }
 
 impl Inodes {
-    /// `root`: `None` where the file system is gone. It must not keep it: whoever tells the kernel outlives the mount.
+    /// `root`: `None` where the file system is gone. It must not keep it: whoever tells the kernel
+    /// outlives the mount.
     pub fn new(root: impl Fn() -> Option<NodeId> + Send + Sync + 'static, budget: Budget) -> Inodes {
         let known = HashMap::from([(ROOT, Known { lookups: 1, ..Known::default() })]);
         let (named, stale, recent) =
@@ -202,7 +206,8 @@ impl Inodes {
         Ok(node.object)
     }
 
-    /// The kernel is about to find the node by this name in directory `dir`. Whether it is remembered.
+    /// The kernel is about to find the node by this name in directory `dir`. Whether it is
+    /// remembered.
     pub fn remember_name(&self, ino: u64, dir: u64, name: &[u8]) -> bool {
         let digest = self.digest(dir, name);
         let mut guard = self.lock();
@@ -239,8 +244,8 @@ impl Inodes {
         self.drop_name(&mut self.lock(), digest);
     }
 
-    /// The kernel knows that what had one name has the other now; and the reverse, where they were exchanged. Gives what had
-    /// the first, as far as that is remembered.
+    /// The kernel knows that what had one name has the other now; and the reverse, where they were
+    /// exchanged. Gives what had the first, as far as that is remembered.
     pub fn renamed(&self, from: (u64, &[u8]), to: (u64, &[u8]), exchanged: bool) -> Option<u64> {
         let (old, new) = (self.digest(from.0, from.1), self.digest(to.0, to.1));
         let mut guard = self.lock();
@@ -272,9 +277,10 @@ impl Inodes {
         self.hasher.hash_one((dir, name))
     }
 
-    /// The node is opened in this state. Whether it was in the same one when it was last opened: then what the kernel has of
-    /// its data since is still right. So it is where the kernel is told of all that others change (`is_told`) and nobody here
-    /// goes past its page cache (`is_direct`).
+    /// The node is opened in this state. Whether it was in the same one when it was last opened:
+    /// then what the kernel has of its data since is still right. So it is where the kernel is told
+    /// of all that others change (`is_told`) and nobody here goes past its page cache
+    /// (`is_direct`).
     pub fn opened(&self, node: NodeId, change: u64, is_told: bool, is_direct: bool) -> bool {
         match self.lock().known.get_mut(&node.object) {
             Some(known) if known.generation == node.generation => {
@@ -339,7 +345,8 @@ impl Inodes {
         noted.count() > 0
     }
 
-    /// The kernel was answered about a node, by what was there after `mark`. Whether there is more to tell now.
+    /// The kernel was answered about a node, by what was there after `mark`. Whether there is more
+    /// to tell now.
     pub fn recheck(&self, mark: Mark, ino: u64) -> bool {
         if self.mark() == mark {
             return false;

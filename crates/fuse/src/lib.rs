@@ -1,24 +1,28 @@
 //! Local mounts: a file system of the engine behind the kernel's FUSE.
 //!
-//! Who checks what. The kernel checks permissions (`default_permissions`), with the caller's real groups and
-//! capabilities, at open and on every path; so data goes through an open handle with root's credential, as POSIX wants:
-//! what counts is what was allowed at open. Everything that makes or changes a node goes to the engine with the caller's
-//! own credential, since ownership, setgid and the like follow from it, and the engine checks again. FUSE does not tell
-//! the supplementary groups, and reading them from /proc costs as much as the call itself; they are read only where the
-//! answer can depend on them (see [`caller`]).
+//! Who checks what. The kernel checks permissions (`default_permissions`), with the caller's real
+//! groups and capabilities, at open and on every path; so data goes through an open handle with
+//! root's credential, as POSIX wants: what counts is what was allowed at open. Everything that
+//! makes or changes a node goes to the engine with the caller's own credential, since ownership,
+//! setgid and the like follow from it, and the engine checks again. FUSE does not tell the
+//! supplementary groups, and reading them from /proc costs as much as the call itself; they are
+//! read only where the answer can depend on them (see [`caller`]).
 //!
-//! Caching. The same file system changes through NFS too, by rollback and receive, behind the kernel's back. Where the engine
-//! tells what others change, the kernel is told in its turn (`notifier`), within a moment, and believes names, attributes and
-//! data for a minute; else names and attributes for [`MountOptions::cache`], data until size or mtime are seen to differ, or
-//! the file is opened and has changed since it was opened last. Whoever opens a file after another's change was answered reads
-//! that change in any case. There is no write-back cache: what `write` returned from is in the engine.
+//! Caching. The same file system changes through NFS too, by rollback and receive, behind the
+//! kernel's back. Where the engine tells what others change, the kernel is told in its turn
+//! (`notifier`), within a moment, and believes names, attributes and data for a minute; else names
+//! and attributes for [`MountOptions::cache`], data until size or mtime are seen to differ, or the
+//! file is opened and has changed since it was opened last. Whoever opens a file after another's
+//! change was answered reads that change in any case. There is no write-back cache: what `write`
+//! returned from is in the engine.
 //!
-//! The kernel's protocol is spoken here (`request`, `reply`), by one pool of threads (`pool`) and buffers (`buffers`)
-//! for all mounts; where the kernel allows it, over io_uring (`ring`, `rings`).
+//! The kernel's protocol is spoken here (`request`, `reply`), by one pool of threads (`pool`) and
+//! buffers (`buffers`) for all mounts; where the kernel allows it, over io_uring (`ring`, `rings`).
 //!
-//! Node numbers are object numbers (the root is 1, as FUSE demands), with the engine's generation beside them.
-//! Invariants: a handle that the kernel has open is one `FileSystem::open`, closed exactly once, also when the
-//! connection is aborted; a failed call changed nothing and took no reference.
+//! Node numbers are object numbers (the root is 1, as FUSE demands), with the engine's generation
+//! beside them. Invariants: a handle that the kernel has open is one `FileSystem::open`, closed
+//! exactly once, also when the connection is aborted; a failed call changed nothing and took no
+//! reference.
 
 mod abi;
 mod apart;

@@ -1,8 +1,8 @@
 //! Mounting and unmounting.
 //!
-//! The kernel may wait for this program, or for a pool that is suspended: so INIT, an unmount and the end of a connection
-//! are waited for with a bound. [`mount()`] looks up its path, which may lie below another mount of ours: who calls it waits with
-//! a bound, as [`within`] does.
+//! The kernel may wait for this program, or for a pool that is suspended: so INIT, an unmount and
+//! the end of a connection are waited for with a bound. [`mount()`] looks up its path, which may
+//! lie below another mount of ours: who calls it waits with a bound, as [`within`] does.
 
 use crate::apart::within;
 use crate::device::{self, Device};
@@ -48,9 +48,9 @@ pub struct MountOptions {
     pub exec: bool,
     /// Not xattr=off: attributes of users are there.
     pub xattr: bool,
-    /// How long the kernel believes names and attributes that it is not told of without asking again (see the crate). What NFS
-    /// clients change shows here after this long at the latest; what changes through the mount shows at once. 0 asks every
-    /// time.
+    /// How long the kernel believes names and attributes that it is not told of without asking
+    /// again (see the crate). What NFS clients change shows here after this long at the latest;
+    /// what changes through the mount shows at once. 0 asks every time.
     pub cache: Duration,
 }
 
@@ -90,8 +90,9 @@ pub struct Telling {
 }
 
 impl Telling {
-    /// Waits until the kernel knows all that has been changed so far. Whether it was within `bound`, or the mount is gone. It takes
-    /// longer where the kernel waits for somebody, such as a disk of a pool that is suspended.
+    /// Waits until the kernel knows all that has been changed so far. Whether it was within
+    /// `bound`, or the mount is gone. It takes longer where the kernel waits for somebody, such as
+    /// a disk of a pool that is suspended.
     pub fn wait(&self, bound: Duration) -> bool {
         self.session.is_set() || self.notifier.wait_until_seen(bound) || self.session.is_set()
     }
@@ -158,7 +159,8 @@ impl Drop for Session {
     }
 }
 
-/// Mount `fs` at an existing directory, for every user of the machine. Needs root (CAP_SYS_ADMIN), or fusermount3.
+/// Mount `fs` at an existing directory, for every user of the machine. Needs root (CAP_SYS_ADMIN),
+/// or fusermount3.
 ///
 /// # Errors
 /// `Refused` with the operating system's reason.
@@ -225,8 +227,8 @@ fn is_root() -> bool {
     unsafe { libc::geteuid() == 0 }
 }
 
-/// Why a mount failed, and what would help. Who is not root mounts through fusermount3, which may not be there, or not
-/// allow what everybody is to see; its own words name no cure.
+/// Why a mount failed, and what would help. Who is not root mounts through fusermount3, which may
+/// not be there, or not allow what everybody is to see; its own words name no cure.
 fn in_words(error: &io::Error, root: bool) -> String {
     match error.kind() {
         io::ErrorKind::PermissionDenied if !root => {
@@ -244,8 +246,8 @@ fn in_words(error: &io::Error, root: bool) -> String {
     }
 }
 
-/// The kernel offers FUSE no more than its default of 128 KiB when a mount begins; root may raise it afterwards.
-/// Where that is refused, reading is only slower.
+/// The kernel offers FUSE no more than its default of 128 KiB when a mount begins; root may raise
+/// it afterwards. Where that is refused, reading is only slower.
 fn raise_readahead(device: Option<&str>) {
     let Some(device) = device else { return };
     if let Err(error) = std::fs::write(format!("/sys/class/bdi/{device}/read_ahead_kb"), "1024") {
@@ -278,9 +280,9 @@ impl Mount {
         Telling { notifier: self.notifier.clone(), session: self.session.clone() }
     }
 
-    /// Unmount and wait until every request is answered. `force` takes it away from whoever uses it: their calls fail
-    /// from then on. Another mount namespace that has it too loses it in either case, and the log names its
-    /// processes. Already unmounted is no error.
+    /// Unmount and wait until every request is answered. `force` takes it away from whoever uses
+    /// it: their calls fail from then on. Another mount namespace that has it too loses it in
+    /// either case, and the log names its processes. Already unmounted is no error.
     ///
     /// # Errors
     /// `Busy` where something is open or works there, and not `force`.
@@ -308,8 +310,8 @@ impl Mount {
         Ok(())
     }
 
-    /// What is dirty is written, then it is gone from this mount namespace. In a thread of its own, which the kernel
-    /// may keep: `ResourceBusy` where it is not done in time.
+    /// What is dirty is written, then it is gone from this mount namespace. In a thread of its own,
+    /// which the kernel may keep: `ResourceBusy` where it is not done in time.
     fn detach(&self, bound: Duration) -> io::Result<()> {
         let at = self.at.clone();
         match within("fuse-unmount", bound, move || device::unmount(&at, 0)) {

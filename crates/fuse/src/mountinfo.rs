@@ -1,7 +1,8 @@
-//! What is mounted, and in whose mount namespaces, as /proc/PID/mountinfo has it; and the mounts of a daemon that is dead.
+//! What is mounted, and in whose mount namespaces, as /proc/PID/mountinfo has it; and the mounts of
+//! a daemon that is dead.
 //!
-//! Such a mount stays: everybody who looks at it gets ENOTCONN, and nothing can be mounted in its place. What lies below it can
-//! be reached by nobody, so it goes with it.
+//! Such a mount stays: everybody who looks at it gets ENOTCONN, and nothing can be mounted in its
+//! place. What lies below it can be reached by nobody, so it goes with it.
 
 use crate::apart::within;
 use crate::device::{self, TYPE};
@@ -59,7 +60,8 @@ pub fn device_of(at: &Path) -> Option<String> {
     mounted_at(at).map(|(device, _)| device)
 }
 
-/// Who has a device mounted in a mount namespace of his own: `name (PID n)`, as far as this process may see.
+/// Who has a device mounted in a mount namespace of his own: `name (PID n)`, as far as this process
+/// may see.
 pub fn holders(device: &str) -> Vec<String> {
     let own = std::fs::read_link("/proc/self/ns/mnt").ok();
     let all = std::fs::read_dir("/proc").into_iter().flatten().flatten();
@@ -93,8 +95,8 @@ pub fn remove_dead(at: &Path) -> io::Result<bool> {
     Ok(removed)
 }
 
-/// Where a path leads, as mountinfo calls it. What is mounted there is not asked, as `canonicalize` would; what is above it is,
-/// and may take its time.
+/// Where a path leads, as mountinfo calls it. What is mounted there is not asked, as `canonicalize`
+/// would; what is above it is, and may take its time.
 ///
 /// # Errors
 /// The operating system's.

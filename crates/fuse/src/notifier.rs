@@ -3,12 +3,13 @@
 //! ```text
 //!   engine ──changed──▶ Inodes (noted, once a node) ──one thread a mount, while there is something──▶ /dev/fuse
 //! ```
-//! To forget a name the kernel locks its directory, and to drop a page it waits for who reads it. Both may wait for an answer of
-//! ours, so nobody tells who answers, and whoever changes something does not wait until it is told. The thread comes with the
-//! first change and goes after a moment without any.
+//! To forget a name the kernel locks its directory, and to drop a page it waits for who reads it.
+//! Both may wait for an answer of ours, so nobody tells who answers, and whoever changes something
+//! does not wait until it is told. The thread comes with the first change and goes after a moment
+//! without any.
 //!
-//! Invariant: what has been noted is told, as long as the mount is there; a thread that cannot be had is tried for again with the
-//! next change.
+//! Invariant: what has been noted is told, as long as the mount is there; a thread that cannot be
+//! had is tried for again with the next change.
 
 use crate::abi;
 use crate::device::Device;
@@ -22,7 +23,8 @@ use std::time::{Duration, Instant};
 
 /// How long the thread stays without anything to tell.
 const IDLE: Duration = Duration::from_secs(1);
-/// Files that the kernel writes for us at a time, of one mount: far fewer than requests that are served at a time.
+/// Files that the kernel writes for us at a time, of one mount: far fewer than requests that are
+/// served at a time.
 const FLUSHES: usize = 8;
 
 /// See the module.
@@ -84,7 +86,8 @@ impl Notifier {
         !waited.expect("nothing panics under this lock").1.timed_out()
     }
 
-    /// Waits until the kernel believes nothing any more that was changed so far. Whether it was within `bound`.
+    /// Waits until the kernel believes nothing any more that was changed so far. Whether it was
+    /// within `bound`.
     pub fn wait_until_seen(&self, bound: Duration) -> bool {
         let end = Instant::now() + bound;
         let is_told = self.wait(bound);
@@ -93,12 +96,13 @@ impl Notifier {
         is_told && more <= left
     }
 
-    /// Has the kernel write what mappings have changed of a file, and forget its pages. Not by the thread that tells, which the
-    /// kernel may keep for the sake of another file; and by [`FLUSHES`] threads at a time, for what the kernel writes then is
-    /// for others to serve.
+    /// Has the kernel write what mappings have changed of a file, and forget its pages. Not by the
+    /// thread that tells, which the kernel may keep for the sake of another file; and by
+    /// [`FLUSHES`] threads at a time, for what the kernel writes then is for others to serve.
     ///
     /// # Errors
-    /// `TimedOut` where it is not done within `bound`; the operating system's, where there can be no thread.
+    /// `TimedOut` where it is not done within `bound`; the operating system's, where there can be
+    /// no thread.
     pub fn flush(&self, ino: u64, bound: Duration) -> io::Result<()> {
         let (Some(this), Some(device)) = (self.this.upgrade(), self.device.upgrade()) else {
             return Err(io::ErrorKind::NotConnected.into());
@@ -193,7 +197,8 @@ impl Watcher for Notifier {
     }
 }
 
-/// The name first: that waits for who is just looking it up, so that afterwards the node is there to be told of.
+/// The name first: that waits for who is just looking it up, so that afterwards the node is there
+/// to be told of.
 fn tell(device: &Device, stale: &Stale) {
     if let Some(Name(dir, name)) = &stale.name {
         let mut body = Vec::with_capacity(abi::NOTIFY_ENTRY + name.len() + 1);

@@ -25,13 +25,14 @@ const FLUSH: Duration = Duration::from_secs(5);
 /// Parts of one answer; writev(2) takes 1,024.
 const PIECES: usize = 512;
 
-/// What is asked of the kernel. Not among it: FUSE_ATOMIC_O_TRUNC. With it, opening a running program with
-/// O_RDONLY | O_TRUNC empties it before the kernel finds that it must not (ETXTBSY); without it, the kernel truncates
-/// by SETATTR, once it may.
+/// What is asked of the kernel. Not among it: FUSE_ATOMIC_O_TRUNC. With it, opening a running
+/// program with O_RDONLY | O_TRUNC empties it before the kernel finds that it must not (ETXTBSY);
+/// without it, the kernel truncates by SETATTR, once it may.
 ///
-/// With POSIX_ACL the kernel asks for the ACL of what it checks, and obeys it, as it does with file systems of its own.
-/// That is asked of every mount, for `acltype` may be set at any time: under other values it is told that there is none.
-/// With DONT_MASK the umask is ours to apply, because a default ACL takes its place.
+/// With POSIX_ACL the kernel asks for the ACL of what it checks, and obeys it, as it does with file
+/// systems of its own. That is asked of every mount, for `acltype` may be set at any time: under
+/// other values it is told that there is none. With DONT_MASK the umask is ours to apply, because a
+/// default ACL takes its place.
 const WANTED: u64 = abi::init::ASYNC_READ
     | abi::init::BIG_WRITES
     | abi::init::DONT_MASK
@@ -58,8 +59,8 @@ impl Ops {
         Ops { server, notifier }
     }
 
-    /// Answers INIT, which comes first and once. `rings`: requests may come through rings; whether they will, where all of them
-    /// are there.
+    /// Answers INIT, which comes first and once. `rings`: requests may come through rings; whether
+    /// they will, where all of them are there.
     ///
     /// # Errors
     /// `Unsupported` for a kernel that is too old; `InvalidData` where something else came first.
@@ -215,7 +216,8 @@ impl Ops {
                 done(server.fallocate(fh, offset, len, mode), answer)
             }
             Body::Seek { fh, offset, whence } => {
-                // What a mapping has changed counts (`zn_flush_cached_data` in module/os/linux/zfs/zfs_vnops_os.c).
+                // What a mapping has changed counts (`zn_flush_cached_data` in
+                // module/os/linux/zfs/zfs_vnops_os.c).
                 if server.may_be_dirty(fh)
                     && let Err(error) = self.notifier.flush(req.node, FLUSH)
                 {
@@ -226,8 +228,8 @@ impl Ops {
             }
             // It came already.
             Body::Init { .. } | Body::Destroy => answer.error(libc::EIO),
-            // Answered so once, the kernel does not ask again: it lets a flush and an interrupt be, checks access by
-            // itself, and copies a range through its page cache.
+            // Answered so once, the kernel does not ask again: it lets a flush and an interrupt be,
+            // checks access by itself, and copies a range through its page cache.
             Body::Other => answer.error(libc::ENOSYS),
         }
     }
@@ -282,10 +284,11 @@ impl Ops {
     }
 }
 
-/// A file open for appending goes past the page cache: where its data ends up is known only once it is written, since
-/// other clients append too, and the kernel would cache it where it thought the end was. So does one whose writes are
-/// synchronous: through the page cache, the kernel writes with the whole file locked and asks for an fsync afterwards,
-/// so that many writers would wait for one flush each, one behind the other.
+/// A file open for appending goes past the page cache: where its data ends up is known only once it
+/// is written, since other clients append too, and the kernel would cache it where it thought the
+/// end was. So does one whose writes are synchronous: through the page cache, the kernel writes
+/// with the whole file locked and asks for an fsync afterwards, so that many writers would wait for
+/// one flush each, one behind the other.
 fn open_flags(flags: i32) -> u32 {
     if flags & libc::O_DSYNC != 0 {
         abi::OPEN_DIRECT_IO | abi::OPEN_PARALLEL_DIRECT_WRITES

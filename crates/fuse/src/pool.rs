@@ -5,27 +5,30 @@
 //!   waiting ───────────────────────────▶ attending ───────────────────────────▶ waiting
 //!   at the epoll for all mounts          one mount: read(2), serve, read(2), …
 //! ```
-//! Where nobody does anything, one epoll tells of the first request. From then on threads attend to the mount: they block
-//! in read(2), where the kernel wakes one for each request, and nothing but that and the answer is a system call.
-//! Whoever reads a request and leaves few behind who read the next has the epoll tell of that: so other threads come where
-//! there is work, and a request that waits (an fsync, a pool that is suspended) holds a thread and nothing
-//! else. Who has read nothing for a while is called back by a signal ([`recall`]), and goes back to the epoll.
+//! Where nobody does anything, one epoll tells of the first request. From then on threads attend to
+//! the mount: they block in read(2), where the kernel wakes one for each request, and nothing but
+//! that and the answer is a system call. Whoever reads a request and leaves few behind who read the
+//! next has the epoll tell of that: so other threads come where there is work, and a request that
+//! waits (an fsync, a pool that is suspended) holds a thread and nothing else. Who has read nothing
+//! for a while is called back by a signal ([`recall`]), and goes back to the epoll.
 //!
-//! One client alone keeps [`AT_HAND`] readers, not one: the kernel wakes them in turn, and wakes one that has slept for some
-//! time beside the client, on the client's processor. With few it wakes another processor for each request, which takes as
-//! long as all the rest.
+//! One client alone keeps [`AT_HAND`] readers, not one: the kernel wakes them in turn, and wakes
+//! one that has slept for some time beside the client, on the client's processor. With few it wakes
+//! another processor for each request, which takes as long as all the rest.
 //!
-//! Of a mount with rings ([`crate::rings`]) only what the kernel forgets comes through its device: one thread reads that now and
-//! then, while there is some.
+//! Of a mount with rings ([`crate::rings`]) only what the kernel forgets comes through its device:
+//! one thread reads that now and then, while there is some.
 //!
-//! What is short, nearly all, is copied out of its buffer, and the buffer goes back before the request is served: only
-//! writes keep theirs.
+//! What is short, nearly all, is copied out of its buffer, and the buffer goes back before the
+//! request is served: only writes keep theirs.
 //!
-//! Bounds: [`THREADS`] threads, of which about [`READERS`] read at a time, with a buffer each; of these one mount has at
-//! most [`IN_HAND`] requests being served, and [`LARGE`] writes with a buffer: a mount whose pool is stuck leaves the rest
-//! to the others. What comes beyond waits in the kernel. A mount where nobody does anything holds none of them.
+//! Bounds: [`THREADS`] threads, of which about [`READERS`] read at a time, with a buffer each; of
+//! these one mount has at most [`IN_HAND`] requests being served, and [`LARGE`] writes with a
+//! buffer: a mount whose pool is stuck leaves the rest to the others. What comes beyond waits in
+//! the kernel. A mount where nobody does anything holds none of them.
 //!
-//! Invariant: of a mount that is served, somebody reads, or the epoll is told, or it has its share in hand.
+//! Invariant: of a mount that is served, somebody reads, or the epoll is told, or it has its share
+//! in hand.
 
 use crate::buffers::{Buffer, Buffers};
 use crate::device::{Device, Received};
@@ -51,8 +54,8 @@ pub const LARGE: usize = 8;
 
 /// Requests up to this are copied, bytes: names, attributes, small writes.
 const SHORT: usize = 8192;
-/// How long a thread waits for work before it goes, a mount is not used before nobody reads there, and how many threads
-/// stay.
+/// How long a thread waits for work before it goes, a mount is not used before nobody reads there,
+/// and how many threads stay.
 const IDLE: Duration = Duration::from_secs(1);
 const STAY: usize = 2;
 /// How long it is left alone what does not come through rings.
@@ -132,7 +135,8 @@ struct Load {
     armed: bool,
     /// It is served no more.
     removed: bool,
-    /// Since the last look: whether something was asked, and how many readers were left over at all times.
+    /// Since the last look: whether something was asked, and how many readers were left over at all
+    /// times.
     used: bool,
     spare: usize,
 }
@@ -184,8 +188,8 @@ impl Pool {
         self.0.names.clone()
     }
 
-    /// Calls `tell` after the end of each mount, by whomever. It must not wait: the thread serves other mounts. The first to ask
-    /// is told.
+    /// Calls `tell` after the end of each mount, by whomever. It must not wait: the thread serves
+    /// other mounts. The first to ask is told.
     pub fn on_end(&self, tell: impl Fn() + Send + Sync + 'static) {
         self.0.told.get_or_init(|| Box::new(tell));
     }
@@ -199,7 +203,8 @@ impl Pool {
         Rings::reserve(&self.0.rings)
     }
 
-    /// Serve until it is unmounted or [`Pool::remove`]d; with `rings`, if the kernel has agreed to them. Gives its number.
+    /// Serve until it is unmounted or [`Pool::remove`]d; with `rings`, if the kernel has agreed to
+    /// them. Gives its number.
     ///
     /// # Errors
     /// The operating system's, where there can be no thread or ring.
@@ -303,7 +308,8 @@ impl Inner {
         }
     }
 
-    /// Calls back who reads where nothing is asked, and those beyond [`AT_HAND`] that were never needed. Now and then.
+    /// Calls back who reads where nothing is asked, and those beyond [`AT_HAND`] that were never
+    /// needed. Now and then.
     fn look(&self) {
         let mut looked = lock(&self.looked);
         if looked.elapsed() < IDLE {
@@ -321,8 +327,9 @@ impl Inner {
         }
     }
 
-    /// An idle thread gives buffers back to the system, and goes where enough others wait. It is counted out under the
-    /// lock that a new mount is counted in under, so that none is left without a thread.
+    /// An idle thread gives buffers back to the system, and goes where enough others wait. It is
+    /// counted out under the lock that a new mount is counted in under, so that none is left
+    /// without a thread.
     fn may_go(&self) -> bool {
         self.buffers.shrink();
         let mounts = lock(&self.mounts);
@@ -350,8 +357,8 @@ impl Inner {
         }
     }
 
-    /// What does not come through a mount's rings is what the kernel forgets, one by one while somebody removes files. So it
-    /// is left alone for a moment, and then read in one.
+    /// What does not come through a mount's rings is what the kernel forgets, one by one while
+    /// somebody removes files. So it is left alone for a moment, and then read in one.
     fn collect(&self, mount: &Served) {
         loop {
             std::thread::sleep(COLLECT);

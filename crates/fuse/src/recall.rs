@@ -1,7 +1,9 @@
-//! How a thread that blocks in read(2) is told something: by a signal, which ends the call and does nothing else.
+//! How a thread that blocks in read(2) is told something: by a signal, which ends the call and does
+//! nothing else.
 //!
-//! SIGURG is one that no program dies of. One that comes just before the call is lost, so whoever sends it looks again.
-//! It may also end a call of the engine, which takes that as any program must.
+//! SIGURG is one that no program dies of. One that comes just before the call is lost, so whoever
+//! sends it looks again. It may also end a call of the engine, which takes that as any program
+//! must.
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -33,8 +35,8 @@ impl Thread {
 /// The operating system's.
 pub fn prepare() -> io::Result<()> {
     extern "C" fn nothing(_: libc::c_int) {}
-    // SAFETY: zero is a value of each field: no flags (above all not SA_RESTART), no signals blocked. A handler that does
-    // nothing may run at any time.
+    // SAFETY: zero is a value of each field: no flags (above all not SA_RESTART), no signals
+    // blocked. A handler that does nothing may run at any time.
     let failed = unsafe {
         let mut action: libc::sigaction = MaybeUninit::zeroed().assume_init();
         action.sa_sigaction = nothing as *const () as usize;

@@ -1,4 +1,5 @@
-//! One entry of FUSE over io_uring: memory through which the kernel hands over a request and takes its answer.
+//! One entry of FUSE over io_uring: memory through which the kernel hands over a request and takes
+//! its answer.
 //!
 //! ```text
 //!          REGISTER                     the kernel has a request
@@ -6,12 +7,13 @@
 //!                             ▲                                       │
 //!                             └────────── COMMIT_AND_FETCH ───────────┘
 //! ```
-//! Each processor has a queue of entries in the kernel, which gives what a client on that processor asks to the entry that
-//! came last. It copies a request into the memory in the thread that handed the entry over, while that thread is in the
-//! kernel. So an entry has a ring and a thread of its own: who serves a request keeps no other one waiting.
+//! Each processor has a queue of entries in the kernel, which gives what a client on that processor
+//! asks to the entry that came last. It copies a request into the memory in the thread that handed
+//! the entry over, while that thread is in the kernel. So an entry has a ring and a thread of its
+//! own: who serves a request keeps no other one waiting.
 //!
-//! An entry cannot be taken back from the kernel. One that is dropped before the connection ends loses the request that comes
-//! next.
+//! An entry cannot be taken back from the kernel. One that is dropped before the connection ends
+//! loses the request that comes next.
 //!
 //! Source: fs/fuse/dev_uring.c and include/uapi/linux/fuse.h of Linux 6.18.
 
@@ -28,7 +30,8 @@ use std::io::{self, IoSlice};
 use std::os::fd::{AsFd, AsRawFd, RawFd};
 use std::time::Duration;
 
-/// Bytes of the largest read and write: less than through the device, for each entry has room for one.
+/// Bytes of the largest read and write: less than through the device, for each entry has room for
+/// one.
 pub const MAX_IO: usize = 256 << 10;
 /// Requests up to this are copied before they are served, bytes; the rest are writes.
 const SHORT: usize = 8192;
@@ -57,8 +60,8 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// Hands a new entry to the kernel, for requests from processor `queue`. The connection must have agreed to it at INIT, and
-    /// outlive the entry.
+    /// Hands a new entry to the kernel, for requests from processor `queue`. The connection must
+    /// have agreed to it at INIT, and outlive the entry.
     ///
     /// # Errors
     /// The operating system's, where there is no memory, or the kernel refuses.
@@ -92,7 +95,8 @@ impl Entry {
         Ok(entry)
     }
 
-    /// The next request; `Nothing` where a signal came, or for a while nothing was asked and there is memory to give back.
+    /// The next request; `Nothing` where a signal came, or for a while nothing was asked and there
+    /// is memory to give back.
     ///
     /// # Errors
     /// The operating system's: the entry is lost.
@@ -139,7 +143,8 @@ impl Entry {
         }
     }
 
-    /// Has `serve` answer the request that came. Where it does not, EIO does: an entry without an answer is lost.
+    /// Has `serve` answer the request that came. Where it does not, EIO does: an entry without an
+    /// answer is lost.
     pub fn serve<T>(&self, serve: impl FnOnce(&dyn Channel, &[u8]) -> T) -> T {
         let request = self.request();
         if request.len() > KEPT {
@@ -173,15 +178,15 @@ impl Entry {
         let payload = self.number(abi::ring::PAYLOAD).min(len).min(MAX_IO);
         let head = (len - payload).min(ROOM);
         let (first, operation) = (head.min(abi::IN_HEADER), head.saturating_sub(abi::IN_HEADER));
-        // SAFETY: all of it lies within the first page of the memory, which the kernel leaves alone now; the target ends where
-        // the page does, and is apart from the sources.
+        // SAFETY: all of it lies within the first page of the memory, which the kernel leaves alone
+        // now; the target ends where the page does, and is apart from the sources.
         unsafe {
             let target = self.at(PAGE - head);
             std::ptr::copy_nonoverlapping(self.at(0), target, first);
             std::ptr::copy_nonoverlapping(self.at(OPERATION), target.add(first), operation);
         }
-        // SAFETY: within the memory, all of which can be read. Nothing is written there before the last use: short requests
-        // are copied, and others have their answer wait.
+        // SAFETY: within the memory, all of which can be read. Nothing is written there before the
+        // last use: short requests are copied, and others have their answer wait.
         unsafe { std::slice::from_raw_parts(self.at(PAGE - head), head + payload) }
     }
 
@@ -213,8 +218,8 @@ impl Entry {
         self.submit(COMMIT_AND_FETCH, None)
     }
 
-    /// Hands the entry over. The kernel has taken the answer when this returns; what it says of that comes with
-    /// [`Entry::next`].
+    /// Hands the entry over. The kernel has taken the answer when this returns; what it says of
+    /// that comes with [`Entry::next`].
     fn submit(&self, what: u32, parts: Option<&[libc::iovec; 2]>) -> io::Result<()> {
         let mut words = [0; 80];
         words[abi::ring::CMD_COMMIT_ID..][..8].copy_from_slice(&self.commit.get().to_ne_bytes());
@@ -225,7 +230,8 @@ impl Entry {
             set_len(&mut command, 2);
         }
         let mut ring = self.ring.borrow_mut();
-        // SAFETY: the memory that was registered is there until the ring is gone, and the kernel reads `parts` in `submit`.
+        // SAFETY: the memory that was registered is there until the ring is gone, and the kernel
+        // reads `parts` in `submit`.
         unsafe { ring.submission().push(&command) }.expect("a ring of two has room for its one command");
         loop {
             match ring.submit() {

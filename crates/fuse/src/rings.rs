@@ -1,14 +1,18 @@
-//! The threads of FUSE over io_uring: one for each entry ([`crate::ring`]) that a mount has with the kernel.
+//! The threads of FUSE over io_uring: one for each entry ([`crate::ring`]) that a mount has with
+//! the kernel.
 //!
-//! A mount begins with one thread for each processor, to which the kernel gives what clients there ask. The thread stays on
-//! that processor: waking another one takes longer than serving most requests. Whoever takes the last free entry of a
-//! processor first has one more made; so there is one more than requests were ever served at a time.
+//! A mount begins with one thread for each processor, to which the kernel gives what clients there
+//! ask. The thread stays on that processor: waking another one takes longer than serving most
+//! requests. Whoever takes the last free entry of a processor first has one more made; so there is
+//! one more than requests were ever served at a time.
 //!
-//! Bounds: [`Budget::most`] threads in all, [`QUEUE`] for a mount and processor, with [`ring::MAX_IO`] bytes each, which are
-//! given back when nothing is asked for a while. Half of the threads are for mounts to begin with, the rest for what is asked at
-//! a time. A mount that comes when its half is taken is served by the device alone.
+//! Bounds: [`Budget::most`] threads in all, [`QUEUE`] for a mount and processor, with
+//! [`ring::MAX_IO`] bytes each, which are given back when nothing is asked for a while. Half of the
+//! threads are for mounts to begin with, the rest for what is asked at a time. A mount that comes
+//! when its half is taken is served by the device alone.
 //!
-//! Invariant: a thread goes when the connection does, and not before, since its entry cannot be taken back.
+//! Invariant: a thread goes when the connection does, and not before, since its entry cannot be
+//! taken back.
 
 use crate::device::{Device, Received};
 use crate::lock::lock;
@@ -112,7 +116,8 @@ impl Rings {
     /// From now on requests come this way. Afterwards the mount cannot be served in another.
     ///
     /// # Errors
-    /// The operating system's, where there can be no thread or ring. The mount is good for nothing then.
+    /// The operating system's, where there can be no thread or ring. The mount is good for nothing
+    /// then.
     pub fn start(self: &Arc<Rings>, mount: &Arc<dyn Attended>) -> io::Result<()> {
         let shares = std::mem::take(&mut lock(&self.all).shares);
         for (queue, share) in shares.into_iter().enumerate() {
@@ -124,7 +129,8 @@ impl Rings {
         Ok(())
     }
 
-    /// Calls all threads back, which end with the connection or without it. Whether none is left; one may not have heard.
+    /// Calls all threads back, which end with the connection or without it. Whether none is left;
+    /// one may not have heard.
     pub fn recall(&self) -> bool {
         let mut all = lock(&self.all);
         all.is_removed = true;
@@ -194,7 +200,8 @@ impl Rings {
         }
     }
 
-    /// Serves one request after the other, until the connection ends or the mount is served no more.
+    /// Serves one request after the other, until the connection ends or the mount is served no
+    /// more.
     fn attend(
         self: &Arc<Rings>,
         queue: usize,

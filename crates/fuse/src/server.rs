@@ -21,7 +21,8 @@ const CAPABILITY: &[u8] = b"security.capability";
 /// What is asked for and a tenth more must be free (`zfs_fallocate_reserve_percent`).
 const RESERVE_PERCENT: u64 = 110;
 
-/// How long the kernel may believe what others can change, where it is told of that: it could be told too late, but not never.
+/// How long the kernel may believe what others can change, where it is told of that: it could be
+/// told too late, but not never.
 const TOLD: Duration = Duration::from_secs(60);
 
 pub struct Server {
@@ -30,7 +31,8 @@ pub struct Server {
     pub handles: Handles,
     /// What is changed here is marked with this.
     origin: Option<Origin>,
-    /// How long the kernel may believe names and attributes that it is not told of, and those that it is.
+    /// How long the kernel may believe names and attributes that it is not told of, and those that
+    /// it is.
     cache: Duration,
     told: OnceLock<Duration>,
     /// Attributes of users are there.
@@ -70,7 +72,8 @@ impl Server {
         Server { fs, inodes, handles, origin, cache, told, xattr, capabilities_set }
     }
 
-    /// The kernel speaks this minor version. An older one cannot be told all: it believes everything for a moment only.
+    /// The kernel speaks this minor version. An older one cannot be told all: it believes
+    /// everything for a moment only.
     pub fn begin(&self, minor: u32) {
         let is_told = self.origin.is_some() && minor >= abi::EXPIRE_MINOR && !self.cache.is_zero();
         self.told.get_or_init(|| if is_told { TOLD.max(self.cache) } else { self.cache });
@@ -88,13 +91,14 @@ impl Server {
         Cred { origin: self.origin(), ..Cred::root() }
     }
 
-    /// Attributes that are still to change by themselves, or that nobody tells of, are believed for a moment only.
+    /// Attributes that are still to change by themselves, or that nobody tells of, are believed for
+    /// a moment only.
     pub fn trust(&self, attr: &Attr) -> Duration {
         if attr.settled { self.told() } else { self.cache }
     }
 
-    /// The kernel is given a node that it holds under this number, by a name in a directory. A snapshot's place is not believed
-    /// at all, for it goes without the kernel being told.
+    /// The kernel is given a node that it holds under this number, by a name in a directory. A
+    /// snapshot's place is not believed at all, for it goes without the kernel being told.
     pub fn trust_by_name(&self, ino: u64, attr: &Attr, dir: u64, name: &[u8]) -> Trust {
         match self.fs.crossing(attr.node) {
             Ok(None) => {}
@@ -203,7 +207,8 @@ impl Server {
         Ok(as_caller_with_mode(req, self.origin(), attr.mode, call)?.attr)
     }
 
-    /// open(2) with O_CREAT where the kernel saw no such name, with a mode and a umask. Gives the attributes and a handle.
+    /// open(2) with O_CREAT where the kernel saw no such name, with a mode and a umask. Gives the
+    /// attributes and a handle.
     pub fn create(
         &self,
         req: &Header,
@@ -246,8 +251,8 @@ impl Server {
         if wanted { Ok(()) } else { Err(Error::Denied) }
     }
 
-    /// The kernel has checked that the caller may, and truncates by itself. Gives a handle, and whether what the kernel has
-    /// of the file's data is still right.
+    /// The kernel has checked that the caller may, and truncates by itself. Gives a handle, and
+    /// whether what the kernel has of the file's data is still right.
     pub fn open(&self, ino: u64, flags: i32, is_direct: bool) -> Result<(u64, bool)> {
         let node = self.inodes.node(ino)?;
         let handle = self.handles.open(node, flags)?;
@@ -260,7 +265,8 @@ impl Server {
         self.handles.open(self.inodes.node(ino)?, libc::O_RDONLY)
     }
 
-    /// Where the file is open for appending, `offset` is the kernel's guess and the engine knows better.
+    /// Where the file is open for appending, `offset` is the kernel's guess and the engine knows
+    /// better.
     pub fn write(&self, req: &Header, fh: u64, offset: u64, data: &[u8], how: &WriteHow) -> Result<()> {
         let handle = self.handles.get(fh)?;
         let set = self.capabilities_set.load(Ordering::Acquire);
@@ -304,9 +310,10 @@ impl Server {
         (mode != attr.mode).then_some(mode)
     }
 
-    /// Whatever changes a program takes its capabilities; the kernel leaves that to us (FUSE_HANDLE_KILLPRIV_V2).
-    /// Looking at every write would double its cost: a handle looks at its first one, and again only after somebody
-    /// has given capabilities to any file of this mount. Says whether there were any.
+    /// Whatever changes a program takes its capabilities; the kernel leaves that to us
+    /// (FUSE_HANDLE_KILLPRIV_V2). Looking at every write would double its cost: a handle looks at
+    /// its first one, and again only after somebody has given capabilities to any file of this
+    /// mount. Says whether there were any.
     fn remove_capabilities(&self, node: NodeId) -> Result<bool> {
         match self.fs.removexattr(&self.root(), node, CAPABILITY) {
             Ok(()) => Ok(true),
@@ -335,8 +342,8 @@ impl Server {
         Ok(self.inodes.renamed(from, to, mode == RenameMode::Exchange))
     }
 
-    /// Nothing is set aside, for what is written later goes elsewhere; it is asked whether there is room
-    /// (`zpl_fallocate_common` in module/os/linux/zfs/zpl_file.c).
+    /// Nothing is set aside, for what is written later goes elsewhere; it is asked whether there is
+    /// room (`zpl_fallocate_common` in module/os/linux/zfs/zpl_file.c).
     pub fn fallocate(&self, fh: u64, offset: u64, len: u64, mode: i32) -> Result<()> {
         const KEEP: i32 = libc::FALLOC_FL_KEEP_SIZE;
         const PUNCH: i32 = libc::FALLOC_FL_PUNCH_HOLE | KEEP;
@@ -400,14 +407,15 @@ impl Server {
         self.check_xattr_name(name)?;
         let node = self.inodes.node(req.node)?;
         if name == CAPABILITY {
-            // The kernel asks a user for CAP_SETFCAP; by itself it takes capabilities away in the name of whoever
-            // truncates the program.
+            // The kernel asks a user for CAP_SETFCAP; by itself it takes capabilities away in the
+            // name of whoever truncates the program.
             return self.fs.removexattr(&self.root(), node, name);
         }
         as_caller(req, self.origin(), |cred| self.fs.removexattr(cred, node, name))
     }
 
-    /// Attributes of users are refused without xattr (`zpl_xattr_user_get` in module/os/linux/zfs/zpl_xattr.c).
+    /// Attributes of users are refused without xattr (`zpl_xattr_user_get` in
+    /// module/os/linux/zfs/zpl_xattr.c).
     fn check_xattr_name(&self, name: &[u8]) -> Result<()> {
         if name.starts_with(USER) && !self.xattr.load(Ordering::Relaxed) {
             return Err(Error::Unsupported("extended attributes (xattr is off)".into()));

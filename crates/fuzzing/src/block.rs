@@ -39,7 +39,8 @@ pub fn share(data: &[u8]) {
     }
 }
 
-/// Commands one after the other, each of sixteen bytes behind the length of its data, on two units that a port sees.
+/// Commands one after the other, each of sixteen bytes behind the length of its data, on two units
+/// that a port sees.
 pub fn command(data: &[u8]) {
     let unit = |number: u16| {
         let id = VolumeId { pool_guid: 1, dataset_guid: number.into() };

@@ -1,8 +1,10 @@
-//! Forging pools: any block of a pool replaced by another, with every checksum up to the uberblock made right again.
+//! Forging pools: any block of a pool replaced by another, with every checksum up to the uberblock
+//! made right again.
 //!
-//! Damage that a checksum finds says little about the decoders above it. So this walks a pool's images by itself (with
-//! `ondisk` and `codec` alone: stripes and mirrors, no gangs) and notes of each block where the pointer to it lies. A
-//! block is put back compressed into its old place where it fits, otherwise uncompressed into space at the vdev's end.
+//! Damage that a checksum finds says little about the decoders above it. So this walks a pool's
+//! images by itself (with `ondisk` and `codec` alone: stripes and mirrors, no gangs) and notes of
+//! each block where the pointer to it lies. A block is put back compressed into its old place where
+//! it fits, otherwise uncompressed into space at the vdev's end.
 
 use std::collections::BTreeSet;
 
@@ -187,14 +189,16 @@ impl Forge {
                 }
             }
         } else if kind == ObjectType::DNODE {
-            // Numbers of objects matter for datasets only, and the meta object set's fit one block mostly.
+            // Numbers of objects matter for datasets only, and the meta object set's fit one block
+            // mostly.
             for slot in 0..block.len() / SLOT_SIZE {
                 self.dnode(dataset, index, slot * SLOT_SIZE, slot as u64, &block);
             }
         }
     }
 
-    /// Replaces a block's content and puts the tree above it right. False: it cannot be done for this one.
+    /// Replaces a block's content and puts the tree above it right. False: it cannot be done for
+    /// this one.
     pub fn replace(&mut self, index: usize, block: &[u8]) -> bool {
         let mut bp = self.nodes[index].bp;
         if block.len() as u64 != bp.lsize() || bp.is_embedded() {
@@ -222,7 +226,8 @@ impl Forge {
         self.replace(parent, &above)
     }
 
-    /// The bytes to store; the pointer says how. Blocks that do not fit their place any more get another.
+    /// The bytes to store; the pointer says how. Blocks that do not fit their place any more get
+    /// another.
     fn pack(&mut self, bp: &mut BlkPtr, block: &[u8]) -> Vec<u8> {
         let room = bp.psize() as usize;
         let mut memory = Vec::new();

@@ -1,4 +1,5 @@
-//! What a device says about itself before anything else is known: labels, uberblocks, partitions, pointers.
+//! What a device says about itself before anything else is known: labels, uberblocks, partitions,
+//! pointers.
 
 use ondisk::ddt::{self, DdtKey};
 use ondisk::eck::Eck;
@@ -30,7 +31,8 @@ pub fn endian(choice: u8) -> Endian {
 
 pub fn nvlist(data: &[u8]) {
     let Ok(list) = NvList::decode(data) else { return };
-    // What was decoded can be written, and is the same when read again; not compared as floats, which may be NaN.
+    // What was decoded can be written, and is the same when read again; not compared as floats,
+    // which may be NaN.
     let xdr = list.encode_xdr();
     let again = NvList::decode(&xdr).expect("an encoded list decodes");
     assert_eq!(again.encode_xdr(), xdr);

@@ -1,11 +1,13 @@
 //! Hostile bytes for every decoder: one target each, a plain function from bytes to nothing.
 //!
-//! A target calls a decoder and everything that walks what it decoded, and states what must hold whatever the bytes
-//! are; to panic, to hang or to allocate beyond [`Target::limit`] is a defect. The same functions run in two places:
-//! under libFuzzer (`fuzz/`, where coverage finds the way in) and in `cargo test` (where a seeded mutator over the
-//! committed corpus keeps what was found from coming back).
+//! A target calls a decoder and everything that walks what it decoded, and states what must hold
+//! whatever the bytes are; to panic, to hang or to allocate beyond [`Target::limit`] is a defect.
+//! The same functions run in two places: under libFuzzer (`fuzz/`, where coverage finds the way in)
+//! and in `cargo test` (where a seeded mutator over the committed corpus keeps what was found from
+//! coming back).
 //!
-//! Invariants: a target is a pure function of its input; nothing but tests and fuzzers imports this crate.
+//! Invariants: a target is a pure function of its input; nothing but tests and fuzzers imports this
+//! crate.
 
 mod block;
 pub mod forge;
@@ -45,9 +47,11 @@ const KIB: usize = 1 << 10;
 
 /// All of them. The bounds are what the decoders need, with little to spare.
 pub const TARGETS: &[Target] = &[
-    // An nvlist's pair is 24 bytes and more on disk; in memory it is a name, a value and a place in a vector that doubles.
+    // An nvlist's pair is 24 bytes and more on disk; in memory it is a name, a value and a place in
+    // a vector that doubles.
     target("nvlist", format::nvlist, 32, 4 * KIB),
-    // The label's area is always 112 KiB, zeros where the input ends, and each zero may be a string of an array.
+    // The label's area is always 112 KiB, zeros where the input ends, and each zero may be a string
+    // of an array.
     target("label", format::label, 32, 4096 * KIB),
     target("uberblock", format::uberblock, 1, 20 * KIB),
     target("gpt", format::gpt, 1, 64 * KIB),
@@ -64,7 +68,8 @@ pub const TARGETS: &[Target] = &[
     target("stream", object::stream, 2, 4 * KIB),
     // A log block is always 64 KiB, zeros where the input ends.
     target("cache_device", object::cache_device, 2, 256 * KIB),
-    // A decompressor gets its output buffer (here up to 1 MiB); zstd and deflate keep tables beside it.
+    // A decompressor gets its output buffer (here up to 1 MiB); zstd and deflate keep tables beside
+    // it.
     target("decompress", packed::decompress, 1, 1536 * KIB),
     // What is stored, compressed: beside the output, the compressors' own tables.
     target("compress", packed::compress, 8, 8192 * KIB),

@@ -1,4 +1,5 @@
-//! A seeded mutator of bytes: what libFuzzer does without coverage, the same everywhere for the same seed.
+//! A seeded mutator of bytes: what libFuzzer does without coverage, the same everywhere for the
+//! same seed.
 
 use stdx::prng::Prng;
 

@@ -196,7 +196,8 @@ pub fn intent_log(data: &[u8]) {
     }
 }
 
-/// What a cache device says of its contents: the header, and a log block of as many entries as it says.
+/// What a cache device says of its contents: the header, and a log block of as many entries as it
+/// says.
 pub fn cache_device(data: &[u8]) {
     let header = DeviceHeader::decode(data);
     if let Ok(header) = &header {

@@ -1,4 +1,5 @@
-//! Compressed blocks: what may come from a disk into a decompressor, and that what we compress comes back.
+//! Compressed blocks: what may come from a disk into a decompressor, and that what we compress
+//! comes back.
 
 use codec::compress as codec_compress;
 use codec::table::{CHECKSUMS, COMPRESSIONS};

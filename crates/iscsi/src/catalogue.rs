@@ -1,7 +1,8 @@
-//! What is served: targets, their units, and who may see these; as the volumes say themselves, and as long as they do.
+//! What is served: targets, their units, and who may see these; as the volumes say themselves, and
+//! as long as they do.
 //!
-//! A logical unit lives as long as its volume is served, whatever becomes of sessions. What is learnt is kept until the
-//! engine says that it may have changed.
+//! A logical unit lives as long as its volume is served, whatever becomes of sessions. What is
+//! learnt is kept until the engine says that it may have changed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -75,7 +76,8 @@ impl Catalogue {
         let mut targets: BTreeMap<String, Vec<Entry>> = BTreeMap::new();
         let mut units = BTreeMap::new();
         let mut served = self.engine.served_volumes(PROPERTY);
-        // A replica says of itself what its original says: who has a number keeps it, else who was there first gets it.
+        // A replica says of itself what its original says: who has a number keeps it, else who was
+        // there first gets it.
         let placed: BTreeSet<(u64, u64)> =
             state.targets.values().flatten().map(|entry| key(entry.unit.volume.id())).collect();
         served.sort_by_key(|one| (!placed.contains(&key(one.volume.id())), one.created));
@@ -110,8 +112,8 @@ impl Catalogue {
         state.units = units;
     }
 
-    /// Targets in which an initiator may see something, each with the groups of portals that it is reached by: none stands
-    /// for all.
+    /// Targets in which an initiator may see something, each with the groups of portals that it is
+    /// reached by: none stands for all.
     pub fn targets(&self, initiator: &str) -> Vec<(String, Vec<u16>)> {
         let state = self.fresh();
         let seen = |entries: &Vec<Entry>| {
@@ -121,8 +123,8 @@ impl Catalogue {
         state.targets.iter().filter_map(|(name, entries)| Some((name.clone(), seen(entries)?))).collect()
     }
 
-    /// Who may log in to a target from an initiator, by a group of portals; empty: nobody has to prove anything. `None`: it
-    /// sees no such target there.
+    /// Who may log in to a target from an initiator, by a group of portals; empty: nobody has to
+    /// prove anything. `None`: it sees no such target there.
     pub fn credentials(&self, target: &str, initiator: &str, group: u16) -> Option<Vec<Credentials>> {
         let state = self.fresh();
         let entries = state.targets.get(target)?.iter().filter(|entry| entry.share.is_reached_by(group));

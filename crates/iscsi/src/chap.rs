@@ -1,4 +1,5 @@
-//! CHAP (RFC 1994, RFC 7143 12.1): the initiator proves that it knows a secret, and may ask the target for the same.
+//! CHAP (RFC 1994, RFC 7143 12.1): the initiator proves that it knows a secret, and may ask the
+//! target for the same.
 
 use crate::keys::{Keys, offers};
 use crate::md5::md5;
@@ -66,8 +67,8 @@ fn finish(id: u8, challenge: &[u8], keys: &Keys, known: &[Credentials]) -> Optio
     }
     if let Some((their_id, their_challenge)) = their_id.zip(their_challenge) {
         let their_challenge = bytes(their_challenge)?;
-        // Who sends our own challenge back wants us to answer it for them. An answer to an empty one is a sum over the
-        // secret alone, good for guessing it at leisure.
+        // Who sends our own challenge back wants us to answer it for them. An answer to an empty
+        // one is a sum over the secret alone, good for guessing it at leisure.
         if their_challenge == challenge || their_challenge.is_empty() || their_challenge.len() > LONGEST {
             return None;
         }

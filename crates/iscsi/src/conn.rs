@@ -1,10 +1,11 @@
 //! One connection: it logs in, and its PDUs are taken until it ends.
 //!
-//! The connection's reader calls [`Connection::take`] with each PDU. What needs a volume becomes a task of the session; everything
-//! else is answered at once. Answers get their status numbers as they are put into the box, so those go up on the wire.
+//! The connection's reader calls [`Connection::take`] with each PDU. What needs a volume becomes a
+//! task of the session; everything else is answered at once. Answers get their status numbers as
+//! they are put into the box, so those go up on the wire.
 //!
-//! What the reader has done by itself it has not sent: answers to all that had arrived together leave together, before the
-//! reader waits for anything.
+//! What the reader has done by itself it has not sent: answers to all that had arrived together
+//! leave together, before the reader waits for anything.
 //!
 //! Source: RFC 7143 4.2.2, 11.
 
@@ -246,8 +247,8 @@ impl Connection {
         }
     }
 
-    /// Room for what a command brings and what it asks for; has what is there sent before it waits for that. False: the
-    /// connection was cut.
+    /// Room for what a command brings and what it asks for; has what is there sent before it waits
+    /// for that. False: the connection was cut.
     fn lease(self: &Arc<Self>, lease: &mut Option<Lease>, bytes: usize) -> bool {
         if bytes == 0 || self.wire.peer.try_lease(lease, bytes) {
             return true;
@@ -259,8 +260,8 @@ impl Connection {
         self.wire.peer.lease(lease, bytes, goes_on)
     }
 
-    /// Where nothing is on its way, and there was no room for the data of the next command that waits to be asked: waits
-    /// for that. False: the connection was cut.
+    /// Where nothing is on its way, and there was no room for the data of the next command that
+    /// waits to be asked: waits for that. False: the connection was cut.
     fn feed(self: &Arc<Self>) -> bool {
         let Some(bytes) = lock(&self.gatherer).is_starved() else { return true };
         let mut lease = None;
@@ -315,7 +316,8 @@ impl Connection {
         pieces.write(|own| put_back(own, digests, len, crc));
     }
 
-    /// Sends what the reader has put into the box, and finds somebody who does what the reader would have to wait for.
+    /// Sends what the reader has put into the box, and finds somebody who does what the reader
+    /// would have to wait for.
     pub fn see_off(self: &Arc<Self>) {
         if !self.wire.outbox.write_now(BATCH_BYTES) {
             let own = self.clone();
@@ -486,7 +488,8 @@ impl Connection {
         }
     }
 
-    /// Data, then how it ended: with the last data where there is nothing to say. Somebody has to send it.
+    /// Data, then how it ended: with the last data where there is nothing to say. Somebody has to
+    /// send it.
     pub fn answer(&self, command: &Pdu, answer: Answer, lease: Option<Lease>) {
         let expected = command.expected(READS | WRITES);
         let is_read = command.flags() & WRITES == 0;
@@ -522,8 +525,8 @@ impl Connection {
         });
     }
 
-    /// In PDUs as long as the initiator takes, in sequences as long as was agreed. `end`: flags of the last, and the residual
-    /// count.
+    /// In PDUs as long as the initiator takes, in sequences as long as was agreed. `end`: flags of
+    /// the last, and the residual count.
     fn put_data(
         &self,
         out: &mut Out,

@@ -1,4 +1,5 @@
-//! The threads that work on one session's commands: as many as there is work for, none when there is none.
+//! The threads that work on one session's commands: as many as there is work for, none when there
+//! is none.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};

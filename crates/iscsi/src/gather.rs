@@ -1,10 +1,11 @@
-//! What commands write, until all of it has come: with the command, unasked behind it, or as the target asks for it.
+//! What commands write, until all of it has come: with the command, unasked behind it, or as the
+//! target asks for it.
 //!
 //! ```text
 //!   command ── immediate data ── unsolicited data up to FirstBurstLength ── R2T ── data ── R2T ── data …
 //! ```
-//! Data is asked for as long as not more than [`GRANTED`] bytes are on their way; commands beyond wait in their order. One
-//! R2T of a command is outstanding at a time, and data comes in order.
+//! Data is asked for as long as not more than [`GRANTED`] bytes are on their way; commands beyond
+//! wait in their order. One R2T of a command is outstanding at a time, and data comes in order.
 //!
 //! Source: RFC 7143 4.2.5, 11.7, 11.8.
 
@@ -81,7 +82,8 @@ fn add(to: &mut Option<Lease>, lease: Option<Lease>) {
 }
 
 impl Gatherer {
-    /// A command that writes `expected` bytes, with the lease for those that came with it. `Some`: all of it is here.
+    /// A command that writes `expected` bytes, with the lease for those that came with it. `Some`:
+    /// all of it is here.
     pub fn begin(
         &mut self,
         mut command: Pdu,
@@ -126,7 +128,8 @@ impl Gatherer {
         Ok(None)
     }
 
-    /// A data PDU. `Some`: that was all of its command. Data of commands that are no more is passed over.
+    /// A data PDU. `Some`: that was all of its command. Data of commands that are no more is passed
+    /// over.
     pub fn data(
         &mut self,
         pdu: &Pdu,
@@ -174,7 +177,8 @@ impl Gatherer {
         Ok(None)
     }
 
-    /// What is to be asked for now; `take` gives leases for all that a command lacks, while there is room.
+    /// What is to be asked for now; `take` gives leases for all that a command lacks, while there
+    /// is room.
     pub fn requests(
         &mut self,
         parameters: &Parameters,
@@ -223,7 +227,8 @@ impl Gatherer {
         Some(gathering.command)
     }
 
-    /// Bytes that the next command lacks room for, where nothing is on its way that would have it asked.
+    /// Bytes that the next command lacks room for, where nothing is on its way that would have it
+    /// asked.
     pub fn is_starved(&self) -> Option<usize> {
         let next = self.queue.iter().find_map(|tag| self.by_tag.get(tag)).filter(|_| self.granted == 0)?;
         (!next.has_room).then_some(next.expected - next.data.len())

@@ -1,5 +1,6 @@
-//! How often somebody may try to prove who they are: some times at once, then once in a while. What counts is where they come
-//! from, and that they fail; so guessing a secret takes as long from many connections as from one.
+//! How often somebody may try to prove who they are: some times at once, then once in a while. What
+//! counts is where they come from, and that they fail; so guessing a secret takes as long from many
+//! connections as from one.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -27,7 +28,8 @@ impl Guard {
             forgiven.retain(|_, until| *until > now);
         }
         let from = place(from);
-        // Who has very many places may try from all of them; that is no reason to keep everybody else out.
+        // Who has very many places may try from all of them; that is no reason to keep everybody
+        // else out.
         if forgiven.len() >= GUARDED
             && !forgiven.contains_key(&from)
             && let Some(soonest) = forgiven.iter().min_by_key(|(_, until)| **until).map(|(place, _)| *place)

@@ -1,7 +1,9 @@
-//! Commands of one connection that have done what they were to do, and end when that is on stable storage.
+//! Commands of one connection that have done what they were to do, and end when that is on stable
+//! storage.
 //!
-//! They are put aside, and whoever brought them goes on. A keeper takes all that are there, waits for them, for which one flush
-//! is enough as a rule, and sends their answers together: so a hundred writes in flight need two threads, not a hundred.
+//! They are put aside, and whoever brought them goes on. A keeper takes all that are there, waits
+//! for them, for which one flush is enough as a rule, and sends their answers together: so a
+//! hundred writes in flight need two threads, not a hundred.
 
 use std::sync::{Mutex, MutexGuard};
 
@@ -33,7 +35,8 @@ impl Promises {
         self.state().waiting.push(keep);
     }
 
-    /// True: there are some for which nobody waits, and the caller finds somebody who calls [`Promises::keep`].
+    /// True: there are some for which nobody waits, and the caller finds somebody who calls
+    /// [`Promises::keep`].
     #[must_use]
     pub fn want_keeper(&self) -> bool {
         let mut state = self.state();
@@ -42,7 +45,8 @@ impl Promises {
         wanted
     }
 
-    /// Waits for what there is as long as there is anything and not enough others are at it; `send` is called after each batch.
+    /// Waits for what there is as long as there is anything and not enough others are at it; `send`
+    /// is called after each batch.
     pub fn keep(&self, send: impl Fn()) {
         self.state().is_called = false;
         loop {

@@ -1,10 +1,11 @@
 //! The target side of iSCSI (RFC 7143) over `scsi` and `engine-api`.
 //!
-//! A connection comes through a portal (`portal`) and has a thread that reads it: it logs in (`login`) to a session that there
-//! is or that it begins (`sessions`), then takes PDUs (`pdu`), gathers what a command writes (`gather`), and hands whole
-//! commands to the session (`session`), which has them executed, by their reader or its crew (`crew`), and answered by their
-//! connection ([`sockets::outbox`]). What has to be on stable storage first is waited for by keepers (`keepers`). What is served is what
-//! the volumes say themselves (`share`, `catalogue`).
+//! A connection comes through a portal (`portal`) and has a thread that reads it: it logs in
+//! (`login`) to a session that there is or that it begins (`sessions`), then takes PDUs (`pdu`),
+//! gathers what a command writes (`gather`), and hands whole commands to the session (`session`),
+//! which has them executed, by their reader or its crew (`crew`), and answered by their connection
+//! ([`sockets::outbox`]). What has to be on stable storage first is waited for by keepers
+//! (`keepers`). What is served is what the volumes say themselves (`share`, `catalogue`).
 //!
 //! ```text
 //!   listen ─▶ conn ─▶ login ─▶ sessions
@@ -14,11 +15,14 @@
 //!              └── outbox ◀── keepers
 //! ```
 //! Invariants:
-//! - No peer can make the server panic or allocate without bound: PDUs and texts are bounded before they are read, data is
-//!   taken as it arrives, and what may arrive is granted by the target (`limits`). What commands bring, and what they ask
-//!   for, is leased before that is held ([`sockets::budget`]), until it is on the wire.
-//! - A target is visible when its volume is open, and to those initiators only that its share names.
-//! - Error recovery level 0: a session that breaks, by any of its connections, is begun anew, by its initiator's port.
+//! - No peer can make the server panic or allocate without bound: PDUs and texts are bounded before
+//!   they are read, data is taken as it arrives, and what may arrive is granted by the target
+//!   (`limits`). What commands bring, and what they ask for, is leased before that is held
+//!   ([`sockets::budget`]), until it is on the wire.
+//! - A target is visible when its volume is open, and to those initiators only that its share
+//!   names.
+//! - Error recovery level 0: a session that breaks, by any of its connections, is begun anew, by
+//!   its initiator's port.
 //! - What outlives a session (persistent reservations) belongs to the logical unit.
 //!
 //! Not built: iSNS, error recovery levels 1 and 2, markers.

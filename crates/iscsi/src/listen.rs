@@ -94,7 +94,8 @@ impl Server {
         self.house.sessions.stats()
     }
 
-    /// Tells all initiators, stops accepting, finishes what was begun, closes every connection. Returns when all is done.
+    /// Tells all initiators, stops accepting, finishes what was begun, closes every connection.
+    /// Returns when all is done.
     pub fn stop(&self) {
         self.watch.stop();
         self.house.sessions.part();

@@ -3,9 +3,10 @@
 //! ```text
 //!   0 security ──▶ 1 operational ──▶ 3 full feature          either of the first two may be passed over
 //! ```
-//! Each request gets one response. A text that goes on in the next PDU is put together first. One that has the handle of a
-//! session wants to be one more connection of that: who comes proves again to be the same. Stages only go on, each key is said
-//! once, and all requests are of the same port, session and connection.
+//! Each request gets one response. A text that goes on in the next PDU is put together first. One
+//! that has the handle of a session wants to be one more connection of that: who comes proves again
+//! to be the same. Stages only go on, each key is said once, and all requests are of the same port,
+//! session and connection.
 //!
 //! Source: RFC 7143 6.3, 11.12, 11.13.
 

@@ -16,7 +16,8 @@ pub const HEADER: usize = 48;
 const OPCODE: u8 = 0x3f;
 const IMMEDIATE: u8 = 0x40;
 
-/// Bytes of data that there is room for at first, and how many times what has arrived there is then.
+/// Bytes of data that there is room for at first, and how many times what has arrived there is
+/// then.
 const FIRST_PART: usize = 16 << 10;
 const STRIDE: usize = 4;
 /// How many times the data that comes with a command there is room for at once.
@@ -85,7 +86,8 @@ pub mod at {
     pub const RESIDUAL: usize = 44;
     /// Of a login: class and detail.
     pub const LOGIN_STATUS: usize = 36;
-    /// Of what a target tells by itself: the event, and three numbers of two bytes that belong to it.
+    /// Of what a target tells by itself: the event, and three numbers of two bytes that belong to
+    /// it.
     pub const EVENT: usize = 36;
     pub const EVENT_PARAMETERS: [usize; 3] = [38, 40, 42];
 }
@@ -107,7 +109,8 @@ pub mod flags {
     /// Of a login: the next stage is to begin, and which bits say what stage this is.
     pub const TRANSIT: u8 = 0x80;
     pub const STAGE: u8 = 0x0c;
-    /// What is not [`FINAL`], where that is a number: a task management function, why a connection is to end.
+    /// What is not [`FINAL`], where that is a number: a task management function, why a connection
+    /// is to end.
     pub const FUNCTION: u8 = 0x7f;
 }
 
@@ -194,7 +197,8 @@ impl Pdu {
         self.header[at::CDB + byte]
     }
 
-    /// What its initiator expects a command with one of these flags to move, bytes; with others, nothing.
+    /// What its initiator expects a command with one of these flags to move, bytes; with others,
+    /// nothing.
     pub fn expected(&self, flags: u8) -> usize {
         if self.flags() & flags != 0 { self.u32(at::EXPECTED_LEN) as usize } else { 0 }
     }
@@ -220,7 +224,8 @@ impl Pdu {
         self
     }
 
-    /// The next one; `None` where the peer has ended in good order. No more data is taken than `most`.
+    /// The next one; `None` where the peer has ended in good order. No more data is taken than
+    /// `most`.
     pub fn read(from: &mut impl Read, digests: Digests, most: usize) -> Result<Option<Pdu>, PduError> {
         Pdu::read_into(Vec::new(), from, digests, most)
     }
@@ -235,8 +240,8 @@ impl Pdu {
         Pdu::read_growing(data, from, digests, most, &mut |_| Ok(()))
     }
 
-    /// As [`Pdu::read_into`]. Memory follows what arrives: `grow` is told each time that there will be more data, and how
-    /// much then, and may refuse that.
+    /// As [`Pdu::read_into`]. Memory follows what arrives: `grow` is told each time that there will
+    /// be more data, and how much then, and may refuse that.
     pub fn read_growing(
         mut data: Vec<u8>,
         from: &mut impl Read,
@@ -271,7 +276,8 @@ impl Pdu {
             from.read_exact(&mut data[before..])?;
         }
         if header[0] & OPCODE == from_initiator::COMMAND {
-            // What comes later is put behind it. A claim alone is worth no memory: there is room for a few times what came.
+            // What comes later is put behind it. A claim alone is worth no memory: there is room
+            // for a few times what came.
             let expected = &header[at::EXPECTED_LEN..];
             let expected = expected.first_chunk().map_or(0, |bytes| u32::from_be_bytes(*bytes)) as usize;
             data.reserve_exact(expected.min(BURST).min(AHEAD * len).saturating_sub(data.len()));
@@ -328,7 +334,8 @@ impl Pdu {
     }
 }
 
-/// What goes behind so many bytes of data: their padding, and the digest of both. `crc`: that of the data.
+/// What goes behind so many bytes of data: their padding, and the digest of both. `crc`: that of
+/// the data.
 pub fn put_back(to: &mut Vec<u8>, digests: Digests, len: usize, crc: u32) {
     let padding = &[0; 3][..len.next_multiple_of(4) - len];
     to.extend_from_slice(padding);

@@ -1,6 +1,8 @@
-//! Where targets are reached: portals, in groups. A group is a port of every target that does not say otherwise.
+//! Where targets are reached: portals, in groups. A group is a port of every target that does not
+//! say otherwise.
 //!
-//! The connections of one session come through portals of one group; sessions through several groups are several paths.
+//! The connections of one session come through portals of one group; sessions through several
+//! groups are several paths.
 //!
 //! Source: RFC 7143 4.4.1 (groups), 13.8 and 13.9 (addresses and tags).
 
@@ -49,14 +51,16 @@ pub struct Door {
 }
 
 impl Door {
-    /// Portals of some groups, or of all where none is named, as who came through this one can find them.
+    /// Portals of some groups, or of all where none is named, as who came through this one can find
+    /// them.
     pub fn addresses(&self, groups: &[u16]) -> Vec<Portal> {
         let own = self.local.ip().to_canonical();
         let found = |portal: &Portal| {
             let mut portal = *portal;
             let ip = portal.addr.ip();
             if ip.is_unspecified() {
-                // All addresses: the one that this initiator is known to find, if it is one of them.
+                // All addresses: the one that this initiator is known to find, if it is one of
+                // them.
                 let covers = ip.is_ipv6() || own.is_ipv4();
                 covers.then(|| portal.addr = SocketAddr::new(own, portal.addr.port()))?;
             }

@@ -1,5 +1,5 @@
-//! What initiators ask besides SCSI: whether the target lives, the end of tasks, which targets there are, the end of
-//! connections.
+//! What initiators ask besides SCSI: whether the target lives, the end of tasks, which targets
+//! there are, the end of connections.
 //!
 //! Source: RFC 7143 11.5, 11.6, 11.10, 11.14, 11.18.
 
@@ -33,7 +33,8 @@ impl Connection {
         self.send_leased(reply.with_data(data), true, lease);
     }
 
-    /// A task management function: the commands of this session end here, those of others at the unit.
+    /// A task management function: the commands of this session end here, those of others at the
+    /// unit.
     pub fn task(self: &Arc<Self>, pdu: &Pdu) -> Next {
         const ABORT_TASK: u8 = 1;
         const ABORT_TASK_SET: u8 = 2;

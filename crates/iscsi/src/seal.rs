@@ -1,7 +1,9 @@
-//! Secrets as volumes keep them: not to be read in what programs print of properties, histories and streams, and no more.
+//! Secrets as volumes keep them: not to be read in what programs print of properties, histories and
+//! streams, and no more.
 //!
-//! CHAP takes the secret itself, and a volume has it along wherever it is sent or imported, so there is no key that could be
-//! kept elsewhere: whoever has the volume, and this program, has the secret. COMSTAR and LIO keep theirs no better.
+//! CHAP takes the secret itself, and a volume has it along wherever it is sent or imported, so
+//! there is no key that could be kept elsewhere: whoever has the volume, and this program, has the
+//! secret. COMSTAR and LIO keep theirs no better.
 
 use crate::chap::{bytes, hex};
 use crate::md5::md5;

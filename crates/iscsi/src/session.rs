@@ -1,16 +1,19 @@
 //! A session: the connections of one initiator's port to a target, and what they have in common.
 //!
-//! Commands come in the order of their numbers, whichever connection brings them: one that is ahead waits in its connection's
-//! reader until those before it came by others and were handed on. A session of one connection has no others: there such a command is passed
-//! over, and so is one that is behind. The window of numbers that an initiator may use shrinks by what is being worked on.
+//! Commands come in the order of their numbers, whichever connection brings them: one that is ahead
+//! waits in its connection's reader until those before it came by others and were handed on. A
+//! session of one connection has no others: there such a command is passed over, and so is one that
+//! is behind. The window of numbers that an initiator may use shrinks by what is being worked on.
 //!
-//! What was quick lately, reads in memory say, the reader that brought it does by itself: that costs no change of threads. All else
-//! is the crew's, so that what comes behind overtakes it. What has to be on stable storage before it ends is put aside
-//! ([`crate::keepers`]). A task that is ended before its time is not executed any more, or, where it is already, has another
-//! answer or none.
+//! What was quick lately, reads in memory say, the reader that brought it does by itself: that
+//! costs no change of threads. All else is the crew's, so that what comes behind overtakes it. What
+//! has to be on stable storage before it ends is put aside ([`crate::keepers`]). A task that is
+//! ended before its time is not executed any more, or, where it is already, has another answer or
+//! none.
 //!
-//! A task belongs to the connection that brought its command: its data comes there, and there it is answered. A connection
-//! that ends without having logged out takes the whole session with it, for there is no recovery within a session.
+//! A task belongs to the connection that brought its command: its data comes there, and there it is
+//! answered. A connection that ends without having logged out takes the whole session with it, for
+//! there is no recovery within a session.
 //!
 //! Source: RFC 7143 4.2.2, 4.2.3, 7.1.
 
@@ -97,7 +100,8 @@ const FORCE_UNIT_ACCESS: u8 = 0x08;
 /// Kinds of commands that a reader may do by itself.
 const CLASSES: usize = 6;
 
-/// Which of them a command is: it reads, writes or compares, much or little. `None`: it always waits, or is rare.
+/// Which of them a command is: it reads, writes or compares, much or little. `None`: it always
+/// waits, or is rare.
 fn class_of(command: &Pdu) -> Option<usize> {
     let kind = match command.cdb(0) {
         // What is to be read from stable storage has to get there first.
@@ -109,8 +113,8 @@ fn class_of(command: &Pdu) -> Option<usize> {
     Some(2 * kind + usize::from(command.u32(at::EXPECTED_LEN) as usize > LONG))
 }
 
-/// Bytes that a command's answer may come to, as it says itself, and as its initiator expects: the unit reads as the command
-/// says, whatever part of that is sent.
+/// Bytes that a command's answer may come to, as it says itself, and as its initiator expects: the
+/// unit reads as the command says, whatever part of that is sent.
 pub fn weight(command: &Pdu) -> usize {
     const BLOCK: usize = 512;
     let expected = command.expected(READS);
@@ -142,7 +146,8 @@ pub struct Task {
     begun: Instant,
     /// What comes first: it is answered, or ended before its time.
     fate: OnceLock<Fate>,
-    /// Nothing of it is under way any more, but that it may not be on stable storage, and its answer.
+    /// Nothing of it is under way any more, but that it may not be on stable storage, and its
+    /// answer.
     executed: AtomicBool,
 }
 
@@ -297,8 +302,8 @@ impl Session {
         self.tell(state);
     }
 
-    /// Tells its initiator what it has not asked for, by all of its connections; nobody waits for one that does not listen.
-    /// `told` goes when all have heard it.
+    /// Tells its initiator what it has not asked for, by all of its connections; nobody waits for
+    /// one that does not listen. `told` goes when all have heard it.
     pub fn announce(&self, event: Event, told: &Sender<()>) {
         let connections = self.state().connections.clone();
         for connection in connections {
@@ -310,8 +315,8 @@ impl Session {
         }
     }
 
-    /// Looks whether there is still anything for it to see: it is asked to log out where there is not, and later ended. False:
-    /// all is well.
+    /// Looks whether there is still anything for it to see: it is asked to log out where there is
+    /// not, and later ended. False: all is well.
     pub fn look(&self) -> bool {
         let sees = self.target.is_none() || self.target().units().next().is_some();
         let mut state = self.state();
@@ -363,7 +368,8 @@ impl Session {
 
     // ── The order of commands ──
 
-    /// The numbers that every answer has: of the command that is expected, and of the last that may come.
+    /// The numbers that every answer has: of the command that is expected, and of the last that may
+    /// come.
     pub fn window(&self) -> (u32, u32) {
         let mut state = self.state();
         let most = state.expected.wrapping_add(WINDOW.saturating_sub(state.working)).wrapping_sub(1);
@@ -397,7 +403,8 @@ impl Session {
         Some(Turn(self))
     }
 
-    /// Waits for the commands before an immediate one's number, which other connections may still bring.
+    /// Waits for the commands before an immediate one's number, which other connections may still
+    /// bring.
     pub fn catch_up(&self, connection: &Connection, number: u32) {
         let is_behind = |state: &State| {
             let is_ahead = state.turn || state.ahead(number).is_some_and(|ahead| ahead > 0);
@@ -425,8 +432,8 @@ impl Session {
         view.target.clone()
     }
 
-    /// Joins the units that it sees, and leaves those that it does not see any more. That a number stands for another unit, for
-    /// one or for none now is told, but `at_first`.
+    /// Joins the units that it sees, and leaves those that it does not see any more. That a number
+    /// stands for another unit, for one or for none now is told, but `at_first`.
     fn turn(&self, before: &Target, now: &Target, at_first: bool) {
         let own: Weak<dyn Tasks> = self.own.clone();
         let is_gone = |unit: &&Arc<LogicalUnit>| !now.units().any(|one| Arc::ptr_eq(one, unit));
@@ -512,7 +519,8 @@ impl Session {
         }));
     }
 
-    /// Does it, and answers it or puts it aside: somebody has to send that, and keep what is promised.
+    /// Does it, and answers it or puts it aside: somebody has to send that, and keep what is
+    /// promised.
     fn execute(self: &Arc<Self>, task: &Arc<Task>, gathered: Gathered) {
         let Gathered { command, data, mut lease } = gathered;
         let cdb: [u8; 16] = command.field(32);
@@ -568,16 +576,16 @@ impl Session {
         drop(self.wait(self.state(), Duration::MAX, |state| state.tasks.iter().any(|task| which(task))));
     }
 
-    /// Nobody hears of these commands any more, and nothing of them is under way afterwards. False: there were none, but
-    /// for those that had been answered.
+    /// Nobody hears of these commands any more, and nothing of them is under way afterwards. False:
+    /// there were none, but for those that had been answered.
     pub fn abort(&self, which: impl Fn(u32, u64) -> bool) -> bool {
         let (tasks, some) = self.cut_short(which, Fate::Aborted);
         self.settle(|task| tasks.iter().any(|one| std::ptr::eq(&**one, task)));
         some
     }
 
-    /// Ends commands before their time, by tag and unit: those that were begun, and whether there were any that have no answer
-    /// yet.
+    /// Ends commands before their time, by tag and unit: those that were begun, and whether there
+    /// were any that have no answer yet.
     fn cut_short(&self, which: impl Fn(u32, u64) -> bool, fate: Fate) -> (Vec<Arc<Task>>, bool) {
         let state = self.state();
         let wanted = state.tasks.iter().filter(|task| which(task.tag, task.lun));

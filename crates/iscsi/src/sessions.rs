@@ -1,7 +1,9 @@
-//! Sessions by who has them: an initiator's port, a target, and the group of portals that it came through.
+//! Sessions by who has them: an initiator's port, a target, and the group of portals that it came
+//! through.
 //!
-//! There is one session for each of these at a time: one that is begun anew ends what was, and waits until nothing of that is
-//! under way. A connection that joins a session says which by the session's handle.
+//! There is one session for each of these at a time: one that is begun anew ends what was, and
+//! waits until nothing of that is under way. A connection that joins a session says which by the
+//! session's handle.
 //!
 //! Source: RFC 7143 4.4.3, 6.3.5.
 
@@ -112,7 +114,8 @@ impl Sessions {
         self.of(|_| true).iter().filter(|session| session.look()).count() > 0
     }
 
-    /// Tells all initiators that their sessions end. One that does not listen in time has not heard it.
+    /// Tells all initiators that their sessions end. One that does not listen in time has not heard
+    /// it.
     pub fn part(&self) {
         let (told, all) = mpsc::channel();
         self.of(|_| true).iter().for_each(|session| session.announce(Event::Ends(TRY_AGAIN), &told));

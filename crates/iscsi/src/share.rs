@@ -1,4 +1,5 @@
-//! How a volume says that it is served by iSCSI: a user property, so that it stays with the volume wherever that goes.
+//! How a volume says that it is served by iSCSI: a user property, so that it stays with the volume
+//! wherever that goes.
 //!
 //! `on` makes the volume LUN 0 of a target of its own. Else options, with commas between them:
 //!

@@ -1,4 +1,5 @@
-//! What sessions do to units: commands, bytes, how long those took, how many were under way at a time.
+//! What sessions do to units: commands, bytes, how long those took, how many were under way at a
+//! time.
 //!
 //! A command's time is the target's: from when all of it has come until its answer is known.
 

@@ -1,8 +1,8 @@
-//! What nobody asks for: sessions that have nothing to see any more are asked to log out, and ended where they do not; and
-//! whoever is logged in when the server stops hears of that.
+//! What nobody asks for: sessions that have nothing to see any more are asked to log out, and ended
+//! where they do not; and whoever is logged in when the server stops hears of that.
 //!
-//! A session notices with its next command that it sees other units. One that is idle does not, so a thread looks now and then
-//! whether anything has changed, and what that leaves of sessions.
+//! A session notices with its next command that it sees other units. One that is idle does not, so
+//! a thread looks now and then whether anything has changed, and what that leaves of sessions.
 //!
 //! Source: RFC 7143 11.9 (asynchronous messages).
 

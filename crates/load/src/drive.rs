@@ -1,7 +1,7 @@
 //! Keeps the calls of many writers in flight and measures how long each operation took.
 //!
-//! Many writers are few threads: each has a connection on which the calls of its writers are in flight together, and
-//! takes the answers as they come. So the client is not what limits.
+//! Many writers are few threads: each has a connection on which the calls of its writers are in
+//! flight together, and takes the answers as they come. So the client is not what limits.
 
 use std::collections::HashMap;
 use std::sync::Barrier;
@@ -15,10 +15,12 @@ use crate::{Crowd, Fail, Outcome};
 
 /// What the writers of one connection do: an operation is one call or several.
 pub trait Script {
-    /// Sends the next call of this writer's operation and gives its id; `None`: nothing is left to do.
+    /// Sends the next call of this writer's operation and gives its id; `None`: nothing is left to
+    /// do.
     fn send(&mut self, client: &mut Mounted, writer: usize) -> Result<Option<u32>, Fail>;
 
-    /// Takes the answer to that call. The bytes which the operation moved, if this was its last call.
+    /// Takes the answer to that call. The bytes which the operation moved, if this was its last
+    /// call.
     fn answered(&mut self, writer: usize, results: &mut Decoder<'_>) -> Result<Option<u64>, Fail>;
 
     /// What belongs to the work after the last operation.
@@ -63,8 +65,8 @@ pub fn run<S: Script>(
     })
 }
 
-/// So many threads, which begin together once each has waited at the barrier (those that failed too: the others wait
-/// for them); the time is that of the slowest.
+/// So many threads, which begin together once each has waited at the barrier (those that failed
+/// too: the others wait for them); the time is that of the slowest.
 pub fn together(
     threads: usize,
     run: impl Fn(usize, &Barrier) -> Result<Done, Fail> + Sync,

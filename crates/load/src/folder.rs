@@ -1,4 +1,5 @@
-//! Each [`Work`] as system calls in a folder of a mounted file system: a thread a writer, one call after the other.
+//! Each [`Work`] as system calls in a folder of a mounted file system: a thread a writer, one call
+//! after the other.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;

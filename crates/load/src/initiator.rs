@@ -1,6 +1,8 @@
-//! A small initiator: what it takes to log in to any target, to ask a logical unit one thing, and to keep commands in flight.
+//! A small initiator: what it takes to log in to any target, to ask a logical unit one thing, and
+//! to keep commands in flight.
 //!
-//! Data goes as every initiator sends it: with the command, unasked behind it up to FirstBurstLength, then as it is asked for.
+//! Data goes as every initiator sends it: with the command, unasked behind it up to
+//! FirstBurstLength, then as it is asked for.
 //!
 //! Source: RFC 7143 6, 11.
 
@@ -128,7 +130,8 @@ impl Initiator {
         Ok(initiator)
     }
 
-    /// Has a unit say what it has to say before it does anything: what others did, and that somebody new has come.
+    /// Has a unit say what it has to say before it does anything: what others did, and that
+    /// somebody new has come.
     pub fn greet(&mut self, unit: &Unit) -> Result<(), Fail> {
         let mut ready = || self.call(unit, &[0; 6], &[], 0).map(drop);
         let mut last = ready();
@@ -211,8 +214,8 @@ impl Initiator {
         self.last_command.wrapping_sub(self.command) < 1 << 31
     }
 
-    /// Sends a command that writes `out`, or reads up to `room` bytes; its tag. It may wait in a buffer until something is
-    /// received.
+    /// Sends a command that writes `out`, or reads up to `room` bytes; its tag. It may wait in a
+    /// buffer until something is received.
     pub fn send(&mut self, unit: &Unit, cdb: &[u8], out: &[u8], room: usize) -> Result<u32, Fail> {
         self.tag = self.tag.wrapping_add(1) & 0x7fff_ffff;
         let now = if self.immediate { out.len().min(self.first_burst).min(self.their_segment) } else { 0 };
@@ -255,7 +258,8 @@ impl Initiator {
         Ok(())
     }
 
-    /// The next command that ends. `out`: what a command writes, as it was sent; `data`: what comes of reads.
+    /// The next command that ends. `out`: what a command writes, as it was sent; `data`: what comes
+    /// of reads.
     pub fn receive<'a>(
         &mut self,
         mut out: impl FnMut(u32) -> &'a [u8],
@@ -335,7 +339,8 @@ impl Initiator {
         self.call(unit, &[0x42, 0, 0, 0, 0, 0, 0, 0, 24, 0], &list, 0).map(drop)
     }
 
-    /// Has the target copy the beginning of a unit to that of another, by EXTENDED COPY with its smallest limits.
+    /// Has the target copy the beginning of a unit to that of another, by EXTENDED COPY with its
+    /// smallest limits.
     pub fn copy(&mut self, from: &Unit, to: &Unit, len: u64) -> Result<(), Fail> {
         const PART: u64 = 0xff80 * BLOCK;
         let names = [self.name(from)?, self.name(to)?];

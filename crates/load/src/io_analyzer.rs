@@ -1,5 +1,5 @@
-//! What hypervisors and databases do to logical units, as profiles by name: the classic ones of VMware's I/O Analyzer, and 4 KiB
-//! anywhere at three depths.
+//! What hypervisors and databases do to logical units, as profiles by name: the classic ones of
+//! VMware's I/O Analyzer, and 4 KiB anywhere at three depths.
 
 use std::collections::HashMap;
 use std::sync::Barrier;
@@ -71,8 +71,8 @@ impl Profile {
         self.reads < 100
     }
 
-    /// Does it to the first `size` bytes of units of one target, in turn. Of the crowd only the connections, the span and the
-    /// turn count.
+    /// Does it to the first `size` bytes of units of one target, in turn. Of the crowd only the
+    /// connections, the span and the turn count.
     pub fn run(&self, units: &[Unit], size: u64, crowd: &Crowd) -> Result<Outcome, Fail> {
         let connections = crowd.connections.clamp(1, self.depth);
         together(connections, |connection, start| {
@@ -81,7 +81,8 @@ impl Profile {
         })
     }
 
-    /// Writes the first `size` bytes of a unit: with data that nothing can compress, or with zeroes.
+    /// Writes the first `size` bytes of a unit: with data that nothing can compress, or with
+    /// zeroes.
     pub fn fill(&self, unit: &Unit, size: u64) -> Result<(), Fail> {
         const PART: usize = 1 << 20;
         let mut initiator = Initiator::log_in(unit)?;

@@ -1,9 +1,11 @@
-//! Load for file systems, over NFSv3 and on a local mount, and for logical units over iSCSI, and what came of it.
+//! Load for file systems, over NFSv3 and on a local mount, and for logical units over iSCSI, and
+//! what came of it.
 //!
-//! [`Work`] says what one operation is, [`Crowd`] how many writers do it and for how long; [`Share::run`] and
-//! [`Folder::run`] do the same work over the network and by system calls, so that figures of both mean the same. Data is
-//! incompressible. [`Profile`] says what is done to logical units. It knows no server and no engine: whatever answers NFS or
-//! iSCSI, or is mounted, can be measured.
+//! [`Work`] says what one operation is, [`Crowd`] how many writers do it and for how long;
+//! [`Share::run`] and [`Folder::run`] do the same work over the network and by system calls, so
+//! that figures of both mean the same. Data is incompressible. [`Profile`] says what is done to
+//! logical units. It knows no server and no engine: whatever answers NFS or iSCSI, or is mounted,
+//! can be measured.
 
 mod drive;
 mod folder;
@@ -27,10 +29,12 @@ pub use usage::{machine_time, process_time};
 
 pub type Fail = Box<dyn std::error::Error + Send + Sync>;
 
-/// What one operation is. The names it uses are fixed, so that one work finds what another has made.
+/// What one operation is. The names it uses are fixed, so that one work finds what another has
+/// made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Work {
-    /// A block written to the one file that all share; not `is_sync`: at the end all is made durable, which counts.
+    /// A block written to the one file that all share; not `is_sync`: at the end all is made
+    /// durable, which counts.
     Write { blocks: Blocks, is_sync: bool },
     /// A block of that file read.
     Read { blocks: Blocks },
@@ -46,8 +50,9 @@ pub enum Work {
     Unlink { files: u64 },
 }
 
-/// Which blocks of a file. In order: each once when written, over and over when read; the writers of a connection (on a
-/// local mount: each writer) go through them together. At random: anywhere below `size`, for as long as there is time.
+/// Which blocks of a file. In order: each once when written, over and over when read; the writers
+/// of a connection (on a local mount: each writer) go through them together. At random: anywhere
+/// below `size`, for as long as there is time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Blocks {
     /// Bytes of one.
@@ -109,8 +114,8 @@ impl Payload {
         Payload(bytes)
     }
 
-    /// The data of the `i`th write. A step in golden ratio keeps blocks apart that follow each other: where they had bytes
-    /// in common within 64 KiB, lz4 would find them.
+    /// The data of the `i`th write. A step in golden ratio keeps blocks apart that follow each
+    /// other: where they had bytes in common within 64 KiB, lz4 would find them.
     fn block(&self, i: u64, len: u32) -> &[u8] {
         const STEP: u64 = 648_055;
         let len = len as usize;

@@ -204,7 +204,8 @@ impl Mounted {
         Ok(self.client.send(WRITE, args.bytes(), data)?)
     }
 
-    /// The next answer, whatever it answers: the call's id and the results behind its status, which must be OK.
+    /// The next answer, whatever it answers: the call's id and the results behind its status, which
+    /// must be OK.
     pub fn receive<T>(&mut self, take: impl FnOnce(u32, Decoder<'_>) -> Result<T, Fail>) -> Result<T, Fail> {
         let record = self.client.receive()?;
         let (xid, reply) = parse_reply(&record)?;

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 const TICK_MILLIS: u64 = 10;
 
-/// Of a process with all its threads, user and system; "self" is this one. Zero if there is no such process.
+/// Of a process with all its threads, user and system; "self" is this one. Zero if there is no such
+/// process.
 pub fn process_time(process: &str) -> Duration {
     let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
     // The second field is the program's name in brackets, which may hold anything.
@@ -14,12 +15,14 @@ pub fn process_time(process: &str) -> Duration {
     Duration::from_millis(ticks * TICK_MILLIS)
 }
 
-/// Of the whole machine: everything but idling and waiting for disks, the kernel's own threads included.
+/// Of the whole machine: everything but idling and waiting for disks, the kernel's own threads
+/// included.
 pub fn machine_time() -> Duration {
     busy(&fs::read_to_string("/proc/stat").unwrap_or_default())
 }
 
-/// cpu user nice system idle iowait irq softirq steal …; what a hypervisor stole was nobody's work here.
+/// cpu user nice system idle iowait irq softirq steal …; what a hypervisor stole was nobody's work
+/// here.
 pub(crate) fn busy(stat: &str) -> Duration {
     let ticks = stat.lines().next().unwrap_or_default().split_whitespace().skip(1).take(7).enumerate();
     let ticks: u64 =

@@ -1,6 +1,7 @@
 //! A file's bytes: chunks of 4 KiB in a map, holes where there is none.
 //!
-//! Invariant: no chunk starts at or past the size, and bytes of the last chunk past the size are zero.
+//! Invariant: no chunk starts at or past the size, and bytes of the last chunk past the size are
+//! zero.
 
 use engine_api::Seek;
 use std::collections::BTreeMap;

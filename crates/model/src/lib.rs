@@ -1,12 +1,14 @@
 //! The oracle: a file system in memory, plain enough to be obviously right.
 //!
-//! [`MemFs`] implements `engine_api::FileSystem` with maps behind one lock. The engine is run beside it and must answer
-//! alike; the servers are tested over it. Invariants: deterministic (time comes from the clock it is given), nothing
-//! here does I/O, and a call that fails has changed nothing.
+//! [`MemFs`] implements `engine_api::FileSystem` with maps behind one lock. The engine is run
+//! beside it and must answer alike; the servers are tested over it. Invariants: deterministic (time
+//! comes from the clock it is given), nothing here does I/O, and a call that fails has changed
+//! nothing.
 //!
 //! [`MemVolume`] is the same for `engine_api::Volume`.
 //!
-//! [`dump`] walks any file system into a [`Tree`], and [`Tree::differences`] says in words how two of them differ.
+//! [`dump`] walks any file system into a [`Tree`], and [`Tree::differences`] says in words how two
+//! of them differ.
 
 mod attrs;
 mod content;

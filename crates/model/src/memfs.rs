@@ -22,7 +22,8 @@ pub struct MemFs {
 }
 
 impl MemFs {
-    /// An empty file system, its root owned by root with mode 0755. `clock` is asked once or more per change.
+    /// An empty file system, its root owned by root with mode 0755. `clock` is asked once or more
+    /// per change.
     #[allow(clippy::new_ret_no_self, reason = "every user wants it shared")]
     pub fn new(clock: Clock) -> Arc<MemFs> {
         MemFs::with_id(FsId { pool_guid: 1, dataset_guid: 1 }, Verifier(1), clock)

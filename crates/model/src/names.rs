@@ -156,7 +156,8 @@ impl State {
         if node.is_dir() {
             return Err(Error::NotPermitted);
         }
-        // A file that lost its last name while open does not come back, nor does anything appear in a removed directory.
+        // A file that lost its last name while open does not come back, nor does anything appear in
+        // a removed directory.
         if node.nlink == 0 || parent.nlink == 0 {
             return Err(Error::NotFound);
         }
@@ -213,7 +214,8 @@ impl State {
         DirChange { before, after: parent.attr() }
     }
 
-    /// A node lost one name; gone when it was the last and nobody has it open. Says whether it is a directory.
+    /// A node lost one name; gone when it was the last and nobody has it open. Says whether it is a
+    /// directory.
     pub fn drop_name(&mut self, object: u64, now: Time) -> bool {
         let node = self.object_mut(object);
         let is_dir = node.is_dir();

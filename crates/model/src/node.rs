@@ -107,7 +107,8 @@ impl Node {
         self.touch_ctime(now);
     }
 
-    /// Contents were read: relatime, that is, when the last access is older than the last change, or than a day.
+    /// Contents were read: relatime, that is, when the last access is older than the last change,
+    /// or than a day.
     pub fn touch_atime(&mut self, now: Time) {
         const DAY_SECS: i64 = 24 * 60 * 60;
         let stale = self.atime <= self.mtime || self.atime <= self.ctime;

@@ -1,7 +1,7 @@
 //! All nodes by object number, and how one is found, made and forgotten.
 //!
-//! Invariants: a node is here exactly while it has a name or is open; a directory's entries name nodes that are here;
-//! an object number may come back, with a generation never used before.
+//! Invariants: a node is here exactly while it has a name or is open; a directory's entries name
+//! nodes that are here; an object number may come back, with a generation never used before.
 
 use crate::Clock;
 use crate::node::{Body, Directory, Node};

@@ -1,7 +1,9 @@
-//! A whole file system as a value: walked through the public interface, compared, and its differences told.
+//! A whole file system as a value: walked through the public interface, compared, and its
+//! differences told.
 //!
-//! Content is kept as one hash per 4 KiB block that is not all zero, so that it does not depend on where holes are and
-//! the first differing byte range can be named. Data is found by `seek`, so that a sparse file of 2^63 bytes is walked too.
+//! Content is kept as one hash per 4 KiB block that is not all zero, so that it does not depend on
+//! where holes are and the first differing byte range can be named. Data is found by `seek`, so
+//! that a sparse file of 2^63 bytes is walked too.
 
 use engine_api::{Attr, Cred, DirLimit, Error, FileSystem, NodeId, NodeKind, Result, Seek, Time};
 use std::collections::BTreeMap;
@@ -139,7 +141,8 @@ impl Walk<'_> {
                 break;
             }
             for (index, block) in bytes.chunks(BLOCK as usize).enumerate() {
-                // Zeroes at the end of a block are not hashed: the size says whether they are there.
+                // Zeroes at the end of a block are not hashed: the size says whether they are
+                // there.
                 let used = block.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
                 if used > 0 {
                     let mut hasher = DefaultHasher::new();
@@ -166,7 +169,8 @@ impl Tree {
         self
     }
 
-    /// One line for each thing that differs, in path order; `self` is what was expected. Empty: they are equal.
+    /// One line for each thing that differs, in path order; `self` is what was expected. Empty:
+    /// they are equal.
     pub fn differences(&self, found: &Tree, compare: Compare) -> Vec<String> {
         let mut out = Vec::new();
         for (path, expected) in &self.nodes {

@@ -1,4 +1,5 @@
-//! A volume in memory: bytes behind one lock, and which blocks were ever written since they were last freed.
+//! A volume in memory: bytes behind one lock, and which blocks were ever written since they were
+//! last freed.
 
 use std::collections::BTreeMap;
 use std::sync::{Condvar, Mutex, MutexGuard};

@@ -1,4 +1,5 @@
-//! The fixed newstyle handshake: the client sends options until it has chosen an export, or goes away.
+//! The fixed newstyle handshake: the client sends options until it has chosen an export, or goes
+//! away.
 
 use std::io::{self, Read, Write};
 use std::sync::Arc;

@@ -26,8 +26,8 @@ pub struct Server {
 }
 
 impl Server {
-    /// Serves on a socket that is bound at `path`, which goes when the server stops, unless it `stays`. What clients make it
-    /// hold is counted in `budget`.
+    /// Serves on a socket that is bound at `path`, which goes when the server stops, unless it
+    /// `stays`. What clients make it hold is counted in `budget`.
     pub fn start(
         listener: UnixListener,
         (path, stays): (&Path, bool),

@@ -1,7 +1,8 @@
 //! Requests of a connection that has its volume.
 //!
-//! Each connection has some threads, and they take turns at reading: who has a whole request lets the next one read, works
-//! and answers. So requests overlap without a queue, and no more is in memory than the threads hold.
+//! Each connection has some threads, and they take turns at reading: who has a whole request lets
+//! the next one read, works and answers. So requests overlap without a queue, and no more is in
+//! memory than the threads hold.
 
 use std::io::{self, BufReader, BufWriter, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -58,7 +59,8 @@ pub fn serve(stream: &UnixStream, peer: &Arc<Peer>, agreed: Agreed) -> io::Resul
     thread::scope(|scope| {
         for _ in 1..THREADS {
             let thread = thread::Builder::new().name("nbd-conn".to_owned()).stack_size(STACK);
-            // With fewer of them it is slower, no more; what ends the connection is told by the first.
+            // With fewer of them it is slower, no more; what ends the connection is told by the
+            // first.
             if thread.spawn_scoped(scope, || drop(connection.work())).is_err() {
                 break;
             }

@@ -1,4 +1,5 @@
-//! Numbers and forms of the protocol, and the bounds within which a peer is believed. All numbers are big-endian.
+//! Numbers and forms of the protocol, and the bounds within which a peer is believed. All numbers
+//! are big-endian.
 
 use std::io::{self, Read};
 

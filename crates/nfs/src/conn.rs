@@ -1,17 +1,19 @@
 //! One connection: read a record, decide who works on it, see the reply off.
 //!
-//! The reader does by itself what will not wait: that costs no thread switch, and the replies to a burst of small
-//! calls leave together. It knows by measuring: per class of request a moving average of how long the engine took
-//! (see [`sockets::pace`]). What has been slow goes to the workers, so that later requests overtake it, unless the request is
-//! alone on the connection anyway. When workers or the connection's allowance are exhausted the reader works too,
-//! which stops it from reading: that is the backpressure.
+//! The reader does by itself what will not wait: that costs no thread switch, and the replies to a
+//! burst of small calls leave together. It knows by measuring: per class of request a moving
+//! average of how long the engine took (see [`sockets::pace`]). What has been slow goes to the
+//! workers, so that later requests overtake it, unless the request is alone on the connection
+//! anyway. When workers or the connection's allowance are exhausted the reader works too, which
+//! stops it from reading: that is the backpressure.
 //!
-//! What a call brings and what its reply may be is leased before it is worked on ([`sockets::budget`]); where there is no
-//! room, the reader waits, having sent what there is.
+//! What a call brings and what its reply may be is leased before it is worked on
+//! ([`sockets::budget`]); where there is no room, the reader waits, having sent what there is.
 //!
-//! Replies that may not leave before a change is on stable storage are put aside, and the reader goes on. A *keeper* takes
-//! all that are there, waits once, and sends them together; so a hundred writes in flight need two threads, not a hundred.
-//! The reader itself is the keeper of a request that is alone.
+//! Replies that may not leave before a change is on stable storage are put aside, and the reader
+//! goes on. A *keeper* takes all that are there, waits once, and sends them together; so a hundred
+//! writes in flight need two threads, not a hundred. The reader itself is the keeper of a request
+//! that is alone.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -28,7 +30,8 @@ use crate::limits::{BATCH_BYTES, BATCH_REPLIES, KEEPERS, RECORD_TIME};
 use crate::service::{Answer, Begun, CLASSES, Promised, Service, Session, fault, kind_of};
 use crate::workers::Workers;
 
-/// The class of waiting for stable storage, behind those of requests; and what is assumed of it until it has been measured.
+/// The class of waiting for stable storage, behind those of requests; and what is assumed of it
+/// until it has been measured.
 const KEEPING: usize = CLASSES;
 const SLOW: Duration = Duration::from_millis(10);
 /// Up to this, work is done by the reader when nothing else is known to wait.
@@ -89,7 +92,8 @@ impl Conn {
         }
     }
 
-    /// As [`Conn::keep`], and waits for the other keepers until fewer than `most` promises are open.
+    /// As [`Conn::keep`], and waits for the other keepers until fewer than `most` promises are
+    /// open.
     fn keep_below(&self, most: usize) {
         self.keep();
         let promises = self.promises();
@@ -101,10 +105,12 @@ impl Conn {
         self.in_flight.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Works on a record; false when the peer talks nonsense. The reply is in the outbox, not yet written, or promised.
+    /// Works on a record; false when the peer talks nonsense. The reply is in the outbox, not yet
+    /// written, or promised.
     fn work(&self, class: usize, record: &[u8], mut lease: Lease) -> bool {
         let watch = self.pace.watch(class);
-        // A panic is a broken invariant in the engine; it must not take other clients' connections along.
+        // A panic is a broken invariant in the engine; it must not take other clients' connections
+        // along.
         let answer = catch_unwind(AssertUnwindSafe(|| self.service.begin(&self.session, record)));
         self.pace.end(watch);
         match answer {
@@ -189,7 +195,8 @@ impl Conn {
         })
     }
 
-    /// Serves the connection until its peer is done or breaks the rules; returns when every reply is out.
+    /// Serves the connection until its peer is done or breaks the rules; returns when every reply
+    /// is out.
     pub fn serve(
         self: Arc<Self>,
         mut from: Attentive<'_>,
@@ -267,7 +274,8 @@ fn read_loop(
     Ok(())
 }
 
-/// Finds somebody who keeps what was promised just now. `alone` tells whether nothing else waits on this connection.
+/// Finds somebody who keeps what was promised just now. `alone` tells whether nothing else waits on
+/// this connection.
 fn see_promises_kept(conn: &Arc<Conn>, alone: &dyn Fn() -> bool, workers: &Workers) {
     let (open, keepers) = {
         let promises = conn.promises();

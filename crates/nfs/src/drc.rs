@@ -1,19 +1,20 @@
-//! The duplicate request cache: a client that lost its connection sends its calls again, and a REMOVE that was done
-//! must not fail the second time.
+//! The duplicate request cache: a client that lost its connection sends its calls again, and a
+//! REMOVE that was done must not fail the second time.
 //!
-//! A call is known by the client's address (not its port, which a new connection changes), its credential, transaction
-//! id, program, procedure, and a sum over all of its arguments, since clients that restart reuse ids. The first one
-//! runs; the same one again gets the same reply; and while the first still runs the second is dropped: the client will
-//! ask again.
+//! A call is known by the client's address (not its port, which a new connection changes), its
+//! credential, transaction id, program, procedure, and a sum over all of its arguments, since
+//! clients that restart reuse ids. The first one runs; the same one again gets the same reply; and
+//! while the first still runs the second is dropped: the client will ask again.
 //!
 //! Invariants:
 //! - Nobody gets the reply to another one's call: credentials are compared, not summed.
-//! - Memory is bounded twice: what one client keeps, and what all keep. A client at its bound forgets its own oldest
-//!   reply; at the bound of all, the client that keeps most does. So no number of calls costs others their replies.
+//! - Memory is bounded twice: what one client keeps, and what all keep. A client at its bound
+//!   forgets its own oldest reply; at the bound of all, the client that keeps most does. So no
+//!   number of calls costs others their replies.
 //! - A running call is never forgotten, and does not count: connections bound how many there are.
 //!
-//! What this keeps dies with the program. The engine keeps the answers to calls that have changed something for the next one
-//! ([`id`]), and knows there which of the changes are in the pool.
+//! What this keeps dies with the program. The engine keeps the answers to calls that have changed
+//! something for the next one ([`id`]), and knows there which of the changes are in the pool.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::hash::{BuildHasher, Hash, Hasher};
@@ -26,7 +27,8 @@ use sunrpc::msg::{Call, Credential};
 
 use crate::limits::{DRC_BYTES, DRC_BYTES_CLIENT, DRC_MAX_REPLY, DRC_SECONDS};
 
-/// Memory of an entry besides its reply: its key, twice, and what tables and allocations take besides.
+/// Memory of an entry besides its reply: its key, twice, and what tables and allocations take
+/// besides.
 const ENTRY_BYTES: usize = 2 * size_of::<Key>() + size_of::<Entry>() + 64;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -129,7 +131,8 @@ pub enum Verdict {
     Replay(Arc<[u8]>),
 }
 
-/// The obligation to say how a call ended; dropped without an answer it is as if the call never came.
+/// The obligation to say how a call ended; dropped without an answer it is as if the call never
+/// came.
 pub struct Ticket {
     cache: Arc<Cache>,
     key: Box<Key>,

@@ -1,11 +1,13 @@
 //! `sharenfs` as a value: who may mount a file system, how, and as whom they act.
 //!
-//! The syntax is OpenZFS's on Linux, which is that of exports(5) with host lists behind `rw=` and `ro=`:
-//! `off`, `on`, or options with commas, as in `rw=@10.0.0.0/8:host.example,ro=[2001:db8::]/32,no_root_squash`.
-//! `on` stands for `sec=sys,rw,crossmnt,no_subtree_check`. Where one host matches several entries the narrowest
+//! The syntax is OpenZFS's on Linux, which is that of exports(5) with host lists behind `rw=` and
+//! `ro=`: `off`, `on`, or options with commas, as in
+//! `rw=@10.0.0.0/8:host.example,ro=[2001:db8::]/32,no_root_squash`. `on` stands for
+//! `sec=sys,rw,crossmnt,no_subtree_check`. Where one host matches several entries the narrowest
 //! decides, as exports(5) has it; where no list is given everyone may come.
 //!
-//! What this server cannot do (netgroups, DNS wildcards, Kerberos) is refused when it is set, never quietly widened.
+//! What this server cannot do (netgroups, DNS wildcards, Kerberos) is refused when it is set, never
+//! quietly widened.
 
 mod host;
 mod parse;
@@ -50,12 +52,14 @@ pub struct ExportOptions {
     pub squash: Squash,
     pub anon_uid: u32,
     pub anon_gid: u32,
-    /// `secure`, the default: requests come from reserved ports, which only privileged programs of a client have.
+    /// `secure`, the default: requests come from reserved ports, which only privileged programs of
+    /// a client have.
     pub secure: bool,
     /// File systems mounted below appear when looked up.
     pub crossmnt: bool,
-    /// `sync`, the default: what a client was told is done is on stable storage. `async` answers sooner, and a crash
-    /// may take back the last seconds' changes of names and attributes. Writes asked to be stable are so in either.
+    /// `sync`, the default: what a client was told is done is on stable storage. `async` answers
+    /// sooner, and a crash may take back the last seconds' changes of names and attributes. Writes
+    /// asked to be stable are so in either.
     pub sync: bool,
 }
 

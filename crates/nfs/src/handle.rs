@@ -5,14 +5,16 @@
 //! | version | zeroes | pool guid | dataset guid | object | generation | MAC    |     version 2
 //!                                                                     | check  |     version 1, to 40
 //! ```
-//! A handle names nothing of this machine, so it survives restart, rename, export and import elsewhere. What a client may
-//! do is decided at each call, by the export's rules and the file's permissions, and whether the node still is the one
-//! that was meant is proven by its generation. But no call asks for the directories above a node: who could guess handles
-//! would get past one that he may not search. So a handle is sealed with a [`Key`], which comes from a secret that the
+//! A handle names nothing of this machine, so it survives restart, rename, export and import
+//! elsewhere. What a client may do is decided at each call, by the export's rules and the file's
+//! permissions, and whether the node still is the one that was meant is proven by its generation.
+//! But no call asks for the directories above a node: who could guess handles would get past one
+//! that he may not search. So a handle is sealed with a [`Key`], which comes from a secret that the
 //! pool keeps: only whom this server or another one of the same pool gave it has it.
 //!
-//! Pools of old software have no secret. Theirs, and those of servers before this version, are of version 1: a check word
-//! tells garbage (`BADHANDLE`) from handles that were good once (`STALE`), and nothing else.
+//! Pools of old software have no secret. Theirs, and those of servers before this version, are of
+//! version 1: a check word tells garbage (`BADHANDLE`) from handles that were good once (`STALE`),
+//! and nothing else.
 
 use std::ops::Deref;
 
@@ -88,8 +90,9 @@ impl Handle {
         Sealed { bytes, len }
     }
 
-    /// What a client's bytes mean. `key_of` gives the key of a pool, if it has one; `takes_old`: handles of version 1 are
-    /// good for pools that have one, too. The error is `BADHANDLE` for what was never a handle, else `STALE`.
+    /// What a client's bytes mean. `key_of` gives the key of a pool, if it has one; `takes_old`:
+    /// handles of version 1 are good for pools that have one, too. The error is `BADHANDLE` for
+    /// what was never a handle, else `STALE`.
     pub fn open<'a>(
         bytes: &[u8],
         key_of: impl FnOnce(u64) -> Option<&'a Key>,

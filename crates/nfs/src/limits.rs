@@ -19,13 +19,14 @@ pub const MAX_MOUNT_PATH: u32 = 1024;
 pub const MAX_MOUNTS: usize = 1024;
 /// Preferred size of a READDIR reply, in bytes.
 pub const PREFERRED_DIR: u32 = 128 << 10;
-/// Threads for requests that wait: as many clients can wait for the disk at a time, and share what they wait for.
+/// Threads for requests that wait: as many clients can wait for the disk at a time, and share what
+/// they wait for.
 pub const WORKERS: usize = 512;
-/// Requests that any connection may have with workers, however many share them, and replies that wait for stable storage;
-/// beyond, its reader works or waits itself.
+/// Requests that any connection may have with workers, however many share them, and replies that
+/// wait for stable storage; beyond, its reader works or waits itself.
 pub const LEAST_SHARE: usize = 16;
-/// Threads of a connection that wait for what its calls have changed to be on stable storage: while one waits for a
-/// flush, the other's records are written.
+/// Threads of a connection that wait for what its calls have changed to be on stable storage: while
+/// one waits for a flush, the other's records are written.
 pub const KEEPERS: usize = 2;
 /// Stack of such a thread. What is never touched takes no memory.
 pub const THREAD_STACK: usize = 512 << 10;
@@ -36,8 +37,8 @@ pub const BATCH_REPLIES: usize = 32;
 pub const BATCH_BYTES: usize = 256 << 10;
 /// Requests waiting for a worker, over all connections.
 pub const QUEUED_REQUESTS: usize = 1024;
-/// Replies to non-idempotent calls that are remembered, in bytes of memory: of one client, of all, and for how long.
-/// A client has some 2,000 of them.
+/// Replies to non-idempotent calls that are remembered, in bytes of memory: of one client, of all,
+/// and for how long. A client has some 2,000 of them.
 pub const DRC_BYTES_CLIENT: usize = 1 << 20;
 pub const DRC_BYTES: usize = 16 << 20;
 pub const DRC_SECONDS: u64 = 300;

@@ -1,7 +1,7 @@
 //! Sockets: the only file that has them.
 //!
-//! Each connection has a thread that reads it (see `conn`). Stopping lets every connection finish what it has read, and cuts
-//! off those that take too long.
+//! Each connection has a thread that reads it (see `conn`). Stopping lets every connection finish
+//! what it has read, and cuts off those that take too long.
 
 use std::io;
 use std::net::{SocketAddr, TcpStream};
@@ -36,8 +36,8 @@ pub struct ServerConfig {
     pub workers: usize,
     /// What clients make the server hold is counted here.
     pub budget: Arc<Budget>,
-    /// Take handles of servers before handles were sealed, which anybody can make, of pools that have sealed ones: for as
-    /// long as clients hold some.
+    /// Take handles of servers before handles were sealed, which anybody can make, of pools that
+    /// have sealed ones: for as long as clients hold some.
     pub old_handles: bool,
     /// Sockets that listen already.
     pub inherited: Arc<Inherited>,
@@ -148,7 +148,8 @@ impl Server {
         true
     }
 
-    /// Stops accepting, finishes what has been read, closes every connection. Returns when all is done.
+    /// Stops accepting, finishes what has been read, closes every connection. Returns when all is
+    /// done.
     pub fn stop(&self) {
         if self.registered.swap(false, Ordering::SeqCst) {
             self.tell_rpcbind(false);

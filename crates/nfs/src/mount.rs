@@ -1,7 +1,8 @@
 //! The MOUNT program, version 3 (RFC 1813 appendix I), and of version 1 what `showmount` asks.
 //!
-//! MNT gives the handle of a share's root, or of anything below it that the caller can reach: names are looked up as by
-//! LOOKUP. Nothing depends on MNT having been called, and the list of mounts is kept for DUMP only.
+//! MNT gives the handle of a share's root, or of anything below it that the caller can reach: names
+//! are looked up as by LOOKUP. Nothing depends on MNT having been called, and the list of mounts is
+//! kept for DUMP only.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;

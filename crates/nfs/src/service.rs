@@ -1,12 +1,14 @@
 //! The server without its sockets: a record in, a reply out.
 //!
-//! [`Service::begin`] is a function of the record, the client's address and the engine; `listen` and `conn` only
-//! carry bytes. It may be called from any number of threads at once. What a call has changed need not be on stable
-//! storage then: such an answer is [`Promised`], and leaves when that is kept.
+//! [`Service::begin`] is a function of the record, the client's address and the engine; `listen`
+//! and `conn` only carry bytes. It may be called from any number of threads at once. What a call
+//! has changed need not be on stable storage then: such an answer is [`Promised`], and leaves when
+//! that is kept.
 //!
-//! No call waits for an operator ([`stdx::patience`]): its thread, its buffer and its connection are needed for other
-//! pools. If a pool is suspended while a call is under way, the client is told to ask again (`NFS3ERR_JUKEBOX`). A change
-//! of names may have been made by then, though not be durable: who asks again may hear that the name exists, or does not.
+//! No call waits for an operator ([`stdx::patience`]): its thread, its buffer and its connection
+//! are needed for other pools. If a pool is suspended while a call is under way, the client is told
+//! to ask again (`NFS3ERR_JUKEBOX`). A change of names may have been made by then, though not be
+//! durable: who asks again may hear that the name exists, or does not.
 
 use std::cell::RefCell;
 use std::net::SocketAddr;
@@ -64,7 +66,8 @@ impl Session {
     }
 }
 
-/// A reply ready for the stream: record mark and head, then the data of a READ as it lies in the cache, then padding.
+/// A reply ready for the stream: record mark and head, then the data of a READ as it lies in the
+/// cache, then padding.
 #[derive(Debug)]
 pub struct Reply {
     head: Vec<u8>,

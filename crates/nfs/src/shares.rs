@@ -1,8 +1,8 @@
 //! What is shared now: the engine's file systems with their parsed `sharenfs`.
 //!
-//! A [`Table`] is immutable; [`Shares`] replaces it when the engine's generation moved. Every request looks at the
-//! table anew, so `zfs set sharenfs=off` or a destroyed dataset takes effect with the next call, whatever handles
-//! clients hold.
+//! A [`Table`] is immutable; [`Shares`] replaces it when the engine's generation moved. Every
+//! request looks at the table anew, so `zfs set sharenfs=off` or a destroyed dataset takes effect
+//! with the next call, whatever handles clients hold.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -29,7 +29,8 @@ pub struct Share {
     pub readonly: bool,
     pub fs: Arc<dyn FileSystem>,
     key: Option<Arc<Key>>,
-    /// File systems mounted somewhere below: their place, as names from this one's root, and which they are.
+    /// File systems mounted somewhere below: their place, as names from this one's root, and which
+    /// they are.
     children: Vec<(Vec<Vec<u8>>, FsId)>,
 }
 
@@ -40,8 +41,8 @@ pub struct Table {
     by_id: HashMap<FsId, Arc<Share>>,
     /// By pool.
     keys: HashMap<u64, Arc<Key>>,
-    /// Snapshots that handles led to, and the shares they are of. Who holds a file system would keep it from being
-    /// destroyed.
+    /// Snapshots that handles led to, and the shares they are of. Who holds a file system would
+    /// keep it from being destroyed.
     snapshots: Mutex<HashMap<FsId, FsId>>,
 }
 
@@ -165,7 +166,8 @@ impl Table {
         all
     }
 
-    /// The share with the longest mountpoint that is, or leads to, `path`, and the names that remain.
+    /// The share with the longest mountpoint that is, or leads to, `path`, and the names that
+    /// remain.
     pub fn find(&self, path: &[Vec<u8>]) -> Option<(&Arc<Share>, Vec<Vec<u8>>)> {
         let candidates = self.by_id.values().filter_map(|share| {
             let own = components(&share.mountpoint);

@@ -60,7 +60,8 @@ impl From<Error> for Status {
             Error::KeyNotLoaded => Status::ACCES,
             Error::Corrupt { .. } => Status::IO,
             Error::Refused(_) => Status::SERVERFAULT,
-            // The enumeration may grow: an error nobody has thought about here is the server's fault.
+            // The enumeration may grow: an error nobody has thought about here is the server's
+            // fault.
             _ => Status::SERVERFAULT,
         }
     }

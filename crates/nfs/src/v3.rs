@@ -1,7 +1,8 @@
 //! The NFSv3 program: which procedure does what.
 //!
-//! Every procedure is a function from arguments to results: it decodes, asks the engine once, and encodes. A status
-//! other than OK is a result like any other; only arguments that do not decode end in `GARBAGE_ARGS`.
+//! Every procedure is a function from arguments to results: it decodes, asks the engine once, and
+//! encodes. A status other than OK is a result like any other; only arguments that do not decode
+//! end in `GARBAGE_ARGS`.
 
 pub(crate) mod attr;
 mod change;
@@ -60,14 +61,17 @@ pub fn is_remembered(procedure: u32) -> bool {
     matches!(procedure, procedure::SETATTR | procedure::WRITE..=procedure::LINK)
 }
 
-/// Whether the next program has to know that this one has done it: the same bytes may be written twice.
+/// Whether the next program has to know that this one has done it: the same bytes may be written
+/// twice.
 pub fn is_kept(procedure: u32) -> bool {
     is_remembered(procedure) && procedure != procedure::WRITE
 }
 
-/// The results of a procedure that changes something, when it did not succeed and nothing more is told.
+/// The results of a procedure that changes something, when it did not succeed and nothing more is
+/// told.
 pub fn put_failure(procedure: u32, status: Status, out: &mut Encoder) {
-    // Attributes that are not there: before and after, of one or two directories, or of a file and a directory.
+    // Attributes that are not there: before and after, of one or two directories, or of a file and
+    // a directory.
     let absent = match procedure {
         procedure::RENAME => 4,
         procedure::LINK => 3,

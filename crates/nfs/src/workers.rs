@@ -1,11 +1,11 @@
-//! A bounded pool of threads for requests that wait: shared by all connections, grown as requests wait, shrunk as
-//! threads stand idle.
+//! A bounded pool of threads for requests that wait: shared by all connections, grown as requests
+//! wait, shrunk as threads stand idle.
 //!
-//! A job goes to the thread that became idle last: its memory is warm, and those it was not needed from age until they
-//! end. So there are as many threads as requests were waiting at a time lately.
+//! A job goes to the thread that became idle last: its memory is warm, and those it was not needed
+//! from age until they end. So there are as many threads as requests were waiting at a time lately.
 //!
-//! The pool is shared fairly: a connection may have so many jobs at a time that all busy ones together just fill it
-//! (see [`Workers::share`]).
+//! The pool is shared fairly: a connection may have so many jobs at a time that all busy ones
+//! together just fill it (see [`Workers::share`]).
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -43,7 +43,8 @@ struct State {
     closed: bool,
 }
 
-/// Where an idle thread sits. The mutex is taken with that of the state held, never the other way round.
+/// Where an idle thread sits. The mutex is taken with that of the state held, never the other way
+/// round.
 #[derive(Default)]
 struct Seat {
     call: Mutex<Call>,
@@ -149,7 +150,8 @@ impl Workers {
         self.max > 0 && lock(&self.shared.state).jobs.len() < QUEUED_REQUESTS
     }
 
-    /// The counter of connections that have jobs here. Each adds one with its first job and takes it off with its last.
+    /// The counter of connections that have jobs here. Each adds one with its first job and takes
+    /// it off with its last.
     pub fn busy(&self) -> Arc<AtomicUsize> {
         self.shared.busy.clone()
     }
@@ -159,8 +161,8 @@ impl Workers {
         (self.max / self.shared.busy.load(Ordering::Relaxed).max(1)).max(LEAST_SHARE)
     }
 
-    /// Queues a job. The bound of the queue is kept by asking [`Workers::has_room`] first, to within one job of each
-    /// connection.
+    /// Queues a job. The bound of the queue is kept by asking [`Workers::has_room`] first, to
+    /// within one job of each connection.
     pub fn submit(&self, job: Job) {
         let mut state = lock(&self.shared.state);
         if let Some(seat) = state.idle.pop() {

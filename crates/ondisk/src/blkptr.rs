@@ -1,4 +1,5 @@
-//! Block pointers: where a block lies, how large it is, how it was made, and what its bytes must sum to.
+//! Block pointers: where a block lies, how large it is, how it was made, and what its bytes must
+//! sum to.
 //!
 //! ```text
 //!      63      56      48      40      32      24      16       8       0
@@ -20,13 +21,14 @@
 //! B little endian · D dedup · X encrypted or authenticated · E embedded · G gang · R rewritten
 //! ```
 //!
-//! There are three layouts. A *normal* one names up to three copies. An *encrypted* one (X, level 0, an encrypted
-//! type) gives the third DVA up for its salt and IV. An *embedded* one (E) is no pointer at all: its words hold the
-//! data, except words 6 and a (see `embedded`). A pointer without first DVA is a *hole*; one that was punched keeps
-//! its birth, size, level and type.
+//! There are three layouts. A *normal* one names up to three copies. An *encrypted* one (X, level
+//! 0, an encrypted type) gives the third DVA up for its salt and IV. An *embedded* one (E) is no
+//! pointer at all: its words hold the data, except words 6 and a (see `embedded`). A pointer
+//! without first DVA is a *hole*; one that was punched keeps its birth, size, level and type.
 //!
-//! A `BlkPtr` keeps the sixteen words as they are, so decoding cannot fail but for missing bytes, and bits nobody
-//! knows yet survive. Whoever is about to follow a pointer from disk calls [`BlkPtr::validate`] first.
+//! A `BlkPtr` keeps the sixteen words as they are, so decoding cannot fail but for missing bytes,
+//! and bits nobody knows yet survive. Whoever is about to follow a pointer from disk calls
+//! [`BlkPtr::validate`] first.
 //!
 //! Source: include/sys/spa.h (layouts), module/zfs/zio.c `zfs_blkptr_verify` (validity).
 
@@ -72,7 +74,8 @@ const DEDUP: (u32, u32) = (62, 1);
 const BYTEORDER: (u32, u32) = (63, 1);
 const REWRITE: (u32, u32) = (63, 1);
 
-/// A 256-bit checksum as four words; kinds that are byte strings (sha256, …) are stored as big-endian words.
+/// A 256-bit checksum as four words; kinds that are byte strings (sha256, …) are stored as
+/// big-endian words.
 pub type Checksum = [u64; 4];
 
 /// A block pointer: 128 bytes on disk, and as small in memory.
@@ -208,7 +211,8 @@ impl BlkPtr {
         self.dva_raw(0)
     }
 
-    /// The three DVAs; those that are not there (all of them when embedded, the third when encrypted) are empty.
+    /// The three DVAs; those that are not there (all of them when embedded, the third when
+    /// encrypted) are empty.
     pub fn dvas(&self) -> [Dva; DVAS] {
         if self.is_embedded() {
             return [Dva::EMPTY; DVAS];
@@ -234,7 +238,8 @@ impl BlkPtr {
         dvas[0].asize + dvas[1].asize + dvas[2].asize
     }
 
-    /// Bytes before compression; of a hole, the bytes it stands for. The all-zero hole says 512, as in ZFS.
+    /// Bytes before compression; of a hole, the bytes it stands for. The all-zero hole says 512, as
+    /// in ZFS.
     pub const fn lsize(&self) -> u64 {
         if self.is_redacted() || (self.is_embedded() && self.prop(KIND) != EmbeddedKind::Data as u64) {
             0
@@ -250,7 +255,8 @@ impl BlkPtr {
         if self.is_embedded() { 0 } else { (self.prop(PSIZE) + 1) << SECTOR_SHIFT }
     }
 
-    /// Bytes that count as "uncompressed": before compression for data, after it for metadata (`BP_GET_UCSIZE`).
+    /// Bytes that count as "uncompressed": before compression for data, after it for metadata
+    /// (`BP_GET_UCSIZE`).
     pub fn ucsize(&self) -> u64 {
         if self.level() > 0 || self.object_type().is_metadata() { self.psize() } else { self.lsize() }
     }
@@ -275,7 +281,8 @@ impl BlkPtr {
         ChecksumKind::from_raw(self.checksum_kind_raw()).ok_or(Malformed::at("checksum kind", 8 * PROP))
     }
 
-    /// The checksum of the bytes as they lie on disk (of an encrypted block: two words, then two of MAC).
+    /// The checksum of the bytes as they lie on disk (of an encrypted block: two words, then two of
+    /// MAC).
     pub const fn checksum(&self) -> Checksum {
         let w = &self.words;
         [w[CHECKSUM], w[CHECKSUM + 1], w[CHECKSUM + 2], w[CHECKSUM + 3]]
@@ -312,7 +319,8 @@ impl BlkPtr {
         }
     }
 
-    /// When its space was allocated: the physical birth if rewritten, else the logical one (`BP_GET_BIRTH`).
+    /// When its space was allocated: the physical birth if rewritten, else the logical one
+    /// (`BP_GET_BIRTH`).
     pub const fn birth(&self) -> u64 {
         if self.is_rewritten() { self.physical_birth() } else { self.logical_birth() }
     }
@@ -338,7 +346,8 @@ impl BlkPtr {
         if !self.is_encrypted() || self.is_embedded() {
             return None;
         }
-        // The words were filled by memcpy on a host of the block's order (zio_crypt_encode_params_bp).
+        // The words were filled by memcpy on a host of the block's order
+        // (zio_crypt_encode_params_bp).
         let mut iv = [0; 12];
         let (head, tail) = iv.split_at_mut(8);
         head.copy_from_slice(&self.words[5].to_le_bytes());
@@ -356,8 +365,8 @@ impl BlkPtr {
 
     // ── Making one ──
 
-    /// A pointer of the given shape whose place, birth and checksum come later. Sizes are in bytes, multiples of
-    /// 512, at least that and at most 32 MiB.
+    /// A pointer of the given shape whose place, birth and checksum come later. Sizes are in bytes,
+    /// multiples of 512, at least that and at most 32 MiB.
     pub const fn new(object_type: ObjectType, level: u8, lsize: u64, psize: u64) -> BlkPtr {
         let mut bp = BlkPtr::HOLE;
         bp.set_prop(TYPE, object_type.0 as u64).set_prop(LEVEL, level as u64).set_prop(BYTEORDER, 1);
@@ -365,7 +374,8 @@ impl BlkPtr {
         bp
     }
 
-    /// A hole that was punched in `birth`: it keeps what it once was, so that incremental sends see it.
+    /// A hole that was punched in `birth`: it keeps what it once was, so that incremental sends see
+    /// it.
     pub const fn punched(object_type: ObjectType, level: u8, lsize: u64, birth: u64) -> BlkPtr {
         let mut bp = BlkPtr::HOLE;
         bp.set_prop(TYPE, object_type.0 as u64).set_prop(LEVEL, level as u64).set_lsize(lsize);
@@ -444,8 +454,8 @@ impl BlkPtr {
 
     // ── Judging one ──
 
-    /// Whether ZFS would follow this pointer: kinds known, sizes possible, a first copy present. Says nothing about
-    /// vdevs and offsets, which only the pool's geometry can judge.
+    /// Whether ZFS would follow this pointer: kinds known, sizes possible, a first copy present.
+    /// Says nothing about vdevs and offsets, which only the pool's geometry can judge.
     pub fn validate(&self) -> Result<(), Malformed> {
         let bad = |what| Err(Malformed::at(what, 8 * PROP));
         if !self.object_type().is_valid() {

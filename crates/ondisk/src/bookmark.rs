@@ -1,5 +1,5 @@
-//! A bookmark: what remains of a snapshot, so that an incremental send can start from it. The value of a ZAP entry,
-//! as an array of 3 or 12 numbers.
+//! A bookmark: what remains of a snapshot, so that an incremental send can start from it. The value
+//! of a ZAP entry, as an array of 3 or 12 numbers.
 //!
 //! Source: include/sys/dsl_bookmark.h.
 

@@ -1,8 +1,8 @@
 //! A list of block pointers in an object: deferred frees, dead lists.
 //!
-//! The object's data is an array of block pointers, the bonus counts them. Four sizes of bonus exist; what a
-//! shorter one lacks is not kept. A list may include others: `subobjs` is an object (`DMU_OT_BPOBJ_SUBOBJ`)
-//! whose data is an array of object numbers.
+//! The object's data is an array of block pointers, the bonus counts them. Four sizes of bonus
+//! exist; what a shorter one lacks is not kept. A list may include others: `subobjs` is an object
+//! (`DMU_OT_BPOBJ_SUBOBJ`) whose data is an array of object numbers.
 //!
 //! Sources: include/sys/bpobj.h, module/zfs/bpobj.c (`bpobj_alloc`).
 
@@ -113,8 +113,9 @@ const LOGICAL_BIRTH: usize = 10;
 const FILL: usize = 11;
 const CHECKSUM: usize = 12;
 
-/// A block pointer as a list keeps it: without what only a reader of the block would need (embedded data, the
-/// checksum unless it is the key to a deduplication table), so that lists compress well. `freed`: it records a free.
+/// A block pointer as a list keeps it: without what only a reader of the block would need (embedded
+/// data, the checksum unless it is the key to a deduplication table), so that lists compress well.
+/// `freed`: it records a free.
 pub fn entry(bp: &BlkPtr, freed: bool) -> BlkPtr {
     let mut words = *bp.words();
     if bp.is_embedded() {

@@ -1,6 +1,7 @@
 //! A queue of destroyed datasets whose blocks are still to be freed: roots of block trees.
 //!
-//! The object's data is an array of entries, the bonus says which of them are left and what they hold.
+//! The object's data is an array of entries, the bonus says which of them are left and what they
+//! hold.
 //!
 //! Source: include/sys/bptree.h.
 

@@ -1,14 +1,15 @@
 //! Blocks that a machine of the other byte order wrote, turned into little endian.
 //!
-//! A block pointer says in which order its block was written, and its object type where in the block there are numbers,
-//! of how many bytes. So a block is swapped once, as a whole, as soon as it was read; nobody above has to know. System
-//! attributes alone are swapped later, for only their object set says what they are ([`crate::sa`]).
+//! A block pointer says in which order its block was written, and its object type where in the
+//! block there are numbers, of how many bytes. So a block is swapped once, as a whole, as soon as
+//! it was read; nobody above has to know. System attributes alone are swapped later, for only their
+//! object set says what they are ([`crate::sa`]).
 //!
-//! Any bytes can be swapped: what is not what its type says comes out as nonsense of the same length, which whoever
-//! decodes it finds malformed.
+//! Any bytes can be swapped: what is not what its type says comes out as nonsense of the same
+//! length, which whoever decodes it finds malformed.
 //!
-//! Sources: `dmu_ot_byteswap` in module/zfs/dmu.c, `dnode_byteswap` in module/zfs/dnode.c, `dmu_objset_byteswap` in
-//! module/zfs/dmu_objset.c, module/zfs/zfs_byteswap.c.
+//! Sources: `dmu_ot_byteswap` in module/zfs/dmu.c, `dnode_byteswap` in module/zfs/dnode.c,
+//! `dmu_objset_byteswap` in module/zfs/dmu_objset.c, module/zfs/zfs_byteswap.c.
 
 use crate::dnode::{self, SLOT_SIZE};
 use crate::object_type::{Byteswap, ObjectType};

@@ -1,14 +1,15 @@
-//! The deduplication table's entries, in the legacy form: one object a checksum and class, a ZAP whose keys are what a
-//! block is known by and whose values are where it lies.
+//! The deduplication table's entries, in the legacy form: one object a checksum and class, a ZAP
+//! whose keys are what a block is known by and whose values are where it lies.
 //!
 //! ```text
 //!   key     checksum (4 words) | 0 … 0 | X | compression 7 | psize 16 | lsize 16        (sizes in sectors, less one)
 //!   value   1 byte: order of the words (bit 7: little endian), how the rest is compressed (zle or not at all)
 //!           four slots of 64 bytes: DVA, DVA, DVA, references, physical birth
 //! ```
-//! A slot is for blocks of so many copies; slot 0 held what a property gone since had written. An entry is in the object
-//! of its *class*: one reference is `unique`, more are `duplicate`, and `ditto` is of old. What each object holds is summed
-//! up in a histogram by the power of two of the references.
+//! A slot is for blocks of so many copies; slot 0 held what a property gone since had written. An
+//! entry is in the object of its *class*: one reference is `unique`, more are `duplicate`, and
+//! `ditto` is of old. What each object holds is summed up in a histogram by the power of two of the
+//! references.
 //!
 //! Sources: include/sys/ddt.h, include/sys/fs/zfs.h (`ddt_stat`), module/zfs/ddt.c, ddt_zap.c.
 
@@ -62,7 +63,8 @@ impl Class {
     }
 }
 
-/// The name of an object in the pool's directory, and of its histogram among the statistics (`DMU_POOL_DDT`).
+/// The name of an object in the pool's directory, and of its histogram among the statistics
+/// (`DMU_POOL_DDT`).
 pub fn object_name(checksum: ChecksumKind, class: Class) -> String {
     format!("DDT-{}-zap-{}", checksum.name(), class.name())
 }
@@ -111,7 +113,8 @@ impl DdtKey {
         }
     }
 
-    /// A pointer to the block in a slot, as if the table had written it; good for reading, healing and freeing.
+    /// A pointer to the block in a slot, as if the table had written it; good for reading, healing
+    /// and freeing.
     pub fn pointer(&self, checksum: ChecksumKind, slot: &Slot) -> BlkPtr {
         let compress = CompressKind::from_raw(bits::get(self.prop, 32, 7) as u8).unwrap_or(CompressKind::Off);
         let mut bp = BlkPtr::new(ObjectType::DEDUP, 0, self.lsize(), self.psize());

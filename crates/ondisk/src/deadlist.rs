@@ -1,8 +1,9 @@
 //! The dead list of a dataset: blocks it once had, that its previous snapshot still has.
 //!
-//! Since pool version 26 it is a ZAP (`DMU_OT_DEADLIST`) from the transaction group of an earlier snapshot to the
-//! list ([`crate::bpobj`]) of blocks born after it, and the bonus (`DMU_OT_DEADLIST_HDR`) sums them up. Before,
-//! the dead list was a single `bpobj`; the object's type tells which.
+//! Since pool version 26 it is a ZAP (`DMU_OT_DEADLIST`) from the transaction group of an earlier
+//! snapshot to the list ([`crate::bpobj`]) of blocks born after it, and the bonus
+//! (`DMU_OT_DEADLIST_HDR`) sums them up. Before, the dead list was a single `bpobj`; the object's
+//! type tells which.
 //!
 //! The ZAP's names are the numbers in hexadecimal, as every ZAP of integers has them.
 //!

@@ -6,9 +6,9 @@
 //!  16 maxblkid (u64)       24 used (u64)       32 pad (4 × u64)
 //!  64 blkptr[nblkptr] | bonus[bonuslen] | … | spill blkptr, in the last 128 bytes, when the flag says so
 //! ```
-//! A dnode is 1 to 32 slots of 512 bytes inside a 16 KiB block. The object's number is the number of its first
-//! slot; a slot with type 0 that no larger dnode covers is free. How to read the bonus bytes
-//! follows from `bonus_type`.
+//! A dnode is 1 to 32 slots of 512 bytes inside a 16 KiB block. The object's number is the number
+//! of its first slot; a slot with type 0 that no larger dnode covers is free. How to read the bonus
+//! bytes follows from `bonus_type`.
 //!
 //! Source: include/sys/dnode.h.
 
@@ -42,7 +42,8 @@ pub const BLOCKS_END: u64 = 1 << 55;
 pub const MAX_LEVELS: u8 = 12;
 /// Object numbers are below 2^48.
 pub const MAX_OBJECT: u64 = 1 << 48;
-/// log2 of a block pointer's size: an indirect block of `2^shift` bytes holds `2^(shift - 7)` of them.
+/// log2 of a block pointer's size: an indirect block of `2^shift` bytes holds `2^(shift - 7)` of
+/// them.
 pub const BLKPTR_SHIFT: u32 = 7;
 /// Sectors of `datablkszsec`, and of `used` without [`FLAG_USED_BYTES`].
 pub const SECTOR_SHIFT: u32 = 9;
@@ -91,7 +92,8 @@ pub struct DnodePhys {
 }
 
 impl DnodePhys {
-    /// A new object of one block pointer, without blocks. `data_block` is in bytes, `slots` 1 to 32.
+    /// A new object of one block pointer, without blocks. `data_block` is in bytes, `slots` 1 to
+    /// 32.
     pub fn new(object_type: ObjectType, data_block: u32, indblkshift: u8, slots: u8) -> DnodePhys {
         assert!((1..=SLOTS_PER_BLOCK as u8).contains(&slots));
         assert!(data_block.is_multiple_of(1 << SECTOR_SHIFT) && data_block != 0);
@@ -113,7 +115,8 @@ impl DnodePhys {
         }
     }
 
-    /// The dnode at the start of `bytes`, which may be longer than it; `None` where the slot is free.
+    /// The dnode at the start of `bytes`, which may be longer than it; `None` where the slot is
+    /// free.
     pub fn decode(bytes: &[u8]) -> Result<Option<DnodePhys>, Malformed> {
         let mut head = Reader::new(slice_at(bytes, 0, SLOT_SIZE, "dnode slot")?, Endian::Little);
         decode_head(&mut head).ok_or(Malformed::at("dnode", 0)).and_then(|(mut dnode, nblkptr, bonuslen)| {
@@ -168,7 +171,8 @@ impl DnodePhys {
         Ok(())
     }
 
-    /// Its [`size`](DnodePhys::size) bytes. Panics when the bonus does not fit: the caller chose both.
+    /// Its [`size`](DnodePhys::size) bytes. Panics when the bonus does not fit: the caller chose
+    /// both.
     pub fn encode(&self) -> Vec<u8> {
         assert!((1..=MAX_BLKPTRS).contains(&self.blkptrs.len()));
         assert!(self.bonus.len() <= self.bonus_capacity(), "bonus of {} bytes", self.bonus.len());
@@ -247,7 +251,8 @@ impl DnodePhys {
         self.used = if in_bytes { bytes } else { bytes >> SECTOR_SHIFT };
     }
 
-    /// The block of `level` that leads to data block `blkid`; 0 where the level spans more than there can be.
+    /// The block of `level` that leads to data block `blkid`; 0 where the level spans more than
+    /// there can be.
     pub fn block_at_level(&self, blkid: u64, level: u8) -> u64 {
         let shift = u32::from(level) * self.epbs();
         blkid.checked_shr(shift).unwrap_or(0)
@@ -264,13 +269,15 @@ impl DnodePhys {
     }
 }
 
-/// Slots of the dnode at the start of `bytes`, without decoding it; `None` where the slot is free (or missing).
+/// Slots of the dnode at the start of `bytes`, without decoding it; `None` where the slot is free
+/// (or missing).
 pub fn slots_at(bytes: &[u8]) -> Option<usize> {
     let used = bytes.first().is_some_and(|&object_type| object_type != ObjectType::NONE.0);
     bytes.get(EXTRA_SLOTS_AT).filter(|_| used).map(|&extra| usize::from(extra) + 1)
 }
 
-/// Swaps the numbers of one dnode of the other byte order, which has all these bytes: one slot at least.
+/// Swaps the numbers of one dnode of the other byte order, which has all these bytes: one slot at
+/// least.
 pub(crate) fn swap(bytes: &mut [u8]) {
     if slots_at(bytes).is_none() {
         return;
@@ -338,8 +345,8 @@ fn decode_head(from: &mut Reader<'_>) -> Option<(DnodePhys, u8, u16)> {
     Some((dnode, nblkptr, bonuslen))
 }
 
-/// Walks a block of dnodes: each allocated dnode with its first slot, interior slots passed over. A dnode that
-/// cannot be decoded is reported once, and the walk goes on with the next slot.
+/// Walks a block of dnodes: each allocated dnode with its first slot, interior slots passed over. A
+/// dnode that cannot be decoded is reported once, and the walk goes on with the next slot.
 pub struct DnodeBlock<'a> {
     bytes: &'a [u8],
     slot: usize,

@@ -3,7 +3,8 @@
 //! ```text
 //!   0 sixteen numbers    128 block pointer of the object set    256 three numbers    280 zero, to 320
 //! ```
-//! A bonus buffer (`DMU_OT_DSL_DATASET`). When the object is a ZAP, it holds further fields (`FIELD_*`).
+//! A bonus buffer (`DMU_OT_DSL_DATASET`). When the object is a ZAP, it holds further fields
+//! (`FIELD_*`).
 //!
 //! Source: include/sys/dsl_dataset.h.
 
@@ -37,7 +38,8 @@ pub const FIELD_REMAP_DEADLIST: &str = "com.delphix:remap_deadlist";
 pub const FIELD_IVSET_GUID: &str = "com.datto:ivset_guid";
 pub const FIELD_RAW_RECEIVED: &str = "org.openzfs:raw_received";
 
-/// `dsl_dataset_phys_t`. Objects are of the meta object set, 0 where there is none; space is in bytes.
+/// `dsl_dataset_phys_t`. Objects are of the meta object set, 0 where there is none; space is in
+/// bytes.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct DslDatasetPhys {
     pub dir_obj: u64,

@@ -1,7 +1,8 @@
 //! A DSL directory: one node of the dataset tree, with its space accounting, quota and reservation.
 //!
-//! A bonus buffer of 256 bytes (`DMU_OT_DSL_DIR`). When the object itself is a ZAP (`DMU_OTN_ZAP_METADATA`,
-//! "extensified"), that ZAP holds further fields, named by the `FIELD_*` constants.
+//! A bonus buffer of 256 bytes (`DMU_OT_DSL_DIR`). When the object itself is a ZAP
+//! (`DMU_OTN_ZAP_METADATA`, "extensified"), that ZAP holds further fields, named by the `FIELD_*`
+//! constants.
 //!
 //! Source: include/sys/dsl_dir.h.
 
@@ -46,7 +47,8 @@ words! {
         deleg_zapobj,
         /// `FLAG_*`.
         flags,
-        /// `used_bytes` by what uses it: the head, its snapshots, the children, and the two reservations.
+        /// `used_bytes` by what uses it: the head, its snapshots, the children, and the two
+        /// reservations.
         used_head,
         used_snap,
         used_child,

@@ -1,15 +1,17 @@
 //! `zio_eck_t`: the tail that makes a block check itself.
 //!
-//! Labels, gang headers and intent-log blocks have no parent to keep their checksum, so they carry it:
+//! Labels, gang headers and intent-log blocks have no parent to keep their checksum, so they carry
+//! it:
 //!
 //! ```text
 //!   0  magic 0x210da7ab10c7a11; its order tells the order of the whole block
 //!   8  checksum, four words
 //! ```
 //!
-//! The checksum covers the whole block, *with a verifier in place of the checksum itself*. The verifier says where
-//! the block belongs, so that a good block in the wrong place does not pass. To check: read the tail, put the
-//! verifier into a copy of the block, sum that, compare. Source: include/sys/zio.h, module/zfs/zio_checksum.c.
+//! The checksum covers the whole block, *with a verifier in place of the checksum itself*. The
+//! verifier says where the block belongs, so that a good block in the wrong place does not pass. To
+//! check: read the tail, put the verifier into a copy of the block, sum that, compare. Source:
+//! include/sys/zio.h, module/zfs/zio_checksum.c.
 
 use crate::blkptr::{BlkPtr, Checksum};
 use crate::malformed::{Endian, Malformed, slice_at, u64_at};
@@ -65,7 +67,8 @@ impl Eck {
         bytes
     }
 
-    /// Writes a tail with this checksum (or verifier) at the end of `block`, which must have room for it.
+    /// Writes a tail with this checksum (or verifier) at the end of `block`, which must have room
+    /// for it.
     pub fn put_tail(block: &mut [u8], endian: Endian, checksum: Checksum) {
         let at = block.len() - Eck::SIZE;
         block[at..].copy_from_slice(&Eck { endian, checksum }.encode());

@@ -1,13 +1,14 @@
 //! Feature flags: one table of every flag that OpenZFS knows.
 //!
-//! A flag is *enabled* (its guid is in a feature ZAP with count 0) or *active* (count above 0: the pool has something
-//! on disk that only this feature explains). An active flag that a program does not know makes the pool unreadable to
-//! it, or, with [`READONLY_COMPAT`], unwritable.
+//! A flag is *enabled* (its guid is in a feature ZAP with count 0) or *active* (count above 0: the
+//! pool has something on disk that only this feature explains). An active flag that a program does
+//! not know makes the pool unreadable to it, or, with [`READONLY_COMPAT`], unwritable.
 //!
-//! Sources: module/zcommon/zfeature_common.c (flags and dependencies), cmd/zpool/compatibility.d (sets), man
-//! zpool-features(7).
+//! Sources: module/zcommon/zfeature_common.c (flags and dependencies), cmd/zpool/compatibility.d
+//! (sets), man zpool-features(7).
 
-/// A program without it may still read: it is listed in `features_for_write`, the others in `features_for_read`.
+/// A program without it may still read: it is listed in `features_for_write`, the others in
+/// `features_for_read`.
 pub const READONLY_COMPAT: u8 = 1;
 /// Needed to read the meta object set itself: repeated in the label, under `features_for_read`.
 pub const MOS: u8 = 2;
@@ -428,7 +429,8 @@ const OPENZFS_2_1_LINUX: &[&str] = &[
     "zstd_compress",
 ];
 
-/// Names of the features in a compatibility set; `None` where the set is not known. `legacy` has none.
+/// Names of the features in a compatibility set; `None` where the set is not known. `legacy` has
+/// none.
 pub fn compatibility_set(name: &str) -> Option<&'static [&'static str]> {
     match name {
         "legacy" => Some(&[]),

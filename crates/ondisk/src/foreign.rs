@@ -1,12 +1,15 @@
-//! What else may be on a disk: file systems, swap, encrypted and striped volumes, partitions, by their signatures.
+//! What else may be on a disk: file systems, swap, encrypted and striped volumes, partitions, by
+//! their signatures.
 //!
-//! Who makes a pool of a disk overwrites what is there, so he is told first. A signature is a few bytes at a known place;
-//! types have the names that libblkid gives them. That library is not linked, for it would tie the binary to the systems
-//! that have it, and of its hundreds of kinds those here are what disks of servers hold. The tests ask `blkid` whether both
-//! say the same of what the proper tools made.
+//! Who makes a pool of a disk overwrites what is there, so he is told first. A signature is a few
+//! bytes at a known place; types have the names that libblkid gives them. That library is not
+//! linked, for it would tie the binary to the systems that have it, and of its hundreds of kinds
+//! those here are what disks of servers hold. The tests ask `blkid` whether both say the same of
+//! what the proper tools made.
 //!
-//! Sources: the on-disk formats as documented by Linux (Documentation/filesystems, include/uapi/linux/{btrfs_tree,
-//! raid/md_p}.h), LUKS1 and LUKS2 specifications, lvmdisk(5), the FAT specification, UEFI specification chapter 5.
+//! Sources: the on-disk formats as documented by Linux (Documentation/filesystems,
+//! include/uapi/linux/{btrfs_tree, raid/md_p}.h), LUKS1 and LUKS2 specifications, lvmdisk(5), the
+//! FAT specification, UEFI specification chapter 5.
 
 use crate::gpt::{self, Partition};
 
@@ -71,8 +74,8 @@ const SIGNATURES: &[Signature] = &[
 const SWAP_PAGES: [usize; 5] = [4 << 10, 8 << 10, 16 << 10, 32 << 10, 64 << 10];
 const SWAP: [&[u8]; 2] = [b"SWAPSPACE2", b"SWAP-SPACE"];
 
-/// Looks at a disk or partition of `size` bytes, which `read` reads from: `None` where it cannot. Nothing is found on what
-/// cannot be read.
+/// Looks at a disk or partition of `size` bytes, which `read` reads from: `None` where it cannot.
+/// Nothing is found on what cannot be read.
 pub fn find(size: u64, mut read: impl FnMut(u64, usize) -> Option<Vec<u8>>) -> Option<Foreign> {
     let head = read(0, (HEAD as u64).min(size / SECTOR * SECTOR) as usize)?;
     if let Some(kind) = in_head(&head).or_else(|| md_at_end(size, &mut read)) {

@@ -1,16 +1,17 @@
 //! Gang headers: a block for which no single piece of free space was large enough, cut into pieces.
 //!
-//! A gang DVA leads to a header of block pointers, each to a piece, in order; a piece may be a gang itself. The
-//! pieces' lengths are their pointers' physical sizes and add up to that of the whole. The header checks itself (see
-//! `eck`): kind gang_header, which is sha256, with [`crate::eck::gang_verifier`].
+//! A gang DVA leads to a header of block pointers, each to a piece, in order; a piece may be a gang
+//! itself. The pieces' lengths are their pointers' physical sizes and add up to that of the whole.
+//! The header checks itself (see `eck`): kind gang_header, which is sha256, with
+//! [`crate::eck::gang_verifier`].
 //!
 //! ```text
 //!   0    block pointers, 128 bytes each; a hole ends the list
 //!        padding
 //!  end − 40  embedded checksum
 //! ```
-//! The header is 512 bytes with room for 3 pointers; with feature dynamic_gang_header it is as large as the vdev's
-//! smallest block. Source: include/sys/zio.h.
+//! The header is 512 bytes with room for 3 pointers; with feature dynamic_gang_header it is as
+//! large as the vdev's smallest block. Source: include/sys/zio.h.
 
 use crate::blkptr::BlkPtr;
 use crate::eck::Eck;

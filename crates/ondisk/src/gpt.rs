@@ -1,18 +1,20 @@
 //! Partition tables: where in the image of a whole disk the pool lies.
 //!
-//! OpenZFS gives a whole disk a GUID partition table with one large partition of type "ZFS" (and a small reserved one).
+//! OpenZFS gives a whole disk a GUID partition table with one large partition of type "ZFS" (and a
+//! small reserved one).
 //!
 //! ```text
 //! sector 0   protective MBR (ignored here)
 //! sector 1   header: "EFI PART" | revision | header size | crc32 | … | entries' sector | count | entry size | crc32
 //! sector 2…  entries of 128 bytes or more: type guid | unique guid | first sector | last sector | flags | name
 //! ```
-//! Sectors are of 512 or 4096 bytes; the signature tells which. Source: UEFI specification, chapter 5; partition type
-//! in lib/libefi/rdwr_efi.c.
+//! Sectors are of 512 or 4096 bytes; the signature tells which. Source: UEFI specification, chapter
+//! 5; partition type in lib/libefi/rdwr_efi.c.
 
 use crate::malformed::{Endian, Malformed, Reader};
 
-/// Bytes from the start of the disk that [`find_zfs`] wants to see (fewer where the disk is smaller).
+/// Bytes from the start of the disk that [`find_zfs`] wants to see (fewer where the disk is
+/// smaller).
 pub const HEAD_SIZE: usize = 2 * 4096 + 128 * 128;
 
 /// 6A898CC3-1DD2-11B2-99A6-080020736631 as it lies on disk: the first three parts little endian.
@@ -41,8 +43,8 @@ pub struct Partition {
     pub len: u64,
 }
 
-/// The first ZFS partition, from the first [`HEAD_SIZE`] bytes of a disk of `disk_size` bytes. `Ok(None)`: there is no
-/// partition table, or none of its partitions is ZFS's.
+/// The first ZFS partition, from the first [`HEAD_SIZE`] bytes of a disk of `disk_size` bytes.
+/// `Ok(None)`: there is no partition table, or none of its partitions is ZFS's.
 pub fn find_zfs(head: &[u8], disk_size: u64) -> Result<Option<Partition>, Malformed> {
     let all = partitions(head, disk_size)?.unwrap_or_default();
     Ok(all.into_iter().find(|entry| entry.is_zfs).map(|entry| entry.partition))

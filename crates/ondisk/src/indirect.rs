@@ -1,4 +1,5 @@
-//! What a removed top-level vdev leaves behind: a mapping from the places its blocks still name to where they are now.
+//! What a removed top-level vdev leaves behind: a mapping from the places its blocks still name to
+//! where they are now.
 //!
 //! ```text
 //!   mapping object   [ entry ][ entry ] … in the order of their sources, which do not overlap
@@ -6,7 +7,8 @@
 //!   an entry         | source (sectors, 63 bits) | destination: a DVA, whose asize is the length (2 words) |
 //!   counts object    u32 a mapping entry: obsolete bytes
 //! ```
-//! What became obsolete since the counts were written is in a space map, which the top-level vdev's ZAP names.
+//! What became obsolete since the counts were written is in a space map, which the top-level vdev's
+//! ZAP names.
 //!
 //! Sources: include/sys/vdev_indirect_mapping.h, include/sys/spa_impl.h (`spa_removing_phys_t`,
 //! `spa_condensing_indirect_phys_t`), include/sys/fs/zfs.h (`VDEV_TOP_ZAP_*`).
@@ -33,7 +35,8 @@ words! {
 }
 
 words! {
-    /// The pool's last removal (`spa_removing_phys_t`), in the pool directory. Its states are those of a scan.
+    /// The pool's last removal (`spa_removing_phys_t`), in the pool directory. Its states are those
+    /// of a scan.
     pub struct RemovingPhys [56, 56, "removal state"] {
         state,
         /// The vdev whose removal was tried last; all ones: none was.
@@ -49,7 +52,8 @@ words! {
 }
 
 words! {
-    /// A mapping being rewritten without what is obsolete (`spa_condensing_indirect_phys_t`), in the pool directory.
+    /// A mapping being rewritten without what is obsolete (`spa_condensing_indirect_phys_t`), in
+    /// the pool directory.
     pub struct CondensingPhys [24, 24, "condensing state"] {
         vdev,
         /// The map of obsolete space that is being worked in.

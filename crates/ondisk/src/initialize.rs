@@ -1,5 +1,5 @@
-//! How far the initializing of a disk is: entries of the disk's ZAP, all single numbers. The states are those of
-//! [`crate::trim`].
+//! How far the initializing of a disk is: entries of the disk's ZAP, all single numbers. The states
+//! are those of [`crate::trim`].
 //!
 //! Source: include/sys/fs/zfs.h (`VDEV_LEAF_ZAP_INITIALIZE_*`, `vdev_initializing_state_t`).
 

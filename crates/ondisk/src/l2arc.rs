@@ -16,8 +16,9 @@
 //! prop: lsize (16, sectors less one) │ psize (16) │ compression (7) │ prefetched (1) │ checksum (8) │ contents (8)
 //!       │ protected (1) │ list (4)
 //! ```
-//! Addresses count bytes from the start of the partition, labels included. There are two chains of log blocks, woven
-//! into one another, so that a reader is always one block ahead. The order of a magic is that of its whole structure.
+//! Addresses count bytes from the start of the partition, labels included. There are two chains of
+//! log blocks, woven into one another, so that a reader is always one block ahead. The order of a
+//! magic is that of its whole structure.
 //!
 //! Source: include/sys/arc_impl.h.
 
@@ -47,7 +48,8 @@ const CONTENTS: (u32, u32) = (48, 8);
 const PROTECTED: (u32, u32) = (56, 1);
 const LIST: (u32, u32) = (57, 4);
 
-/// What a buffer holds, as entries say it (`arc_buf_contents_t`, as it was when the format was made).
+/// What a buffer holds, as entries say it (`arc_buf_contents_t`, as it was when the format was
+/// made).
 pub const CONTENTS_DATA: u8 = 1;
 pub const CONTENTS_METADATA: u8 = 2;
 /// The list a buffer was on when it was written (`arc_state_type_t`).
@@ -219,8 +221,9 @@ impl DeviceHeader {
         read().ok_or(Malformed::at(what, 0))
     }
 
-    /// An area of `size` bytes (at least [`DeviceHeader::SIZE`]), its tail holding `verifier` (`eck::label_verifier` of
-    /// the area's place on the partition), where the checksum over it goes next.
+    /// An area of `size` bytes (at least [`DeviceHeader::SIZE`]), its tail holding `verifier`
+    /// (`eck::label_verifier` of the area's place on the partition), where the checksum over it
+    /// goes next.
     pub fn encode(&self, size: usize, verifier: Checksum) -> Vec<u8> {
         assert!(size >= DeviceHeader::SIZE, "a header has at least 512 bytes");
         let mut area = vec![0; size];

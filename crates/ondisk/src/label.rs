@@ -8,10 +8,10 @@
 //!  one label:  0 blank (8K) │ 8K bootenv (8K) │ 16K nvlist (112K) │ 128K uberblock ring (128K)
 //! ```
 //!
-//! "End" is the device's size rounded down to 256 KiB. The nvlist area, the bootenv area and every ring slot check
-//! themselves (see `eck`): kind label, which is sha256, with the area's byte offset on the device as verifier. L0
-//! and L2 are rewritten, and flushed, before L1 and L3, so that one pair is always whole.
-//! Source: include/sys/vdev_impl.h, module/zfs/vdev_label.c.
+//! "End" is the device's size rounded down to 256 KiB. The nvlist area, the bootenv area and every
+//! ring slot check themselves (see `eck`): kind label, which is sha256, with the area's byte offset
+//! on the device as verifier. L0 and L2 are rewritten, and flushed, before L1 and L3, so that one
+//! pair is always whole. Source: include/sys/vdev_impl.h, module/zfs/vdev_label.c.
 
 pub mod config;
 
@@ -87,19 +87,20 @@ pub const fn slot_offset(ashift: u32, txg: u64, multihost: bool) -> u64 {
     RING_OFFSET + slot * slot_size(ashift) as u64
 }
 
-/// The slot that transaction groups leave to multihost protection, the ring's last (`MMP_BLOCKS_PER_LABEL`), from the
-/// start of the label.
+/// The slot that transaction groups leave to multihost protection, the ring's last
+/// (`MMP_BLOCKS_PER_LABEL`), from the start of the label.
 pub const fn heartbeat_offset(ashift: u32) -> u64 {
     RING_OFFSET + (slot_count(ashift) - 1) * slot_size(ashift) as u64
 }
 
-/// The configuration in a label's nvlist area of [`NVLIST_SIZE`] bytes, whose checksum was verified before.
+/// The configuration in a label's nvlist area of [`NVLIST_SIZE`] bytes, whose checksum was verified
+/// before.
 pub fn decode_config(area: &[u8]) -> Result<NvList, Malformed> {
     NvList::decode(slice_at(area, 0, NVLIST_MAX, "label")?)
 }
 
-/// The nvlist area, its tail holding `verifier` (`eck::label_verifier` of the area's offset on the device), where the
-/// checksum over it goes next. `None` if the configuration is too large.
+/// The nvlist area, its tail holding `verifier` (`eck::label_verifier` of the area's offset on the
+/// device), where the checksum over it goes next. `None` if the configuration is too large.
 pub fn encode_config(config: &NvList, verifier: crate::blkptr::Checksum) -> Option<Vec<u8>> {
     let mut area = config.encode_xdr();
     if area.len() > NVLIST_MAX {

@@ -2,13 +2,15 @@
 //!
 //! Invariants:
 //! - No I/O and no state. Bytes come in as slices and go out as arrays or vectors.
-//! - Decoding is total and bounded: any input gives `Ok` or [`Malformed`], never a panic, and never allocates
-//!   more than the input's own size justifies.
-//! - Encoding then decoding gives the same value; decoding then encoding what OpenZFS wrote gives the same bytes.
-//! - Numbers are written little endian; both orders are read. A block of a tree is swapped as a whole
-//!   ([`byteswap`]) before it is decoded; what tells its order itself (labels, logs, streams) is decoded in it.
-//! - Checksums are not computed here (that is `codec`), except the CRC of a partition table: this crate says where
-//!   they lie and what they cover.
+//! - Decoding is total and bounded: any input gives `Ok` or [`Malformed`], never a panic, and never
+//!   allocates more than the input's own size justifies.
+//! - Encoding then decoding gives the same value; decoding then encoding what OpenZFS wrote gives
+//!   the same bytes.
+//! - Numbers are written little endian; both orders are read. A block of a tree is swapped as a
+//!   whole ([`byteswap`]) before it is decoded; what tells its order itself (labels, logs, streams)
+//!   is decoded in it.
+//! - Checksums are not computed here (that is `codec`), except the CRC of a partition table: this
+//!   crate says where they lie and what they cover.
 
 pub mod blkptr;
 pub mod bookmark;

@@ -19,7 +19,8 @@ impl Malformed {
         Malformed { what, offset: offset as u64 }
     }
 
-    /// The same error seen from the enclosing structure, in which the decoded slice starts at `base`.
+    /// The same error seen from the enclosing structure, in which the decoded slice starts at
+    /// `base`.
     pub const fn within(self, base: usize) -> Malformed {
         Malformed { what: self.what, offset: self.offset.saturating_add(base as u64) }
     }

@@ -1,12 +1,12 @@
 //! Name-value lists: how ZFS writes down everything that is not a fixed structure.
 //!
-//! A packed list starts with four bytes: encoding (0 native, 1 XDR), byte order of the host (0 big, 1 little), two
-//! zeros. Labels, the pool's configuration and its history are XDR (big endian whatever the host: see `xdr`); what
-//! travels in send streams is native (see `native`).
+//! A packed list starts with four bytes: encoding (0 native, 1 XDR), byte order of the host (0 big,
+//! 1 little), two zeros. Labels, the pool's configuration and its history are XDR (big endian
+//! whatever the host: see `xdr`); what travels in send streams is native (see `native`).
 //!
-//! Invariants: order is kept, for packed bytes follow it; lists nest at most [`MAX_DEPTH`] deep; a decoded list takes
-//! memory in proportion to its packed bytes. Encoding gives exactly libnvpair's bytes.
-//! Source: include/sys/nvpair.h, module/nvpair/nvpair.c.
+//! Invariants: order is kept, for packed bytes follow it; lists nest at most [`MAX_DEPTH`] deep; a
+//! decoded list takes memory in proportion to its packed bytes. Encoding gives exactly libnvpair's
+//! bytes. Source: include/sys/nvpair.h, module/nvpair/nvpair.c.
 
 mod get;
 mod native;
@@ -77,7 +77,8 @@ impl NvList {
         NvList { flags: UNIQUE_NAME, pairs: Vec::new() }
     }
 
-    /// Unpacks either encoding; bytes after the list are ignored, for a list often lies in a larger block.
+    /// Unpacks either encoding; bytes after the list are ignored, for a list often lies in a larger
+    /// block.
     pub fn decode(bytes: &[u8]) -> Result<NvList, Malformed> {
         let [encoding, order, ..] = need::<HEADER>(bytes, 0, "nvlist header")?;
         let endian = match order {
@@ -162,7 +163,8 @@ impl NvValue {
         }
     }
 
-    /// Bytes of the value in memory on a 64-bit host, before rounding: what both encodings call its size.
+    /// Bytes of the value in memory on a 64-bit host, before rounding: what both encodings call its
+    /// size.
     fn native_size(&self) -> usize {
         let n = self.count();
         match self {

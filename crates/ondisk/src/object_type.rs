@@ -1,7 +1,8 @@
 //! DMU object types: what an object holds, as one byte of its dnode and of its block pointers.
 //!
-//! Types 0 to 53 are the old enumeration, listed once in the table below. Every later type is described by its
-//! own bits (`DMU_OTN_*`), so that software that does not know it can still swap, cache and encrypt it:
+//! Types 0 to 53 are the old enumeration, listed once in the table below. Every later type is
+//! described by its own bits (`DMU_OTN_*`), so that software that does not know it can still swap,
+//! cache and encrypt it:
 //!
 //! ```text
 //!    7     6          5           4        0
@@ -11,7 +12,8 @@
 //! ```
 //! Sources: include/sys/dmu.h, module/zfs/dmu.c (`dmu_ot`).
 
-/// How the numbers inside a block of some type are swapped, when it was written in the other byte order.
+/// How the numbers inside a block of some type are swapped, when it was written in the other byte
+/// order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Byteswap {
     U8 = 0,
@@ -57,7 +59,8 @@ impl Byteswap {
     }
 }
 
-/// An object type as it stands on disk; any byte is representable, [`ObjectType::is_valid`] tells the known ones.
+/// An object type as it stands on disk; any byte is representable, [`ObjectType::is_valid`] tells
+/// the known ones.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct ObjectType(pub u8);
 
@@ -193,8 +196,8 @@ impl ObjectType {
         self.0 & NEW_TYPE != 0
     }
 
-    /// A type this format knows (`DMU_OT_IS_VALID`). The other questions answer for an unknown type as they do for
-    /// opaque metadata bytes.
+    /// A type this format knows (`DMU_OT_IS_VALID`). The other questions answer for an unknown type
+    /// as they do for opaque metadata bytes.
     pub const fn is_valid(self) -> bool {
         if self.is_new_style() {
             ((self.0 & NEW_BYTESWAP_MASK) as usize) < Byteswap::ALL.len()
@@ -233,7 +236,8 @@ impl ObjectType {
         }
     }
 
-    /// Worth keeping in a cache of its own: the small metadata without which no dataset can be listed.
+    /// Worth keeping in a cache of its own: the small metadata without which no dataset can be
+    /// listed.
     pub fn is_metadata_cached(self) -> bool {
         if self.is_new_style() { self.is_metadata() } else { self.old().is_some_and(|info| info.cached) }
     }
@@ -242,7 +246,8 @@ impl ObjectType {
         self.byteswap() == Byteswap::Zap
     }
 
-    /// Its level-0 block pointers carry a fill count other than 1 (`DMU_OT_HAS_FILL`), so they cannot be embedded.
+    /// Its level-0 block pointers carry a fill count other than 1 (`DMU_OT_HAS_FILL`), so they
+    /// cannot be embedded.
     pub fn has_fill(self) -> bool {
         self == ObjectType::DNODE || self == ObjectType::OBJSET
     }

@@ -1,5 +1,5 @@
-//! An object set: the meta dnode (whose data are all the other dnodes), the head of the intent log, and the
-//! dnodes of the space accounting.
+//! An object set: the meta dnode (whose data are all the other dnodes), the head of the intent log,
+//! and the dnodes of the space accounting.
 //!
 //! ```text
 //!     0 meta dnode (512)      512 ZIL header (192)     704 type (u64)     712 flags (u64)
@@ -29,7 +29,8 @@ pub const FLAG_USEROBJACCOUNTING_COMPLETE: u64 = 1 << 1;
 /// Project space too.
 pub const FLAG_PROJECTQUOTA_COMPLETE: u64 = 1 << 2;
 
-/// The accounting objects are named by these numbers, though their dnodes lie in the object set itself.
+/// The accounting objects are named by these numbers, though their dnodes lie in the object set
+/// itself.
 pub const USERUSED_OBJECT: u64 = u64::MAX;
 pub const GROUPUSED_OBJECT: u64 = u64::MAX - 1;
 pub const PROJECTUSED_OBJECT: u64 = u64::MAX - 2;

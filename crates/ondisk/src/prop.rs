@@ -1,10 +1,12 @@
-//! The properties of datasets and of pools: every native one, what it may be, and how its value is stored.
+//! The properties of datasets and of pools: every native one, what it may be, and how its value is
+//! stored.
 //!
-//! Numbers and choices are stored as one 64-bit number under the property's name in a property ZAP, texts as bytes.
-//! The tables are in the order in which `zfs get all` and `zpool get all` print.
+//! Numbers and choices are stored as one 64-bit number under the property's name in a property ZAP,
+//! texts as bytes. The tables are in the order in which `zfs get all` and `zpool get all` print.
 //!
-//! Suffixes of a stored name tell what happened to it rather than its value: see [`SUFFIX_RECEIVED`] and kin.
-//! Sources: module/zcommon/zfs_prop.c, zpool_prop.c, include/sys/fs/zfs.h, module/zfs/dsl_prop.c.
+//! Suffixes of a stored name tell what happened to it rather than its value: see
+//! [`SUFFIX_RECEIVED`] and kin. Sources: module/zcommon/zfs_prop.c, zpool_prop.c,
+//! include/sys/fs/zfs.h, module/zfs/dsl_prop.c.
 
 mod choices;
 mod dataset;
@@ -43,7 +45,8 @@ pub enum PropType {
     Number(u64),
     /// With the default, if there is one.
     Text(Option<&'static str>),
-    /// One of these words, stored as its number; the first word of a number is the one shown. With the default.
+    /// One of these words, stored as its number; the first word of a number is the one shown. With
+    /// the default.
     Choice(u64, &'static [(&'static str, u64)]),
 }
 
@@ -164,7 +167,8 @@ impl Prop {
     }
 }
 
-/// A native property of datasets, by its name or its column's in small letters (zprop_common.c, `propname_match`).
+/// A native property of datasets, by its name or its column's in small letters (zprop_common.c,
+/// `propname_match`).
 pub fn dataset_prop(name: &str) -> Option<&'static Prop> {
     find(DATASET, name)
 }

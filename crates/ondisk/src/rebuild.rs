@@ -1,6 +1,7 @@
 //! How far the sequential rebuild of a top-level vdev is: an array of numbers in the vdev's ZAP.
 //!
-//! Source: include/sys/vdev_rebuild.h (`vdev_rebuild_phys_t`), include/sys/fs/zfs.h (`vdev_rebuild_state_t`).
+//! Source: include/sys/vdev_rebuild.h (`vdev_rebuild_phys_t`), include/sys/fs/zfs.h
+//! (`vdev_rebuild_state_t`).
 
 use crate::words::words;
 

@@ -1,13 +1,15 @@
-//! System attributes: an object's attributes packed into its bonus, and what does not fit there into its spill block.
+//! System attributes: an object's attributes packed into its bonus, and what does not fit there
+//! into its spill block.
 //!
 //! ```text
 //!   0 magic (u32)   4 layout number (10 bits) | header size / 8 (6 bits)   6 lengths (u16 each) … to 8 bytes
 //!   header size: the attributes' values in the layout's order, each at a multiple of 8
 //! ```
-//! A *layout* is an array of attribute numbers; it is stored once in the object set (ZAP `LAYOUTS`, key is its number
-//! in decimal, value an array of u16). An attribute whose registered length is 0 is of variable length: the header
-//! lists those lengths, in layout order. The *registry* (ZAP `REGISTRY`) gives each attribute's number, length and
-//! byte order by name. The buffers are not swapped with the block they lie in: the magic tells their byte order.
+//! A *layout* is an array of attribute numbers; it is stored once in the object set (ZAP `LAYOUTS`,
+//! key is its number in decimal, value an array of u16). An attribute whose registered length is 0
+//! is of variable length: the header lists those lengths, in layout order. The *registry* (ZAP
+//! `REGISTRY`) gives each attribute's number, length and byte order by name. The buffers are not
+//! swapped with the block they lie in: the magic tells their byte order.
 //!
 //! Sources: include/sys/sa_impl.h, module/zfs/sa.c.
 
@@ -72,7 +74,8 @@ impl AttrInfo {
     }
 }
 
-/// The head of a buffer. The lengths come with [`locate`], for the header does not tell how many there are.
+/// The head of a buffer. The lengths come with [`locate`], for the header does not tell how many
+/// there are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Header {
     pub layout: u16,
@@ -82,7 +85,8 @@ pub struct Header {
 }
 
 impl Header {
-    /// `None`: an object that was made but never given attributes (or whose attributes are all in its spill block).
+    /// `None`: an object that was made but never given attributes (or whose attributes are all in
+    /// its spill block).
     pub fn decode(bytes: &[u8]) -> Result<Option<Header>, Malformed> {
         if bytes.is_empty() {
             return Ok(None);
@@ -136,8 +140,9 @@ pub fn locate(
     Ok(found)
 }
 
-/// How many of the attributes (`lengths`: value length, and whether it is variable), from the first, fit into the
-/// bonus. Fewer than all: the rest goes to the spill block, whose pointer takes the bonus's last 128 bytes.
+/// How many of the attributes (`lengths`: value length, and whether it is variable), from the
+/// first, fit into the bonus. Fewer than all: the rest goes to the spill block, whose pointer takes
+/// the bonus's last 128 bytes.
 pub fn fit_bonus(lengths: &[(usize, bool)], capacity: usize) -> usize {
     if prefix(lengths, capacity) == lengths.len() {
         lengths.len()
@@ -158,8 +163,9 @@ fn prefix(lengths: &[(usize, bool)], room: usize) -> usize {
     lengths.len()
 }
 
-/// Packs values in the order given, which is the order of layout `layout`, little endian. Panics when a length cannot
-/// be written down: the caller has asked [`fit_bonus`], or checked against [`MAX_SPILL`].
+/// Packs values in the order given, which is the order of layout `layout`, little endian. Panics
+/// when a length cannot be written down: the caller has asked [`fit_bonus`], or checked against
+/// [`MAX_SPILL`].
 pub fn encode(layout: u16, values: &[(AttrInfo, &[u8])]) -> Vec<u8> {
     let variable = values.iter().filter(|(info, _)| info.is_variable()).count();
     let size = header_size(variable);

@@ -1,5 +1,5 @@
-//! Scrub and resilver, as the pool remembers them: an array of numbers in the pool directory's entry `scan`; a scrub of
-//! known errors only has one of its own.
+//! Scrub and resilver, as the pool remembers them: an array of numbers in the pool directory's
+//! entry `scan`; a scrub of known errors only has one of its own.
 //!
 //! Source: include/sys/dsl_scan.h, module/zfs/dsl_scan.c (`dsl_scan_ddt`).
 

@@ -3,14 +3,17 @@
 //! ```text
 //!     0 type (u32)    4 bytes of payload (u32, BEGIN only)    8 the record, to 280    280 running checksum (32)
 //! ```
-//! A record has [`RECORD_SIZE`] bytes, whatever it is, and then its payload, which is a multiple of eight bytes. The
-//! running checksum is fletcher4 of everything from BEGIN up to itself; BEGIN has none, and zeros are not checked. END has
-//! the sum of all before it once more. Streams are in the byte order of who sent them: the magic tells.
+//! A record has [`RECORD_SIZE`] bytes, whatever it is, and then its payload, which is a multiple of
+//! eight bytes. The running checksum is fletcher4 of everything from BEGIN up to itself; BEGIN has
+//! none, and zeros are not checked. END has the sum of all before it once more. Streams are in the
+//! byte order of who sent them: the magic tells.
 //!
-//! A *compound* stream is a BEGIN with a list (nvlist) of datasets, an END, then whole streams, and one more END of zeros.
+//! A *compound* stream is a BEGIN with a list (nvlist) of datasets, an END, then whole streams, and
+//! one more END of zeros.
 //!
-//! Invariants: decoding any bytes gives a record or [`Malformed`]; [`Record::payload_len`] of a checked record is bounded.
-//! Sources: include/sys/zfs_ioctl.h, module/zfs/dmu_recv.c (`recv_check_drr_*`).
+//! Invariants: decoding any bytes gives a record or [`Malformed`]; [`Record::payload_len`] of a
+//! checked record is bounded. Sources: include/sys/zfs_ioctl.h, module/zfs/dmu_recv.c
+//! (`recv_check_drr_*`).
 
 mod check;
 
@@ -302,8 +305,8 @@ impl Record {
         decode(&mut from).ok_or(Malformed::at("record of a send stream", 0))?
     }
 
-    /// As a little-endian host writes it, without running checksum. `to_guid` is the snapshot's that is sent; it stands in
-    /// most records.
+    /// As a little-endian host writes it, without running checksum. `to_guid` is the snapshot's
+    /// that is sent; it stands in most records.
     pub fn encode(&self, to_guid: u64) -> [u8; RECORD_SIZE] {
         self.encode_as(to_guid, Endian::Little)
     }

@@ -7,10 +7,11 @@
 //! one-word  | 0 | offset:47 | type:1 | run-1:15 |                                        one word
 //! two-word  | 1 1 | pad:2 | run-1:36 | vdev:24 |      | type:1 | offset:63 |             two words
 //! ```
-//! Offsets and runs are in units of `2^ashift`, offsets from the start of what the map describes. A two-word entry
-//! never straddles a block of the object: an empty debug word fills the block up. Log space maps
-//! (`com.delphix:log_spacemap`) use two-word entries with the vdev set, one map for all metaslabs of a txg; a
-//! metaslab's `metaslab_unflushed_phys` tells the txg up to which its own map is complete.
+//! Offsets and runs are in units of `2^ashift`, offsets from the start of what the map describes. A
+//! two-word entry never straddles a block of the object: an empty debug word fills the block up.
+//! Log space maps (`com.delphix:log_spacemap`) use two-word entries with the vdev set, one map for
+//! all metaslabs of a txg; a metaslab's `metaslab_unflushed_phys` tells the txg up to which its own
+//! map is complete.
 //!
 //! Sources: include/sys/space_map.h, module/zfs/space_map.c, include/sys/metaslab_impl.h.
 
@@ -33,7 +34,8 @@ pub const OFFSET_END: u64 = 1 << 47;
 pub const RUN2_MAX: u64 = 1 << 36;
 /// First offset a two-word entry cannot express.
 pub const OFFSET2_END: u64 = 1 << 63;
-/// "No vdev" in the vdev field of a two-word entry, one more than the field's largest value: it is stored as 0.
+/// "No vdev" in the vdev field of a two-word entry, one more than the field's largest value: it is
+/// stored as 0.
 pub const NO_VDEV: u32 = 1 << 24;
 
 /// Bonus of a space map object.
@@ -45,7 +47,8 @@ pub struct SpaceMapPhys {
     pub length: u64,
     /// Bytes allocated according to the map.
     pub alloc: i64,
-    /// `[i]`: free regions of `2^(i+ashift)` bytes or more, less than twice that. `None` in the old, short form.
+    /// `[i]`: free regions of `2^(i+ashift)` bytes or more, less than twice that. `None` in the
+    /// old, short form.
     pub histogram: Option<[u64; HISTOGRAM_SIZE]>,
 }
 
@@ -217,10 +220,12 @@ impl MapWriter {
         self.word(bits::set(bits::set(word, 50, 10, u64::from(sync_pass)), 0, 50, txg));
     }
 
-    /// A segment, in as many entries as it takes. Two-word entries are used where a vdev must be named, or where
-    /// the segment cannot be said in one word, or is longer than one word's run and `v2` allows it.
+    /// A segment, in as many entries as it takes. Two-word entries are used where a vdev must be
+    /// named, or where the segment cannot be said in one word, or is longer than one word's run and
+    /// `v2` allows it.
     ///
-    /// Panics when the segment needs two words and `v2` forbids them: the caller chose map and feature.
+    /// Panics when the segment needs two words and `v2` forbids them: the caller chose map and
+    /// feature.
     pub fn segment(&mut self, kind: MapType, offset: u64, run: u64, vdev: Option<u32>) {
         assert!(run > 0 && offset < OFFSET2_END && run <= OFFSET2_END - offset);
         let must = vdev.is_some() || offset + run > OFFSET_END;

@@ -1,7 +1,7 @@
 //! The uberblock: the root of everything, rewritten by every transaction group.
 //!
-//! Each label has a ring of slots (see `label`); the newest valid uberblock in any label is the pool. All fields are
-//! words in the order of the host that wrote them, which the magic tells.
+//! Each label has a ring of slots (see `label`); the newest valid uberblock in any label is the
+//! pool. All fields are words in the order of the host that wrote them, which the magic tells.
 //!
 //! ```text
 //!    0 magic 0x00bab10c     8 version        16 txg             24 guid sum       32 timestamp, s
@@ -21,8 +21,8 @@ use stdx::bits;
 pub const MAGIC: u64 = 0x00ba_b10c;
 /// Marks the multihost fields as meant; 0 in what old software wrote.
 pub const MMP_MAGIC: u64 = 0xa11c_ea11;
-/// First transaction group that is not believed. A space map has 50 bits for one; a pool that writes a million groups a
-/// second needs 17 years to get from here to where they end.
+/// First transaction group that is not believed. A space map has 50 bits for one; a pool that
+/// writes a million groups a second needs 17 years to get from here to where they end.
 pub const TXG_END: u64 = 1 << 49;
 /// The smallest slot.
 pub const MIN_SLOT: usize = 1 << 10;
@@ -92,7 +92,8 @@ impl Uberblock {
         }
     }
 
-    /// Reads the fields of a slot. Does not look at the checksum, without which nothing here is to be trusted.
+    /// Reads the fields of a slot. Does not look at the checksum, without which nothing here is to
+    /// be trusted.
     pub fn decode(slot: &[u8]) -> Result<Uberblock, Malformed> {
         let what = "uberblock";
         let endian = match u64_at(slot, 0, Endian::Little, what)? {
@@ -122,8 +123,9 @@ impl Uberblock {
         })
     }
 
-    /// A whole slot of `size` bytes (1 to 8 KiB), its tail holding `verifier` (`eck::label_verifier` of the slot's
-    /// offset on the device), where the checksum over it goes next.
+    /// A whole slot of `size` bytes (1 to 8 KiB), its tail holding `verifier`
+    /// (`eck::label_verifier` of the slot's offset on the device), where the checksum over it goes
+    /// next.
     pub fn encode_slot(&self, size: usize, verifier: crate::blkptr::Checksum) -> Vec<u8> {
         assert!(size >= MIN_SLOT);
         let mut slot = vec![0; size];
@@ -140,8 +142,9 @@ impl Uberblock {
         slot
     }
 
-    /// As the MOS keeps that of a checkpoint: an array of integers, without the progress of a raidz expansion where there is
-    /// none, for programs that do not know it take no longer array (`spa_checkpoint_sync`).
+    /// As the MOS keeps that of a checkpoint: an array of integers, without the progress of a raidz
+    /// expansion where there is none, for programs that do not know it take no longer array
+    /// (`spa_checkpoint_sync`).
     pub fn to_words(&self) -> Vec<u64> {
         let mut words = vec![MAGIC, self.version, self.txg, self.guid_sum, self.timestamp];
         let bp = self.root_bp.encode_as(Endian::Little);

@@ -1,8 +1,11 @@
-//! Versions of pools, each named by what it brought, and which version of file systems a pool may hold.
+//! Versions of pools, each named by what it brought, and which version of file systems a pool may
+//! hold.
 //!
-//! Up to [`LAST_NUMBERED`] a version says all about a pool; from [`FEATURES`] on flags do ([`crate::feature`]).
+//! Up to [`LAST_NUMBERED`] a version says all about a pool; from [`FEATURES`] on flags do
+//! ([`crate::feature`]).
 //!
-//! Sources: include/sys/fs/zfs.h (`SPA_VERSION_*`), module/zcommon/zfs_comutil.c (`zfs_version_table`).
+//! Sources: include/sys/fs/zfs.h (`SPA_VERSION_*`), module/zcommon/zfs_comutil.c
+//! (`zfs_version_table`).
 
 use crate::znode;
 

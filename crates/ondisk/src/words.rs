@@ -1,9 +1,11 @@
-//! Structures that are nothing but 64-bit numbers in a row: most bonus buffers of the meta object set.
+//! Structures that are nothing but 64-bit numbers in a row: most bonus buffers of the meta object
+//! set.
 //!
-//! Where an older form of such a structure is shorter, its missing numbers read as 0; what a newer form adds
-//! beyond the fields listed is padding here, written as 0.
+//! Where an older form of such a structure is shorter, its missing numbers read as 0; what a newer
+//! form adds beyond the fields listed is padding here, written as 0.
 
-/// Declares a struct of `u64` fields, and how it lies on disk: `MIN..=SIZE` bytes, fields in order, then zeros.
+/// Declares a struct of `u64` fields, and how it lies on disk: `MIN..=SIZE` bytes, fields in order,
+/// then zeros.
 macro_rules! words {
     (
         $(#[$meta:meta])*

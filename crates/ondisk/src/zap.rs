@@ -1,8 +1,9 @@
 //! ZAP objects: tables from names (or arrays of numbers) to arrays of integers.
 //!
-//! A *micro* ZAP is one block of 64-byte chunks, each a short name and one number. A *fat* ZAP is an extensible hash
-//! table: block 0 is its head ([`fat`]), a pointer table (in the head's second half, or in blocks of its own) is
-//! indexed by the hash's top bits, and names the block of a leaf, many slots of it the same one.
+//! A *micro* ZAP is one block of 64-byte chunks, each a short name and one number. A *fat* ZAP is
+//! an extensible hash table: block 0 is its head ([`fat`]), a pointer table (in the head's second
+//! half, or in blocks of its own) is indexed by the hash's top bits, and names the block of a leaf,
+//! many slots of it the same one.
 //!
 //! Sources: include/sys/zap_impl.h, include/sys/zap_leaf.h, include/sys/zap.h.
 
@@ -14,7 +15,8 @@ pub mod value;
 
 use crate::malformed::{Endian, Malformed, u64_at};
 
-/// First word of a leaf, of a fat head, and of a micro ZAP; a block with another is a block of pointers.
+/// First word of a leaf, of a fat head, and of a micro ZAP; a block with another is a block of
+/// pointers.
 pub const BLOCK_TYPE_LEAF: u64 = 1 << 63;
 pub const BLOCK_TYPE_HEADER: u64 = (1 << 63) + 1;
 pub const BLOCK_TYPE_MICRO: u64 = (1 << 63) + 3;

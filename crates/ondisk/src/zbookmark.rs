@@ -1,11 +1,12 @@
-//! Where a block is: dataset, object, level and number. Scans remember by it how far they are, the error log what is hurt.
+//! Where a block is: dataset, object, level and number. Scans remember by it how far they are, the
+//! error log what is hurt.
 //!
-//! A dataset's blocks come in one order, that of a walk: objects ascending, in each object its blocks ascending, a block
-//! before those below it. The meta dnode's blocks stand where the first object in them does. Bookmarks of two datasets are
-//! not compared.
+//! A dataset's blocks come in one order, that of a walk: objects ascending, in each object its
+//! blocks ascending, a block before those below it. The meta dnode's blocks stand where the first
+//! object in them does. Bookmarks of two datasets are not compared.
 //!
-//! Sources: include/sys/zio.h (`zbookmark_phys_t`, `zbookmark_err_phys_t`), module/zfs/zio.c (`zbookmark_compare`),
-//! spa_errlog.c (names).
+//! Sources: include/sys/zio.h (`zbookmark_phys_t`, `zbookmark_err_phys_t`), module/zfs/zio.c
+//! (`zbookmark_compare`), spa_errlog.c (names).
 
 use std::cmp::Ordering;
 
@@ -67,8 +68,8 @@ impl Zbookmark {
         self.place(self.blkid, 1, SLOTS_PER_BLOCK as u64)
     }
 
-    /// Whether this block and all below it come before the level-0 block `last`, both of one dataset. `dnode` is that of
-    /// this block's object.
+    /// Whether this block and all below it come before the level-0 block `last`, both of one
+    /// dataset. `dnode` is that of this block's object.
     pub fn is_before(&self, dnode: &DnodePhys, last: &Zbookmark) -> bool {
         if self.blkid == SPILL_BLKID {
             return self.object < last.stopped().0;
@@ -93,8 +94,9 @@ impl Zbookmark {
     }
 }
 
-/// A block that cannot be had, in the error log of one dataset and all its snapshots (`zbookmark_err_phys_t`, feature
-/// `head_errlog`): whoever has a block there of the same birth has this one.
+/// A block that cannot be had, in the error log of one dataset and all its snapshots
+/// (`zbookmark_err_phys_t`, feature `head_errlog`): whoever has a block there of the same birth has
+/// this one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct ErrorBlock {
     pub object: u64,

@@ -1,4 +1,5 @@
-//! The intent log: its head in the object set, the chain of its blocks, and the frame of its records.
+//! The intent log: its head in the object set, the chain of its blocks, and the frame of its
+//! records.
 //!
 //! ```text
 //! header (192): 0 claim_txg   8 replay_seq   16 first block   144 claim_blk_seq  152 flags  160 claim_lr_seq  168 zero
@@ -117,7 +118,8 @@ pub struct RecordHead {
     pub seq: u64,
 }
 
-/// The records in the used part of a log block: each head with its whole record, until the first malformed one.
+/// The records in the used part of a log block: each head with its whole record, until the first
+/// malformed one.
 pub struct Records<'a> {
     from: Reader<'a>,
 }
@@ -163,7 +165,8 @@ pub const TX_WRITE: u64 = 9;
 /// Where such a record has its block pointer (`lr_write_t`).
 const WRITE_BLKPTR: usize = RECORD_HEAD + 4 * 8;
 
-/// The block that a write record leads to, a hole where the data is in the record; `None` for other records.
+/// The block that a write record leads to, a hole where the data is in the record; `None` for other
+/// records.
 pub fn write_target(txtype: u64, record: &[u8], endian: Endian) -> Option<Result<BlkPtr, Malformed>> {
     let decode = |bytes| BlkPtr::decode(bytes, endian).map_err(|e| e.within(WRITE_BLKPTR));
     (txtype == TX_WRITE)

@@ -1,10 +1,12 @@
 //! Files, directories and links: the ZPL's facts.
 //!
-//! A file system is an object set of type ZPL whose object 1 is the *master node*, a ZAP that names the rest. A
-//! directory is a ZAP from names to [`Dirent`]s; a node's attributes are system attributes ([`attr`]), or in file
-//! systems before version 5 a fixed structure in the bonus ([`phys`]).
+//! A file system is an object set of type ZPL whose object 1 is the *master node*, a ZAP that names
+//! the rest. A directory is a ZAP from names to [`Dirent`]s; a node's attributes are system
+//! attributes ([`attr`]), or in file systems before version 5 a fixed structure in the bonus
+//! ([`phys`]).
 //!
-//! Sources: include/sys/zfs_znode.h, include/sys/zfs_sa.h, include/sys/zfs_fuid.h, include/sys/fs/zfs.h.
+//! Sources: include/sys/zfs_znode.h, include/sys/zfs_sa.h, include/sys/zfs_fuid.h,
+//! include/sys/fs/zfs.h.
 
 pub mod acl;
 pub mod attr;
@@ -34,8 +36,8 @@ pub mod master {
     pub const CASESENSITIVITY: &str = "casesensitivity";
 }
 
-/// ZPL versions: the first, where directory entries got types, users numbers of 64 bits and nodes further flags, space is
-/// counted by user, and nodes have system attributes.
+/// ZPL versions: the first, where directory entries got types, users numbers of 64 bits and nodes
+/// further flags, space is counted by user, and nodes have system attributes.
 pub const VERSION_INITIAL: u64 = 1;
 pub const VERSION_DIRENT_TYPE: u64 = 2;
 pub const VERSION_FUID: u64 = 3;
@@ -49,7 +51,8 @@ pub const CASE_SENSITIVE: u64 = 0;
 pub const CASE_INSENSITIVE: u64 = 1;
 pub const CASE_MIXED: u64 = 2;
 
-/// Values of `normalization`, and bits of a ZAP's normalisation flags (`U8_TEXTPREP_*`, include/sys/u8_textprep.h).
+/// Values of `normalization`, and bits of a ZAP's normalisation flags (`U8_TEXTPREP_*`,
+/// include/sys/u8_textprep.h).
 pub mod norm {
     pub const TOUPPER: u64 = 0x2;
     /// Decomposition, canonical or of compatibility characters too, and composition after either.
@@ -134,7 +137,8 @@ impl Dirent {
     }
 }
 
-/// A device number as OpenZFS on Linux stores it: the kernel's own, 12 bits of major over 20 of minor.
+/// A device number as OpenZFS on Linux stores it: the kernel's own, 12 bits of major over 20 of
+/// minor.
 pub const fn encode_rdev(major: u32, minor: u32) -> u64 {
     (major as u64 & 0xfff) << 20 | (minor as u64 & 0xf_ffff)
 }
@@ -147,8 +151,8 @@ pub const fn decode_rdev(rdev: u64) -> (u32, u32) {
     ((rdev >> 20) as u32, rdev as u32 & 0xf_ffff)
 }
 
-/// A user or group in a FUID file system: below 2^32 a plain number, else the index of a domain in the FUID table and a
-/// number within it.
+/// A user or group in a FUID file system: below 2^32 a plain number, else the index of a domain in
+/// the FUID table and a number within it.
 pub const fn fuid_parts(fuid: u64) -> (u32, u32) {
     ((fuid >> 32) as u32, fuid as u32)
 }

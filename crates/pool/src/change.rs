@@ -1,9 +1,10 @@
 //! Administrative changes: each is a value with a check and an effect.
 //!
-//! [`Dsl::commit`] checks in open context, where a refusal costs nothing, queues the change on the open transaction group
-//! and waits until that is durable. In syncing context, when all data of the group is written, the queue is run: each
-//! change is checked again, for others came before it, and applied. A change that is refused has changed nothing, nor has
-//! one that fails before it has used its transaction ([`Tx::is_used`]); a failure half way is the group's.
+//! [`Dsl::commit`] checks in open context, where a refusal costs nothing, queues the change on the
+//! open transaction group and waits until that is durable. In syncing context, when all data of the
+//! group is written, the queue is run: each change is checked again, for others came before it, and
+//! applied. A change that is refused has changed nothing, nor has one that fails before it has used
+//! its transaction ([`Tx::is_used`]); a failure half way is the group's.
 //!
 //! Source: module/zfs/dsl_synctask.c.
 
@@ -45,15 +46,17 @@ pub enum Change {
         parents: bool,
         props: Vec<(String, String)>,
     },
-    /// Of `volsize` bytes, rounded up to whole blocks; `sparse`: it may lack space when it is written to.
+    /// Of `volsize` bytes, rounded up to whole blocks; `sparse`: it may lack space when it is
+    /// written to.
     CreateVolume {
         name: String,
         parents: bool,
         sparse: bool,
         props: Vec<(String, String)>,
     },
-    /// Datasets, snapshots and bookmarks, all of them or none; what depends on another before it. Who serves them has closed
-    /// them before. `defer`: snapshots that something keeps go with the last that does.
+    /// Datasets, snapshots and bookmarks, all of them or none; what depends on another before it.
+    /// Who serves them has closed them before. `defer`: snapshots that something keeps go with the
+    /// last that does.
     Destroy {
         names: Vec<String>,
         defer: bool,
@@ -64,7 +67,8 @@ pub enum Change {
         recursive: bool,
         props: Vec<(String, String)>,
     },
-    /// Makes a dataset its last snapshot again, which this one is. Who serves it has closed it before.
+    /// Makes a dataset its last snapshot again, which this one is. Who serves it has closed it
+    /// before.
     Rollback {
         snapshot: String,
     },
@@ -94,7 +98,8 @@ pub enum Change {
         tag: String,
         recursive: bool,
     },
-    /// A snapshot that goes when its tag is taken off, or at the latest when the pool is opened the next time.
+    /// A snapshot that goes when its tag is taken off, or at the latest when the pool is opened the
+    /// next time.
     TemporarySnapshot {
         name: String,
         tag: String,
@@ -191,8 +196,9 @@ impl Change {
         }
     }
 
-    /// What is new takes blocks of its own, and what comes after wants to write: where the pool has no room for those of a
-    /// dataset (five, `dsl_sync_task_sync` in module/zfs/dsl_synctask.c), it is not made at all.
+    /// What is new takes blocks of its own, and what comes after wants to write: where the pool has
+    /// no room for those of a dataset (five, `dsl_sync_task_sync` in module/zfs/dsl_synctask.c), it
+    /// is not made at all.
     fn check_room(&self, dsl: &Dsl) -> Result<()> {
         let (Change::CreateFilesystem { name, .. }
         | Change::CreateVolume { name, .. }
@@ -239,8 +245,8 @@ impl Change {
         }
     }
 
-    /// The ioctl that OpenZFS does and records it by, with its arguments; only of those that name what they are done to one
-    /// by one, which no internal record shows at one place.
+    /// The ioctl that OpenZFS does and records it by, with its arguments; only of those that name
+    /// what they are done to one by one, which no internal record shows at one place.
     fn asked(&self, dsl: &Dsl) -> Result<Option<(&'static str, NvList)>> {
         Ok(match self {
             Change::Snapshot { names, recursive, props } => {
@@ -309,11 +315,12 @@ impl Queue {
 }
 
 impl Dsl {
-    /// Makes a change and waits until it is durable; gives its transaction group. `history` is the command line to
-    /// record, empty for none. The caller is in no transaction.
+    /// Makes a change and waits until it is durable; gives its transaction group. `history` is the
+    /// command line to record, empty for none. The caller is in no transaction.
     pub fn commit(&self, change: Change, history: &str) -> Result<u64> {
         self.writable()?;
-        // A log in use would keep its dataset; that of a dataset that stays begins anew with its next commit.
+        // A log in use would keep its dataset; that of a dataset that stays begins anew with its
+        // next commit.
         let mut logs = change.closes().into_iter().filter_map(|name| self.log_in_use(name));
         logs.try_for_each(|zil| zil.retire())?;
         {
@@ -328,8 +335,8 @@ impl Dsl {
         }
     }
 
-    /// Judges the properties of a dataset that a change would make, and nothing else of it; what comes of them, if that is a
-    /// volume.
+    /// Judges the properties of a dataset that a change would make, and nothing else of it; what
+    /// comes of them, if that is a volume.
     pub fn plan_create(&self, change: &Change) -> Result<Option<VolumePlan>> {
         match change {
             Change::CreateFilesystem { name, props, .. } => {
@@ -382,8 +389,8 @@ pub(crate) fn run(dsl: &Dsl, tx: &Tx) -> Result<()> {
     Ok(())
 }
 
-/// The outer error means that the group cannot be written: the change has begun. One that fails before that, for it has
-/// met what is damaged, fails for who asked for it alone.
+/// The outer error means that the group cannot be written: the change has begun. One that fails
+/// before that, for it has met what is damaged, fails for who asked for it alone.
 fn run_one(dsl: &Dsl, queued: &Queued, txg: u64) -> Result<Result<()>> {
     let tx = Tx::syncing(txg);
     if let Some(change) = &queued.change {
@@ -409,7 +416,8 @@ fn run_one(dsl: &Dsl, queued: &Queued, txg: u64) -> Result<Result<()>> {
     Ok(Ok(()))
 }
 
-/// Why an operation on one dataset is refused, in libzfs's words (`zfs_standard_error`); other failures pass.
+/// Why an operation on one dataset is refused, in libzfs's words (`zfs_standard_error`); other
+/// failures pass.
 fn reason(error: PoolError) -> Result<String> {
     Ok(match error {
         PoolError::Busy => "dataset is busy".into(),

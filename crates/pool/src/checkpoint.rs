@@ -1,4 +1,5 @@
-//! The pool's checkpoint: one state of the whole pool that can be gone back to, until it is discarded.
+//! The pool's checkpoint: one state of the whole pool that can be gone back to, until it is
+//! discarded.
 //!
 //! ```text
 //!   take ──▶ the uberblock of the last group in the MOS, feature active
@@ -6,14 +7,15 @@
 //!    ├─ discard ─▶ the uberblock goes; each group frees a bounded part of the maps, from their ends ─▶ feature inactive
 //!    └─ import --rewind-to-checkpoint ─▶ the uberblock, with a new txg, is the pool's  ([`crate::spa::import`])
 //! ```
-//! A checkpoint is taken and given up before anything else of a group, so that no free of that group is missed, and no
-//! space is noted in a map that is being emptied. The space in the maps is the difference: allocated for the pool,
-//! used by nothing it leads to but the checkpoint.
+//! A checkpoint is taken and given up before anything else of a group, so that no free of that
+//! group is missed, and no space is noted in a map that is being emptied. The space in the maps is
+//! the difference: allocated for the pool, used by nothing it leads to but the checkpoint.
 //!
-//! Discarding needs no memory of how far it came: each step is durable with its group, maps are shorter then, and an
-//! import goes on.
+//! Discarding needs no memory of how far it came: each step is durable with its group, maps are
+//! shorter then, and an import goes on.
 //!
-//! Source: module/zfs/spa_checkpoint.c, metaslab.c (`metaslab_sync`), spa.c (`spa_ld_read_checkpoint_txg`).
+//! Source: module/zfs/spa_checkpoint.c, metaslab.c (`metaslab_sync`), spa.c
+//! (`spa_ld_read_checkpoint_txg`).
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -33,7 +35,8 @@ use crate::{PoolError, Result};
 
 /// The feature.
 pub(crate) const FEATURE: &str = "zpool_checkpoint";
-/// In a top-level vdev's ZAP: the map of what the checkpoint keeps there (`VDEV_TOP_ZAP_POOL_CHECKPOINT_SM`).
+/// In a top-level vdev's ZAP: the map of what the checkpoint keeps there
+/// (`VDEV_TOP_ZAP_POOL_CHECKPOINT_SM`).
 const MAP: &str = "com.delphix:pool_checkpoint_sm";
 /// Memory that an entry of a map counts for, in bytes.
 const ENTRY_MEMORY: u64 = 32;
@@ -44,7 +47,8 @@ const FEW: u64 = 8;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CheckpointStat {
     pub is_discarding: bool,
-    /// When the checkpoint's group was written, in seconds since 1970; 0 where it is being discarded since an import.
+    /// When the checkpoint's group was written, in seconds since 1970; 0 where it is being
+    /// discarded since an import.
     pub time: u64,
     /// Bytes that only the checkpoint needs.
     pub space: u64,
@@ -130,7 +134,8 @@ impl Checkpoint {
         lock(&self.state).txg
     }
 
-    /// Bytes that only the checkpoint needs, or needed before it was discarded (`spa_get_checkpoint_space`).
+    /// Bytes that only the checkpoint needs, or needed before it was discarded
+    /// (`spa_get_checkpoint_space`).
     pub fn space(&self) -> u64 {
         lock(&self.state).space()
     }
@@ -196,7 +201,8 @@ impl Core {
         }
     }
 
-    /// Notes what was freed of a metaslab and the checkpoint has. Syncing context; leaves the MOS dirty.
+    /// Notes what was freed of a metaslab and the checkpoint has. Syncing context; leaves the MOS
+    /// dirty.
     pub(crate) fn keep_for_checkpoint(
         &self,
         vdev: &VdevSpace,
@@ -283,7 +289,8 @@ impl Core {
         Ok(())
     }
 
-    /// Gives back a bounded part of what a discarded checkpoint had kept. `true`: that was the last of it.
+    /// Gives back a bounded part of what a discarded checkpoint had kept. `true`: that was the last
+    /// of it.
     fn discard_some(&self, tx: &Tx) -> Result<bool> {
         let memory = self.env.tunable(Tunable::DiscardMemoryLimit);
         let most = if self.env.quirk(Quirk::SmallTxg) { FEW } else { memory / ENTRY_MEMORY };

@@ -1,19 +1,22 @@
 //! The tables of deduplication: which blocks are stored, where, and how many pointers lead to each.
 //!
-//! A table is up to three ZAPs of the meta object set for each checksum, one for each class of entries
-//! ([`ondisk::ddt`]). What a transaction group asks for is taken out of the ZAPs into memory (*live*), changed there, and
-//! put back once, at the end of the group's first pass: all that comes or goes of deduplicated blocks does so in that pass.
-//! Only then a block that nothing leads to any more gives its space back; until then it can be found again.
+//! A table is up to three ZAPs of the meta object set for each checksum, one for each class of
+//! entries ([`ondisk::ddt`]). What a transaction group asks for is taken out of the ZAPs into
+//! memory (*live*), changed there, and put back once, at the end of the group's first pass: all
+//! that comes or goes of deduplicated blocks does so in that pass. Only then a block that nothing
+//! leads to any more gives its space back; until then it can be found again.
 //!
-//! A table may be as large as it likes. What a batch of writes or frees needs of it is read together; a dataset's dirty
-//! blocks count with the leafs they are going to change ([`LEAF`]), and a group takes away references in a bounded number of
-//! leafs: the rest waits on the list of deferred frees ([`crate::deferred`]), whose space counts as not free yet. References
-//! go in the order of their checksums, which is the tables', so that those in one leaf go together.
+//! A table may be as large as it likes. What a batch of writes or frees needs of it is read
+//! together; a dataset's dirty blocks count with the leafs they are going to change ([`LEAF`]), and
+//! a group takes away references in a bounded number of leafs: the rest waits on the list of
+//! deferred frees ([`crate::deferred`]), whose space counts as not free yet. References go in the
+//! order of their checksums, which is the tables', so that those in one leaf go together.
 //!
 //! Everything here is the syncing thread's, but for [`Ddt::report`].
 //!
-//! Sources: module/zfs/ddt.c (`ddt_lookup`, `ddt_sync_flush_entry`, `ddt_sync_update_stats`), ddt_zap.c, ddt_stats.c, zio.c
-//! (`zio_ddt_free`). Tables with a log (feature `fast_dedup`) are not built.
+//! Sources: module/zfs/ddt.c (`ddt_lookup`, `ddt_sync_flush_entry`, `ddt_sync_update_stats`),
+//! ddt_zap.c, ddt_stats.c, zio.c (`zio_ddt_free`). Tables with a log (feature `fast_dedup`) are not
+//! built.
 
 pub(crate) mod durable;
 pub mod estimate;
@@ -34,9 +37,11 @@ use storage::{DedupName, DedupSource, Found, Storage};
 use crate::Result;
 use table::Table;
 
-/// Bytes of a table that a block changes, as far as memory is concerned: entries lie wherever their checksums say.
+/// Bytes of a table that a block changes, as far as memory is concerned: entries lie wherever their
+/// checksums say.
 pub(crate) const LEAF: u64 = 1 << BLOCK_SHIFT;
-/// References that one group takes away, and leafs it changes for them: its memory is bounded by both.
+/// References that one group takes away, and leafs it changes for them: its memory is bounded by
+/// both.
 const RELEASES: usize = 1 << 17;
 const LEAFS: usize = 8192;
 /// References under `Quirk::SmallTxg`.
@@ -186,8 +191,8 @@ impl Ddt {
         saved(&lock(&self.shown).histogram)
     }
 
-    /// Takes away the references that these pointers are, as far as this group may; gives back those that stay, in the
-    /// order of the tables.
+    /// Takes away the references that these pointers are, as far as this group may; gives back
+    /// those that stay, in the order of the tables.
     pub(crate) fn release(&self, mut bps: Vec<BlkPtr>) -> Vec<BlkPtr> {
         bps.sort_by_cached_key(|bp| bp.checksum()[0]);
         let mut state = lock(&self.state);
@@ -245,8 +250,8 @@ impl Ddt {
         std::mem::take(&mut lock(&self.state).is_behind)
     }
 
-    /// Puts back what is live. What nothing leads to any more goes to `free`; `rose` is told of blocks that one pointer led
-    /// to, and more do now.
+    /// Puts back what is live. What nothing leads to any more goes to `free`; `rose` is told of
+    /// blocks that one pointer led to, and more do now.
     pub(crate) fn flush(
         &self,
         free: &mut dyn FnMut(&BlkPtr),
@@ -287,7 +292,8 @@ impl Ddt {
         state.tables.values().try_for_each(|table| table.walk(each))
     }
 
-    /// Makes entries live; those that cannot be read do not become so. How many leafs they were looked for in.
+    /// Makes entries live; those that cannot be read do not become so. How many leafs they were
+    /// looked for in.
     fn load(&self, state: &mut State, keys: impl Iterator<Item = (ChecksumKind, DdtKey)>) -> usize {
         let mut wanted: BTreeMap<ChecksumKind, Vec<DdtKey>> = BTreeMap::new();
         for (checksum, key) in keys.filter(|(checksum, _)| CHECKSUMS.contains(checksum)) {

@@ -1,11 +1,12 @@
-//! Freed blocks whose space is given back in the next transaction group: a list in the pool (`sync_bplist`).
+//! Freed blocks whose space is given back in the next transaction group: a list in the pool
+//! (`sync_bplist`).
 //!
-//! Freeing changes space maps, and that must come to an end; so what a group frees after its first pass waits here, and
-//! the next group begins by giving it back.
+//! Freeing changes space maps, and that must come to an end; so what a group frees after its first
+//! pass waits here, and the next group begins by giving it back.
 //!
-//! Of a deduplicated block a reference waits here, not space. A group takes away a bounded number of them; the rest is
-//! *parked* at the bottom of the list, until a later group has time for it. Until then the blocks are accounted as waiting
-//! to be freed.
+//! Of a deduplicated block a reference waits here, not space. A group takes away a bounded number
+//! of them; the rest is *parked* at the bottom of the list, until a later group has time for it.
+//! Until then the blocks are accounted as waiting to be freed.
 //!
 //! Source: module/zfs/spa.c (`spa_sync_deferred_frees`).
 
@@ -51,8 +52,8 @@ impl Deferred {
         Ok(self.list.enqueue_all(&list, tx)?)
     }
 
-    /// Gives back what waits by `free`, and takes away references by `release`, which gives back those that must stay.
-    /// Syncing context, once a group.
+    /// Gives back what waits by `free`, and takes away references by `release`, which gives back
+    /// those that must stay. Syncing context, once a group.
     pub fn free_all(
         &self,
         free: &mut dyn FnMut(&BlkPtr),
@@ -76,7 +77,8 @@ impl Deferred {
         }
     }
 
-    /// Takes so many of the newest entries off the list: space is given back, references are the answer.
+    /// Takes so many of the newest entries off the list: space is given back, references are the
+    /// answer.
     fn take(&self, count: u64, free: &mut dyn FnMut(&BlkPtr), tx: &Tx) -> Result<Vec<BlkPtr>> {
         let (mut references, mut left) = (Vec::new(), count);
         let _: ControlFlow<()> = self.list.drain(tx, |bp, _freed| {

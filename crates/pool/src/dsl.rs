@@ -4,11 +4,13 @@
 //!   pool directory ─ root_dataset ─▶ dir ─ children ─▶ dir …          [`dir`]: space, quotas, the tree
 //!                                     └─ head ─▶ dataset ─ previous ─▶ snapshot …   [`dataset`]: an object set
 //! ```
-//! The root directory also has three children that are nobody's datasets: `$MOS` counts what the meta object set uses,
-//! `$FREE` what is freed in the background, `$ORIGIN` has the empty snapshot every new dataset starts from.
+//! The root directory also has three children that are nobody's datasets: `$MOS` counts what the
+//! meta object set uses, `$FREE` what is freed in the background, `$ORIGIN` has the empty snapshot
+//! every new dataset starts from.
 //!
-//! Everything here changes in syncing context only: administrative changes wait in a queue (see [`crate::change`])
-//! for their transaction group. Readers in open context hold `config` shared while they follow names.
+//! Everything here changes in syncing context only: administrative changes wait in a queue (see
+//! [`crate::change`]) for their transaction group. Readers in open context hold `config` shared
+//! while they follow names.
 //!
 //! Sources: module/zfs/dsl_pool.c, dsl_dir.c, dsl_dataset.c.
 
@@ -73,14 +75,15 @@ pub trait FsFormat: Send + Sync {
     /// Tells whose an object is, for space accounting.
     fn owner_of(&self) -> Arc<dyn dmu::accounting::OwnerOf>;
 
-    /// Properties that the object set itself keeps: `version`, `utf8only`, `normalization`, `casesensitivity`, with
-    /// their numbers.
+    /// Properties that the object set itself keeps: `version`, `utf8only`, `normalization`,
+    /// `casesensitivity`, with their numbers.
     fn props(&self, objset: &Arc<Objset>) -> std::result::Result<Vec<(&'static str, u64)>, DmuError>;
 
     /// Objects that have no name any more, and wait to be freed.
     fn deleted(&self, objset: &Arc<Objset>) -> std::result::Result<Vec<u64>, DmuError>;
 
-    /// What a user, group or project uses, or may use (0: all). `Unsupported` where that is not counted.
+    /// What a user, group or project uses, or may use (0: all). `Unsupported` where that is not
+    /// counted.
     fn spending(
         &self,
         objset: &Arc<Objset>,
@@ -159,8 +162,8 @@ pub struct Dsl {
     dirs: Mutex<HashMap<u64, Weak<Dir>>>,
     /// Open ones; kept while somebody uses them or they are dirty.
     datasets: Mutex<HashMap<u64, Arc<Dataset>>>,
-    /// What receives write: inconsistent, and nobody else's; and what they left while that is sent. Numbers of receives by
-    /// dataset.
+    /// What receives write: inconsistent, and nobody else's; and what they left while that is sent.
+    /// Numbers of receives by dataset.
     receiving: Mutex<BTreeMap<u64, u64>>,
     /// Held while a dataset is opened.
     opening: Mutex<()>,
@@ -296,14 +299,16 @@ impl Dsl {
         self.unused(0) == 0
     }
 
-    /// While there is a checkpoint, freeing what was destroyed takes space instead of giving any: where hardly any is left, it
-    /// waits until the checkpoint is discarded (`spa_suspend_async_destroy`).
+    /// While there is a checkpoint, freeing what was destroyed takes space instead of giving any:
+    /// where hardly any is left, it waits until the checkpoint is discarded
+    /// (`spa_suspend_async_destroy`).
     pub(crate) fn puts_off_destroys(&self) -> bool {
         self.space().has_checkpoint && self.unused(2) == 0
     }
 
-    /// Whether an intent log may have `size` bytes among the pool's blocks: groups must find room for all that they have
-    /// promised, and logs are not counted there. Half of the slop stays in hand for what is promised after this.
+    /// Whether an intent log may have `size` bytes among the pool's blocks: groups must find room
+    /// for all that they have promised, and logs are not counted there. Half of the slop stays in
+    /// hand for what is promised after this.
     pub(crate) fn can_spare(&self, size: u64) -> bool {
         let promised = self.root().map_or(u64::MAX, |root| root.in_flight());
         let kept = promised.saturating_add(self.space().slop() / 2);
@@ -434,7 +439,8 @@ impl Dsl {
         dirty
     }
 
-    /// Writes every dataset that is dirty in this group and counts what that took. Again in later passes for new ones.
+    /// Writes every dataset that is dirty in this group and counts what that took. Again in later
+    /// passes for new ones.
     pub fn sync_datasets(&self, sync: &SyncTx) -> Result<()> {
         let tx = Tx::syncing(sync.txg);
         for dataset in self.dirty_datasets(sync.txg) {
@@ -485,8 +491,8 @@ impl Dsl {
         }
     }
 
-    /// No dataset admits writes any more, and none has an intent log: the pool is being exported. Busy datasets are the
-    /// caller's affair.
+    /// No dataset admits writes any more, and none has an intent log: the pool is being exported.
+    /// Busy datasets are the caller's affair.
     pub fn close_all(&self) -> Result<()> {
         let datasets = self.open_datasets();
         for dataset in &datasets {

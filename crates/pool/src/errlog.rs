@@ -1,15 +1,17 @@
 //! The error log: which blocks of the pool cannot be had, whoever met them.
 //!
-//! There are two logs in the meta object set. What readers meet goes into the *last* one; what is met while a scan runs
-//! goes into the *scrub* one, which takes the last one's place when the scan ends: so what has healed meanwhile, or was
-//! deleted, is forgotten with the second scrub at the latest.
+//! There are two logs in the meta object set. What readers meet goes into the *last* one; what is
+//! met while a scan runs goes into the *scrub* one, which takes the last one's place when the scan
+//! ends: so what has healed meanwhile, or was deleted, is forgotten with the second scrub at the
+//! latest.
 //!
-//! A log is a ZAP in one of two forms. The old one has bookmarks for keys. With feature `head_errlog` it has an entry for
-//! each head dataset, which leads to a ZAP of its own; a key there says where the block is and when it was born, so that
-//! one entry speaks for all snapshots and clones that have the block, however they come and go ([`holders`]).
+//! A log is a ZAP in one of two forms. The old one has bookmarks for keys. With feature
+//! `head_errlog` it has an entry for each head dataset, which leads to a ZAP of its own; a key
+//! there says where the block is and when it was born, so that one entry speaks for all snapshots
+//! and clones that have the block, however they come and go ([`holders`]).
 //!
-//! Locks: `pending` and `counted` are held for moments, by whoever meets an error or wants to know how many there are;
-//! `objects` while the logs are read or written.
+//! Locks: `pending` and `counted` are held for moments, by whoever meets an error or wants to know
+//! how many there are; `objects` while the logs are read or written.
 //!
 //! Source: module/zfs/spa_errlog.c.
 
@@ -182,8 +184,8 @@ impl ErrorLog {
         Ok(count)
     }
 
-    /// Brings the logs into the form by dataset, if they have the old one. `birth` says when a block was born: `None` if
-    /// there is none, 0 if that cannot be known. Syncing context.
+    /// Brings the logs into the form by dataset, if they have the old one. `birth` says when a
+    /// block was born: `None` if there is none, 0 if that cannot be known. Syncing context.
     fn upgrade(&self, mos: &Mos, birth: &dyn Fn(&Zbookmark) -> Option<u64>, tx: &Tx) -> Result<()> {
         let mut objects = lock(&self.objects);
         if std::mem::replace(&mut objects.by_head, true) || (objects.last, objects.scrub) == (0, 0) {
@@ -211,7 +213,8 @@ impl ErrorLog {
         self.recount(&objects, mos).map(drop)
     }
 
-    /// A clone takes over its origin, which was taken in group `taken`, and all before. Syncing context.
+    /// A clone takes over its origin, which was taken in group `taken`, and all before. Syncing
+    /// context.
     pub fn promoted(&self, mos: &Mos, clone: u64, from: u64, taken: u64, tx: &Tx) -> Result<()> {
         let objects = lock(&self.objects);
         for log in objects.logs().filter(|_| objects.by_head) {
@@ -225,8 +228,8 @@ impl ErrorLog {
         self.recount(&objects, mos).map(drop)
     }
 
-    /// Number of entries, what two logs both have counted twice (`spa_approx_errlog_size`). Reads no disk but for the
-    /// first time.
+    /// Number of entries, what two logs both have counted twice (`spa_approx_errlog_size`). Reads
+    /// no disk but for the first time.
     pub fn count(&self, mos: &Mos) -> Result<u64> {
         let counted = *lock(&self.counted);
         let on_disk = match counted {
@@ -373,7 +376,8 @@ impl Pool {
         })
     }
 
-    /// Writes what the error log has of news, in the form that the pool's features ask for. Syncing context.
+    /// Writes what the error log has of news, in the form that the pool's features ask for. Syncing
+    /// context.
     pub(crate) fn sync_errlog(&self, tx: &Tx) -> Result<()> {
         let (log, mos) = (&self.core.errlog, &self.dsl.mos);
         if self.core.features.is_enabled(BY_HEAD) {
@@ -387,7 +391,8 @@ impl Pool {
         log.sync(mos, tx)
     }
 
-    /// What is hurt, each object once, in every dataset that has it. What nobody has any more is forgotten.
+    /// What is hurt, each object once, in every dataset that has it. What nobody has any more is
+    /// forgotten.
     pub fn hurt_objects(&self) -> Result<Vec<HurtObject>> {
         let (entries, by_head) = self.core.errlog.known(&self.dsl.mos)?;
         let mut objects = BTreeSet::new();

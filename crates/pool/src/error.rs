@@ -20,7 +20,8 @@ pub enum PoolError {
     Corrupt(String),
     Io,
     Suspended,
-    /// Cannot be in this transaction group, and will be possible in the next: whoever asked asks again.
+    /// Cannot be in this transaction group, and will be possible in the next: whoever asked asks
+    /// again.
     Again,
     /// Makes no sense; says what.
     Invalid(String),

@@ -1,8 +1,9 @@
 //! The feature flags of a pool: which are enabled, how often each is in use.
 //!
-//! Two ZAPs map a flag's guid to its count: flags that a reader must know, and those that only a writer must. A flag
-//! that is there is enabled; with a count above 0 it is active. Counts change in syncing context only, on disk and in
-//! core at once. Flags needed to read the meta object set itself are repeated in the labels.
+//! Two ZAPs map a flag's guid to its count: flags that a reader must know, and those that only a
+//! writer must. A flag that is there is enabled; with a count above 0 it is active. Counts change
+//! in syncing context only, on disk and in core at once. Flags needed to read the meta object set
+//! itself are repeated in the labels.
 //!
 //! Source: module/zfs/zfeature.c.
 
@@ -47,19 +48,20 @@ const BUILT: &[&str] = &[
     "zstd_compress",
 ];
 
-/// Flags that are kept up, or brought to an end, where they are active, but that new pools are given only by name: other
-/// software could not read them else, or nothing here needs them.
+/// Flags that are kept up, or brought to an end, where they are active, but that new pools are
+/// given only by name: other software could not read them else, or nothing here needs them.
 const KEPT: &[&str] =
     &["blake3", "device_removal", "encryption", "head_errlog", "log_spacemap", "obsolete_counts"];
 
 /// Flags that new pools have, as they have them everywhere, and that nothing here makes active.
 const UNUSED: &[&str] = &["multi_vdev_crash_dump"];
 
-/// Flags that pools are given by name only, and that nothing here makes active: a resilver that waits for another is known
-/// by what its disk misses.
+/// Flags that pools are given by name only, and that nothing here makes active: a resilver that
+/// waits for another is known by what its disk misses.
 const NEVER_ACTIVE: &[&str] = &["resilver_defer"];
 
-/// Flags with which a pool can be read but not written: writing would have to keep something up that is not built.
+/// Flags with which a pool can be read but not written: writing would have to keep something up
+/// that is not built.
 const READABLE: &[&str] = &[
     "block_cloning",
     "fast_dedup",

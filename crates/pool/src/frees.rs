@@ -1,8 +1,9 @@
 //! Block pointers given up in the transaction group being synced.
 //!
-//! Owners put them here while their objects are written; `sync` empties the list once a pass: in the first pass the
-//! space is freed at once, later the pointers go to the deferred list on disk and are freed in the next group, because
-//! freeing changes space maps, and that must come to an end.
+//! Owners put them here while their objects are written; `sync` empties the list once a pass: in
+//! the first pass the space is freed at once, later the pointers go to the deferred list on disk
+//! and are freed in the next group, because freeing changes space maps, and that must come to an
+//! end.
 
 use std::sync::Mutex;
 

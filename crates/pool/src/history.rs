@@ -1,4 +1,5 @@
-//! The pool's history: a ring of records in one object, of which the first, the pool's creation, is kept for ever.
+//! The pool's history: a ring of records in one object, of which the first, the pool's creation, is
+//! kept for ever.
 //!
 //! ```text
 //!   object data:  creation │ ring: … oldest … newest …│           positions grow without end and are folded
@@ -65,8 +66,8 @@ impl Record {
         Record(NvList::new().with(COMMAND, line).with(ZONE, LINUX).with(WHO, u64::from(who)))
     }
 
-    /// What the kernel was asked for, by an ioctl that OpenZFS records with its arguments (`zfsdev_ioctl_common` in
-    /// module/zfs/zfs_ioctl.c).
+    /// What the kernel was asked for, by an ioctl that OpenZFS records with its arguments
+    /// (`zfsdev_ioctl_common` in module/zfs/zfs_ioctl.c).
     pub fn ioctl(name: &str, input: NvList, who: u32) -> Record {
         let list = NvList::new().with(IOCTL, name).with(INPUT, input).with(ZONE, LINUX);
         Record(list.with(WHO, u64::from(who)))
@@ -97,8 +98,8 @@ pub fn create(mos: &std::sync::Arc<Objset>, dspace: u64, tx: &Tx) -> Result<()> 
     Ok(())
 }
 
-/// Appends a record. What is recorded has happened, so that a ring which cannot be written is told, and no failure.
-/// Syncing context.
+/// Appends a record. What is recorded has happened, so that a ring which cannot be written is told,
+/// and no failure. Syncing context.
 pub(crate) fn append(dsl: &Dsl, record: Record, tx: &Tx) {
     if let Err(error) = try_append(dsl, record, tx) {
         tracing::warn!(%error, "the pool's history cannot be written");
@@ -125,7 +126,8 @@ fn try_append(dsl: &Dsl, record: Record, tx: &Tx) -> Result<()> {
     let mut ring = Ring::open(dsl.mos.hold(object)?)?;
     ring.append(&encode_length(packed.len() as u64), tx)?;
     ring.append(&packed, tx)?;
-    // The first command is the pool's creation, unless so much went before it that the ring has come round.
+    // The first command is the pool's creation, unless so much went before it that the ring has
+    // come round.
     if ring.phys.create_len == 0 && is_command && ring.phys.eof < ring.phys.max_off {
         ring.phys.create_len = ring.phys.eof;
         ring.phys.bof = ring.phys.eof;
@@ -227,7 +229,8 @@ impl Ring {
 }
 
 impl Dsl {
-    /// The history, oldest first; internal events only if asked for. What cannot be read is left out.
+    /// The history, oldest first; internal events only if asked for. What cannot be read is left
+    /// out.
     pub fn history(&self, internal: bool) -> Result<Vec<HistoryRecord>> {
         let Some(object) = self.mos.root(pool_directory::HISTORY)? else { return Ok(Vec::new()) };
         let ring = Ring::open(self.mos.hold(object)?)?;
@@ -275,8 +278,9 @@ fn read_record(list: &NvList) -> Option<HistoryRecord> {
     })
 }
 
-/// A list as `zpool history` shows it, each line led by a line break (`dump_nvlist` in lib/libnvpair/libnvpair.c). Arrays,
-/// which no record was seen to have, are named without their values.
+/// A list as `zpool history` shows it, each line led by a line break (`dump_nvlist` in
+/// lib/libnvpair/libnvpair.c). Arrays, which no record was seen to have, are named without their
+/// values.
 fn dump(list: &NvList, indent: usize, out: &mut String) {
     for (name, value) in list.iter() {
         *out += &format!("\n{:indent$}{name}", "");

@@ -1,22 +1,24 @@
 //! What volumes were told and no durable group has, kept where the death of the program leaves it.
 //!
-//! A write of a volume that nobody has flushed is answered when it is in memory. Where the machine goes on and the
-//! program dies, its client will not send it again: a page cache would have kept it. So every change of a volume is also
-//! noted in memory that outlives the process ([`env::Keepsake`]), inside its transaction and before it is answered. What is
-//! noted of a group goes when the group is durable. The next import finds the rest, and does it again, in order, before
-//! anybody is served.
+//! A write of a volume that nobody has flushed is answered when it is in memory. Where the machine
+//! goes on and the program dies, its client will not send it again: a page cache would have kept
+//! it. So every change of a volume is also noted in memory that outlives the process
+//! ([`env::Keepsake`]), inside its transaction and before it is answered. What is noted of a group
+//! goes when the group is durable. The next import finds the rest, and does it again, in order,
+//! before anybody is served.
 //!
 //! ```text
 //!   write ─▶ overlay of group N ─▶ note(N) ─▶ answered      N is durable: all notes of N go
 //!   death, import: the uberblock is of group M ─▶ notes up to M go ─▶ intent logs ─▶ the other notes, in order ─▶ served
 //! ```
-//! **All** changes are noted, flushed or not: the intent log of a volume holds some of them, in the same order. So doing
-//! all of them again after the log has been replayed ends with what the last of them left. What could not be noted for lack of
-//! room must be durable with its group before it is answered ([`Noted::No`]).
+//! **All** changes are noted, flushed or not: the intent log of a volume holds some of them, in the
+//! same order. So doing all of them again after the log has been replayed ends with what the last
+//! of them left. What could not be noted for lack of room must be durable with its group before it
+//! is answered ([`Noted::No`]).
 //!
-//! Memory is handed out in chunks of [`CHUNK`] bytes, each for one group of one pool, so that nothing ever has to be
-//! looked for. Several callers fill several chunks. A note is bytes between a head and a tail, written in this order: a death in
-//! the middle leaves no tail.
+//! Memory is handed out in chunks of [`CHUNK`] bytes, each for one group of one pool, so that
+//! nothing ever has to be looked for. Several callers fill several chunks. A note is bytes between
+//! a head and a tail, written in this order: a death in the middle leaves no tail.
 //!
 //! ```text
 //!   │ magic, chunks, levels │ pools: guid, two groups with the checksums of their roots │ chunks: guid, group, life │ chunks …
@@ -24,11 +26,13 @@
 //!   chunk: │ head (9 words) │ bytes │ tail │ padding to 8 │ head …       a life is 0, or never was that of another chunk
 //! ```
 //! Invariants:
-//! - A pool's notes count only where its uberblock has the root that this program wrote last, or was about to write: where
-//!   another host or an older program changed the pool meanwhile, or an import goes back, they are dropped, and that is told.
-//! - Before an import writes anything, the notes that it will do again are marked so ([`AGAIN`]): the numbers of its own groups
-//!   say nothing about them. They go when what they say is durable, volume by volume, the oldest first: what a death in
-//!   between leaves can be done again once more.
+//! - A pool's notes count only where its uberblock has the root that this program wrote last, or
+//!   was about to write: where another host or an older program changed the pool meanwhile, or an
+//!   import goes back, they are dropped, and that is told.
+//! - Before an import writes anything, the notes that it will do again are marked so ([`AGAIN`]):
+//!   the numbers of its own groups say nothing about them. They go when what they say is durable,
+//!   volume by volume, the oldest first: what a death in between leaves can be done again once
+//!   more.
 
 mod arena;
 mod replies;
@@ -86,12 +90,14 @@ pub struct KeptPool {
 }
 
 impl KeptPool {
-    /// Notes a change of a volume at `offset`. The caller is in group `txg`, and lets nobody else change these bytes.
+    /// Notes a change of a volume at `offset`. The caller is in group `txg`, and lets nobody else
+    /// change these bytes.
     pub fn note(&self, txg: u64, volume: VolumeKey, offset: u64, change: Change<'_>) -> Noted {
         self.kept.note((self.guid, txg), volume, offset, change)
     }
 
-    /// The uberblock is about to be written. Where that cannot be noted, later notes will not be believed: none are taken.
+    /// The uberblock is about to be written. Where that cannot be noted, later notes will not be
+    /// believed: none are taken.
     pub(crate) fn syncing(&self, uberblock: &Uberblock) {
         self.kept.write_root(self.slot, self.guid, uberblock);
     }
@@ -108,13 +114,14 @@ impl KeptPool {
 
     // ── What clients were answered ──
 
-    /// The place for the answer to a call that has changed something of a dataset, by its guid, in this group. The caller is in
-    /// it.
+    /// The place for the answer to a call that has changed something of a dataset, by its guid, in
+    /// this group. The caller is in it.
     pub fn note_call(&self, call: &CallId, dataset: u64, txg: u64) -> Option<Arc<dyn Keeping>> {
         self.kept.replies.as_ref()?.note(call, (self.guid, dataset), txg)
     }
 
-    /// The records of a log up to this one have been done again, in groups up to `txg`. The log is still there.
+    /// The records of a log up to this one have been done again, in groups up to `txg`. The log is
+    /// still there.
     pub fn replayed(&self, log: u64, record: u64, txg: u64) {
         self.kept.replies.as_ref().inspect(|replies| replies.replayed(self.guid, log, record, txg));
     }

@@ -1,11 +1,12 @@
 //! The pool: the only crate that knows all layers.
 //!
-//! [`txg`] decides when, [`sync`] writes; [`dsl`] knows datasets, [`space`] the maps of free space, [`feature`] the
-//! flags; [`spa`] brings a pool into memory and out of it again; [`zil`]
-//! remembers what was promised before its group is durable, [`kept`] what was only answered.
+//! [`txg`] decides when, [`sync`] writes; [`dsl`] knows datasets, [`space`] the maps of free space,
+//! [`feature`] the flags; [`spa`] brings a pool into memory and out of it again; [`zil`] remembers
+//! what was promised before its group is durable, [`kept`] what was only answered.
 //!
 //! Invariants:
-//! - `sync` is the only place that makes anything durable, but for log blocks. What it did not finish never was.
+//! - `sync` is the only place that makes anything durable, but for log blocks. What it did not
+//!   finish never was.
 //! - The meta object set is changed in syncing context only.
 
 pub mod change;

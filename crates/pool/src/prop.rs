@@ -1,9 +1,10 @@
 //! Properties: what a value may be, how it reads, and where it comes from.
 //!
-//! The table is [`ondisk::prop`]; how values are stored and inherited is [`crate::dsl`]'s business. Here text becomes
-//! numbers and numbers text, with OpenZFS's own words when they do not.
+//! The table is [`ondisk::prop`]; how values are stored and inherited is [`crate::dsl`]'s business.
+//! Here text becomes numbers and numbers text, with OpenZFS's own words when they do not.
 //!
-//! Sources: lib/libzfs/libzfs_dataset.c (`zfs_valid_proplist`), libzfs_util.c (`zprop_parse_value`).
+//! Sources: lib/libzfs/libzfs_dataset.c (`zfs_valid_proplist`), libzfs_util.c
+//! (`zprop_parse_value`).
 
 mod check;
 

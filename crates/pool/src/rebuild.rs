@@ -1,23 +1,25 @@
-//! Sequential rebuild: a disk that joined a mirror is given all that is allocated, in the order of places, without knowing
-//! what it is (`zpool attach -s`, `zpool replace -s`). Quicker than a resilver where blocks are small, but nothing is
-//! verified: so a scrub follows by itself.
+//! Sequential rebuild: a disk that joined a mirror is given all that is allocated, in the order of
+//! places, without knowing what it is (`zpool attach -s`, `zpool replace -s`). Quicker than a
+//! resilver where blocks are small, but nothing is verified: so a scrub follows by itself.
 //!
-//! Each top-level vdev has a rebuild of its own, and remembers it in its ZAP, so that it goes on after a crash, here or in
-//! OpenZFS; feature `device_rebuild` is active meanwhile. While any runs no resilver begins.
+//! Each top-level vdev has a rebuild of its own, and remembers it in its ZAP, so that it goes on
+//! after a crash, here or in OpenZFS; feature `device_rebuild` is active meanwhile. While any runs
+//! no resilver begins.
 //!
 //! ```text
 //!   attach -s ──group──▶ active ──worker: all maps are gone through──▶ group: complete ──▶ scrub
 //!                         │  ▲└──another disk joins so: from the start──┘
 //!                         └──nobody lacks anything any more, or everybody──▶ canceled
 //! ```
-//! Two parties share the work, as of scans: the worker `rebuild` copies, and the groups write down how far it is; what it
-//! has copied before a group is on disk with it. It takes what is in use from the space maps of the last durable group, and
-//! an epoch keeps that as it is for the time of a step. It begins when the last group whose blocks may have been written
-//! before the disk joined is durable.
+//! Two parties share the work, as of scans: the worker `rebuild` copies, and the groups write down
+//! how far it is; what it has copied before a group is on disk with it. It takes what is in use
+//! from the space maps of the last durable group, and an epoch keeps that as it is for the time of
+//! a step. It begins when the last group whose blocks may have been written before the disk joined
+//! is durable.
 //!
-//! A stretch that could not be copied leaves the disks' dirty time logs as they are, and so does a disk that was not there
-//! all the time: a resilver follows. It also does what no rebuild can where every disk lacks something: it can tell what is
-//! good.
+//! A stretch that could not be copied leaves the disks' dirty time logs as they are, and so does a
+//! disk that was not there all the time: a resilver follows. It also does what no rebuild can where
+//! every disk lacks something: it can tell what is good.
 //!
 //! Source: module/zfs/vdev_rebuild.c.
 
@@ -47,7 +49,8 @@ pub struct Rebuilds {
     /// Top-level vdevs that are to be rebuilt from the group being synced on.
     wanted: Mutex<BTreeSet<u32>>,
     worker: Mutex<Staff>,
-    /// Of an import: the group that was found. Its space maps may lack what OpenZFS keeps in logs of them.
+    /// Of an import: the group that was found. Its space maps may lack what OpenZFS keeps in logs
+    /// of them.
     found: u64,
 }
 
@@ -149,7 +152,8 @@ impl Rebuilds {
         }
     }
 
-    /// Has a top-level vdev rebuilt, from the start. Syncing context, before [`Pool::sync_rebuilds`] of the group.
+    /// Has a top-level vdev rebuilt, from the start. Syncing context, before
+    /// [`Pool::sync_rebuilds`] of the group.
     pub(crate) fn want(&self, top: u32) {
         lock(&self.wanted).insert(top);
     }
@@ -189,7 +193,8 @@ impl Core {
         disks
     }
 
-    /// After an import: the disks that rebuilds are about need not have been there all the time for what they are given.
+    /// After an import: the disks that rebuilds are about need not have been there all the time for
+    /// what they are given.
     pub(crate) fn resume_rebuilds(&self) {
         for top in self.rebuilds.active() {
             let max = lock(&self.rebuilds.tops)[&top].phys.max_txg;
@@ -228,8 +233,8 @@ impl Pool {
         })
     }
 
-    /// Ends the rebuilds that the worker is through with; whether a scrub is to follow. First pass only, before the tree
-    /// of vdevs may change for it.
+    /// Ends the rebuilds that the worker is through with; whether a scrub is to follow. First pass
+    /// only, before the tree of vdevs may change for it.
     pub(crate) fn turn_rebuilds(&self, tx: &Tx) -> Result<bool> {
         let core = &self.core;
         let through: Vec<(u32, RebuildPhys)> = lock(&core.rebuilds.tops)
@@ -250,8 +255,8 @@ impl Pool {
         Ok(!through.is_empty() && !core.rebuilds.is_active())
     }
 
-    /// Begins what is wanted, cancels what nobody needs any more, and writes down how far the others are. First pass only,
-    /// when the tree of vdevs is as it is to be.
+    /// Begins what is wanted, cancels what nobody needs any more, and writes down how far the
+    /// others are. First pass only, when the tree of vdevs is as it is to be.
     pub(crate) fn sync_rebuilds(&self, tx: &Tx) -> Result<()> {
         let (core, now) = (&self.core, self.core.env.clock.now());
         for top in std::mem::take(&mut *lock(&core.rebuilds.wanted)) {

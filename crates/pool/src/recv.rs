@@ -5,10 +5,11 @@
 //!   records   objects and blocks as they come, in transactions of their own                 (`apply`)
 //!   finish    the dataset takes over what was received, and a snapshot of it    one change  (`finish`)
 //! ```
-//! A new dataset is received in its place; one that exists is received into a hidden clone (`%recv`) of the snapshot that
-//! the stream starts from, with which it changes contents at the end. Until then what is received is marked inconsistent:
-//! nobody else opens it, and what a failed receive leaves is destroyed, at the latest by the next import; or kept, if it is
-//! resumable (`resume`).
+//! A new dataset is received in its place; one that exists is received into a hidden clone
+//! (`%recv`) of the snapshot that the stream starts from, with which it changes contents at the
+//! end. Until then what is received is marked inconsistent: nobody else opens it, and what a failed
+//! receive leaves is destroyed, at the latest by the next import; or kept, if it is resumable
+//! (`resume`).
 //!
 //! Nothing is believed: a record is followed after it was checked, its running checksum included.
 //!
@@ -193,8 +194,8 @@ pub struct Receiving {
 }
 
 impl Dsl {
-    /// Receives the stream whose begin has been read, all but the last step: [`Dsl::finish_receive`]. When it fails,
-    /// nothing is left of it but what can be resumed.
+    /// Receives the stream whose begin has been read, all but the last step:
+    /// [`Dsl::finish_receive`]. When it fails, nothing is left of it but what can be resumed.
     pub fn receive(&self, target: &Target, stream: &mut RecordReader<'_>) -> Result<Receiving> {
         let begin = &target.begin;
         check_built(begin)?;
@@ -213,7 +214,8 @@ impl Dsl {
         }
     }
 
-    /// Makes what was received the target's newest snapshot. Who serves the target has closed it before.
+    /// Makes what was received the target's newest snapshot. Who serves the target has closed it
+    /// before.
     pub fn finish_receive(&self, target: &Target, receiving: &Receiving) -> Result<u64> {
         let finish = Step::Finish { target: target.clone(), object: receiving.object };
         let done = self.commit(Change::Receive(finish), "");
@@ -288,7 +290,8 @@ impl Dsl {
         }
     }
 
-    /// Destroys what receives left that had not ended when the pool was last in use, unless they can be resumed.
+    /// Destroys what receives left that had not ended when the pool was last in use, unless they
+    /// can be resumed.
     pub(crate) fn sweep_unfinished(&self) -> Result<()> {
         let mut names = Vec::new();
         {

@@ -1,16 +1,19 @@
-//! Removed top-level vdevs: where their blocks are now, and how much of them nothing refers to any more.
+//! Removed top-level vdevs: where their blocks are now, and how much of them nothing refers to any
+//! more.
 //!
-//! The mapping of such a vdev is an object of the pool. It is read through once when the pool is opened, to see that it
-//! can be believed; in memory is kept only which stretch of it begins where, so that finding a place reads one stretch of
-//! a few kilobytes, which the cache has most of the time. A vdev that was removed earlier may have its mapping on one
-//! that was removed later: so they are opened latest first, and none is consulted before it was opened. That also makes
-//! sure that no mapping leads to itself.
+//! The mapping of such a vdev is an object of the pool. It is read through once when the pool is
+//! opened, to see that it can be believed; in memory is kept only which stretch of it begins where,
+//! so that finding a place reads one stretch of a few kilobytes, which the cache has most of the
+//! time. A vdev that was removed earlier may have its mapping on one that was removed later: so
+//! they are opened latest first, and none is consulted before it was opened. That also makes sure
+//! that no mapping leads to itself.
 //!
-//! What is freed on a removed vdev is appended to the vdev's map of obsolete space, in units of bytes, if the pool has the
-//! feature `obsolete_counts`. Mappings are not condensed yet; one that OpenZFS has begun to condense is left as it is.
+//! What is freed on a removed vdev is appended to the vdev's map of obsolete space, in units of
+//! bytes, if the pool has the feature `obsolete_counts`. Mappings are not condensed yet; one that
+//! OpenZFS has begun to condense is left as it is.
 //!
-//! Sources: module/zfs/vdev_indirect.c (`vdev_indirect_sync_obsolete`), vdev_indirect_mapping.c, vdev_removal.c
-//! (`spa_remove_init`, `spa_removal_get_stats`).
+//! Sources: module/zfs/vdev_indirect.c (`vdev_indirect_sync_obsolete`), vdev_indirect_mapping.c,
+//! vdev_removal.c (`spa_remove_init`, `spa_removal_get_stats`).
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, RwLock};
@@ -100,7 +103,8 @@ impl Removed {
         self.last
     }
 
-    /// Whether a vdev is on its way out: blocks are being copied, and frees would have to know how far that is.
+    /// Whether a vdev is on its way out: blocks are being copied, and frees would have to know how
+    /// far that is.
     pub fn is_removing(&self) -> bool {
         self.last.is_some_and(|last| last.state == STATE_SCANNING)
     }
@@ -164,8 +168,8 @@ impl Removed {
         self.mappings.read().expect(POISON).keys().copied().collect()
     }
 
-    /// Shows each mapped stretch of a removed vdev with the bytes of it that are obsolete. `false`: the counts are known
-    /// not to be exact.
+    /// Shows each mapped stretch of a removed vdev with the bytes of it that are obsolete. `false`:
+    /// the counts are known not to be exact.
     pub fn obsolete(&self, vdev: u32, each: &mut dyn FnMut(Segment, u64)) -> Result<bool> {
         let Some(mapping) = self.mapping(vdev) else { return Ok(true) };
         let mut precise = false;

@@ -1,14 +1,15 @@
 //! Where a receive that was interrupted goes on.
 //!
-//! A resumable receive is kept when it fails. Entries in the ZAP of the dataset that it went to say what stream that was, and
-//! the last block of it that is there; they change in the group that the block is written in, so they are right whatever
-//! happens. To the sender they are told as a token:
+//! A resumable receive is kept when it fails. Entries in the ZAP of the dataset that it went to say
+//! what stream that was, and the last block of it that is there; they change in the group that the
+//! block is written in, so they are right whatever happens. To the sender they are told as a token:
 //!
 //! ```text
 //!   1-<first word of fletcher4 of the packed list>-<bytes of the list>-<list, by zlib>      all in hexadecimal
 //! ```
-//! Sources: module/zfs/dsl_dataset.c (`get_receive_resume_token_impl`, `dsl_dataset_sync`), dmu_recv.c
-//! (`dmu_recv_begin_sync`), lib/libzfs/libzfs_sendrecv.c (`zfs_send_resume_token_to_nvlist`).
+//! Sources: module/zfs/dsl_dataset.c (`get_receive_resume_token_impl`, `dsl_dataset_sync`),
+//! dmu_recv.c (`dmu_recv_begin_sync`), lib/libzfs/libzfs_sendrecv.c
+//! (`zfs_send_resume_token_to_nvlist`).
 
 use std::fmt::{self, Write};
 
@@ -195,7 +196,8 @@ impl Dsl {
         Ok(Some(list))
     }
 
-    /// Property `receive_resume_token`: a new dataset has the state itself, one that exists in its hidden clone.
+    /// Property `receive_resume_token`: a new dataset has the state itself, one that exists in its
+    /// hidden clone.
     pub(crate) fn resume_token(&self, head: &Found) -> Result<Option<String>> {
         if let Some(list) = self.resume_list(head.object)? {
             return Ok(Some(to_token(&list)));

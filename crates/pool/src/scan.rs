@@ -1,28 +1,32 @@
-//! Scans: scrub, which reads everything and repairs what is bad, and resilver, which gives disks what they lack. A scrub of
-//! known errors only is a thing apart ([`errors`]).
+//! Scans: scrub, which reads everything and repairs what is bad, and resilver, which gives disks
+//! what they lack. A scrub of known errors only is a thing apart ([`errors`]).
 //!
-//! A pool has one scan at a time, and remembers it (`dsl_scan_phys`, with the queue of datasets still to visit), so that it
-//! goes on after a crash, here or in OpenZFS. Two parties share the work:
+//! A pool has one scan at a time, and remembers it (`dsl_scan_phys`, with the queue of datasets
+//! still to visit), so that it goes on after a crash, here or in OpenZFS. Two parties share the
+//! work:
 //!
 //! ```text
 //!   worker `scan`  walk the trees of the last durable group ([`walk`]) ─▶ blocks by place ([`sorted`])
 //!                  ─▶ heal them in that order, in large runs ─▶ checkpoint ──┐
 //!   txg-sync       begins, pauses, ends scans ([`sync`]); stores checkpoints ◀┘
 //! ```
-//! The worker never looks at a group that is being written. It walks what was durable when its step began, and an epoch
-//! keeps the space of all of that as it is until the step ends. Blocks wait in memory from one step to another without
-//! an epoch: whoever frees one takes it out there first ([`Scan::freed`]).
+//! The worker never looks at a group that is being written. It walks what was durable when its step
+//! began, and an epoch keeps the space of all of that as it is until the step ends. Blocks wait in
+//! memory from one step to another without an epoch: whoever frees one takes it out there first
+//! ([`Scan::freed`]).
 //!
-//! A checkpoint is the place where the walk is at a moment when no block waits: everything before it is done. Trees are
-//! walked as OpenZFS's: the meta object set, then from the origin snapshot on each dataset after the one it descends
-//! from, only blocks born since, so each block once. Of a dataset that is destroyed meanwhile, or snapshotted, the heir is
-//! walked ([`Departure`]).
+//! A checkpoint is the place where the walk is at a moment when no block waits: everything before
+//! it is done. Trees are walked as OpenZFS's: the meta object set, then from the origin snapshot on
+//! each dataset after the one it descends from, only blocks born since, so each block once. Of a
+//! dataset that is destroyed meanwhile, or snapshotted, the heir is walked ([`Departure`]).
 //!
-//! Before the trees a scan goes through the tables of deduplication, for the blocks that several pointers lead to: each is
-//! read once, and pointers to it are passed by. Tables do not say who has a block. So if one of these is bad, the tables
-//! count for nothing: everything is looked at where trees lead to it, and is the error of all who have it. A block that comes
-//! to have more pointers than one when the tables were seen waits to be healed at once ([`Scan::rose`]). What waits is lost
-//! with the memory, so a scan that goes on after an import begins with the tables again if they have changed since it began.
+//! Before the trees a scan goes through the tables of deduplication, for the blocks that several
+//! pointers lead to: each is read once, and pointers to it are passed by. Tables do not say who has
+//! a block. So if one of these is bad, the tables count for nothing: everything is looked at where
+//! trees lead to it, and is the error of all who have it. A block that comes to have more pointers
+//! than one when the tables were seen waits to be healed at once ([`Scan::rose`]). What waits is
+//! lost with the memory, so a scan that goes on after an import begins with the tables again if
+//! they have changed since it began.
 //!
 //! Locks: `state` and `sorted` are held for moments only, never both.
 //!
@@ -71,10 +75,11 @@ pub struct Scan {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Position {
     pub phys: ScanPhys,
-    /// Datasets still to visit, and the group from which on their blocks are of interest; 0: from the snapshot before.
+    /// Datasets still to visit, and the group from which on their blocks are of interest; 0: from
+    /// the snapshot before.
     pub queue: BTreeMap<u64, u64>,
-    /// It met blocks that could not be read, which says nothing about them: disks may have been away for a while, or err. In
-    /// memory only.
+    /// It met blocks that could not be read, which says nothing about them: disks may have been
+    /// away for a while, or err. In memory only.
     pub unread: bool,
 }
 
@@ -116,7 +121,8 @@ impl Position {
 pub(crate) struct Departure {
     pub txg: u64,
     pub dataset: u64,
-    /// Who has its blocks now: a snapshot what its head had, the next in the chain what a destroyed snapshot had.
+    /// Who has its blocks now: a snapshot what its head had, the next in the chain what a destroyed
+    /// snapshot had.
     pub heir: Option<u64>,
     /// The heir has more blocks than this had: it is visited once more.
     pub again: bool,
@@ -140,7 +146,8 @@ struct State {
     requests: BTreeMap<u64, Vec<request::Queued>>,
     /// Leaves that lacked something when the scan began, of an import none: each has joined since.
     leaves: BTreeSet<u64>,
-    /// What leaves lacked when a scan ended that could not give them all: no reason to begin another.
+    /// What leaves lacked when a scan ended that could not give them all: no reason to begin
+    /// another.
     hopeless: Option<BTreeMap<u64, u64>>,
     pace: Pace,
     errors: errors::ErrorScrub,
@@ -201,7 +208,8 @@ impl Scan {
         worker.inspect(WorkerHandle::wake);
     }
 
-    /// What leaves lack is a reason for another resilver, be it that the last one could not give it to them.
+    /// What leaves lack is a reason for another resilver, be it that the last one could not give it
+    /// to them.
     pub(crate) fn try_again(&self) {
         lock(&self.state).hopeless = None;
     }
@@ -214,8 +222,8 @@ impl Scan {
         }
     }
 
-    /// More than one pointer leads to a block, and one did: the tables did not show it to the scan if it is past them, and
-    /// when trees lead there, it will seem that they did. Syncing context.
+    /// More than one pointer leads to a block, and one did: the tables did not show it to the scan
+    /// if it is past them, and when trees lead there, it will seem that they did. Syncing context.
     pub(crate) fn rose(&self, storage: &Storage, bp: &BlkPtr) {
         let (serial, phys) = {
             let state = lock(&self.state);

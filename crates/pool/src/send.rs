@@ -1,11 +1,13 @@
-//! Sending a snapshot, or a head that nobody uses: all of it, or what it has that an earlier one had not, as records.
+//! Sending a snapshot, or a head that nobody uses: all of it, or what it has that an earlier one
+//! had not, as records.
 //!
-//! The tree of the snapshot is walked in the order of objects and blocks, past all that is as old as the earlier snapshot
-//! (`walk`); what is met becomes records in that order (`emit`). What is not there is sent, too: a receiver may have had
-//! something in its place. The cost follows what changed, not what there is.
+//! The tree of the snapshot is walked in the order of objects and blocks, past all that is as old
+//! as the earlier snapshot (`walk`); what is met becomes records in that order (`emit`). What is
+//! not there is sent, too: a receiver may have had something in its place. The cost follows what
+//! changed, not what there is.
 //!
-//! What an interrupted receive has left can be sent as far as it came: a stream that begins like the one that was received
-//! and has no end, so that who receives it has the same left.
+//! What an interrupted receive has left can be sent as far as it came: a stream that begins like
+//! the one that was received and has no end, so that who receives it has the same left.
 //!
 //! Bytes are those that OpenZFS 2.1 sends of the same pool. Source: module/zfs/dmu_send.c.
 
@@ -124,8 +126,9 @@ impl Sending {
 }
 
 impl Dsl {
-    /// Opens a snapshot for sending, from an earlier one or a bookmark (full names), or from the beginning. A head only to
-    /// learn what would be sent: as it is, it may change ([`Dsl::prepare_head`]).
+    /// Opens a snapshot for sending, from an earlier one or a bookmark (full names), or from the
+    /// beginning. A head only to learn what would be sent: as it is, it may change
+    /// ([`Dsl::prepare_head`]).
     pub fn prepare_send(
         &self,
         snapshot: &str,
@@ -188,8 +191,8 @@ impl Dsl {
         })
     }
 
-    /// As [`Dsl::prepare_send`], or of a head as [`Dsl::prepare_head`], of the rest of a stream that was interrupted; `flags`
-    /// beside those that it had.
+    /// As [`Dsl::prepare_send`], or of a head as [`Dsl::prepare_head`], of the rest of a stream
+    /// that was interrupted; `flags` beside those that it had.
     pub fn prepare_resume(
         &self,
         name: &str,

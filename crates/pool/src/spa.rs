@@ -1,7 +1,9 @@
-//! A pool in memory: how it comes there ([`create`], [`import`]) and how it leaves ([`Pool::export`]).
+//! A pool in memory: how it comes there ([`create`], [`import`]) and how it leaves
+//! ([`Pool::export`]).
 //!
-//! [`Core`] is everything below datasets; [`Pool`] adds those. While a pool is imported for writing, its configuration
-//! in the labels says *active*, with this host's name; exporting writes *exported*, so that another host may take it.
+//! [`Core`] is everything below datasets; [`Pool`] adds those. While a pool is imported for
+//! writing, its configuration in the labels says *active*, with this host's name; exporting writes
+//! *exported*, so that another host may take it.
 
 pub mod config;
 pub mod create;
@@ -120,7 +122,8 @@ pub struct Core {
     /// States of disks that events have told of.
     pub(crate) told_states: Mutex<BTreeMap<u64, VdevState>>,
     pub mmp: Arc<mmp::Mmp>,
-    /// Datasets whose intent logs, or parts of them, were on devices missing at import: what they had promised may be lost.
+    /// Datasets whose intent logs, or parts of them, were on devices missing at import: what they
+    /// had promised may be lost.
     pub lost_logs: Mutex<Vec<String>>,
     /// An encrypted dataset has a key of version 0; see [`errata`].
     pub(crate) has_old_keys: AtomicBool,
@@ -131,8 +134,8 @@ pub struct Core {
 }
 
 impl Core {
-    /// The pool comes into use, from this uberblock on where it is not new; `back`: later groups are given up. Nothing of it was
-    /// written yet.
+    /// The pool comes into use, from this uberblock on where it is not new; `back`: later groups
+    /// are given up. Nothing of it was written yet.
     pub(crate) fn keep_in(&self, kept: Option<&Arc<Kept>>, from: Option<&Uberblock>, back: bool) {
         let guid = lock(&self.config).guid;
         if let Some(kept) = kept.and_then(|kept| kept.of_pool(guid, from, back)) {
@@ -172,7 +175,8 @@ impl Core {
         deferred.ok_or_else(|| PoolError::Corrupt("no deferred list".into()))?.defer(bp, tx)
     }
 
-    /// Takes references away from deduplicated blocks, as far as this group may; the rest waits for the next.
+    /// Takes references away from deduplicated blocks, as far as this group may; the rest waits for
+    /// the next.
     pub(crate) fn release_references(&self, bps: Vec<BlkPtr>, tx: &Tx) -> Result<()> {
         let stay = self.ddt.release(bps);
         if stay.is_empty() {
@@ -208,13 +212,15 @@ impl Core {
         write_packed(&self.mos, self.config_object, &packed, tx)
     }
 
-    /// The configuration to put into labels in this group; `None` if they have it. It is the one that the MOS has: what
-    /// has changed since it was written there is for the next group, in both places.
+    /// The configuration to put into labels in this group; `None` if they have it. It is the one
+    /// that the MOS has: what has changed since it was written there is for the next group, in both
+    /// places.
     pub(crate) fn config_for_labels(&self) -> Option<PoolConfig> {
         lock(&self.config_written).take()
     }
 
-    /// Brings the changes that log space maps hold home to the metaslabs' own maps, and frees the logs.
+    /// Brings the changes that log space maps hold home to the metaslabs' own maps, and frees the
+    /// logs.
     pub(crate) fn retire_log_space_maps(&self, tx: &Tx) -> Result<()> {
         if !self.has_logs.swap(false, SeqCst) {
             return Ok(());
@@ -280,9 +286,9 @@ impl Pool {
         lock(&self.core.config).clone()
     }
 
-    /// Ends the use of the pool: everything is written, the labels say `state`, the devices are closed. Works on a pool
-    /// that has lost its devices too; then `Err` tells that the labels could not be written. Nobody waits for disks any
-    /// more.
+    /// Ends the use of the pool: everything is written, the labels say `state`, the devices are
+    /// closed. Works on a pool that has lost its devices too; then `Err` tells that the labels
+    /// could not be written. Nobody waits for disks any more.
     pub fn close(&self, state: PoolState) -> Result<()> {
         let core = &self.core;
         core.sysevent(if state == PoolState::Destroyed { "pool_destroy" } else { "pool_export" });
@@ -295,8 +301,9 @@ impl Pool {
             written = self.dsl.close_all().and_then(|()| {
                 lock(&core.config).state = state;
                 core.config_dirty.store(true, SeqCst);
-                // An import reads what the last groups wrote, and refuses what it cannot read: that is then nothing
-                // of the datasets. The first of these groups has what was still open.
+                // An import reads what the last groups wrote, and refuses what it cannot read: that
+                // is then nothing of the datasets. The first of these groups has what was still
+                // open.
                 for _ in 0..DEFER_TXGS + 2 {
                     core.txgs.sync_empty()?;
                 }
@@ -314,7 +321,8 @@ impl Pool {
         written.and(if core.readonly { Ok(()) } else { stopped.map_err(PoolError::from) })
     }
 
-    /// Begins to follow properties that have an effect outside of transaction groups; to be called when they have changed.
+    /// Begins to follow properties that have an effect outside of transaction groups; to be called
+    /// when they have changed.
     pub fn follow_props(&self) -> Result<()> {
         let props = self.dsl.pool_props()?;
         let is_on = |name: &str| props.iter().any(|(key, value)| key == name && value.number() == Some(1));
@@ -331,7 +339,8 @@ impl Pool {
         self.close(PoolState::Exported)
     }
 
-    /// [`Pool::close`] as destroyed: it can be imported again with `-D` until its disks are used otherwise.
+    /// [`Pool::close`] as destroyed: it can be imported again with `-D` until its disks are used
+    /// otherwise.
     pub fn destroy(&self) -> Result<()> {
         self.close(PoolState::Destroyed)
     }

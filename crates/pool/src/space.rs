@@ -1,14 +1,17 @@
 //! Space maps as objects of the pool, and the log space maps that real OpenZFS leaves behind.
 //!
-//! Each top-level vdev has an array object with the number of every metaslab's space map. [`SpaceMaps::persist`] appends
-//! what the allocator reports, once a pass, and writes a map anew when it has grown far beyond what it says
-//! (condensing). [`SpaceMaps`] is also where the allocator reads maps from.
+//! Each top-level vdev has an array object with the number of every metaslab's space map.
+//! [`SpaceMaps::persist`] appends what the allocator reports, once a pass, and writes a map anew
+//! when it has grown far beyond what it says (condensing). [`SpaceMaps`] is also where the
+//! allocator reads maps from.
 //!
-//! A pool with the feature `log_spacemap` active keeps recent changes in maps of its own, one a txg, and brings them
-//! home to the metaslabs lazily. We read them at import as *unflushed* changes on top of the metaslabs' maps, bring
-//! them all home in the first group we write, and keep none ourselves.
+//! A pool with the feature `log_spacemap` active keeps recent changes in maps of its own, one a
+//! txg, and brings them home to the metaslabs lazily. We read them at import as *unflushed* changes
+//! on top of the metaslabs' maps, bring them all home in the first group we write, and keep none
+//! ourselves.
 //!
-//! Sources: module/zfs/space_map.c, metaslab.c (condensing), spa_log_spacemap.c (which log entries count).
+//! Sources: module/zfs/space_map.c, metaslab.c (condensing), spa_log_spacemap.c (which log entries
+//! count).
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -63,8 +66,9 @@ pub struct SpaceMaps {
     mos: Arc<Objset>,
     vdevs: Mutex<BTreeMap<u32, VdevSpace>>,
     unflushed: Mutex<BTreeMap<(u32, u64), Unflushed>>,
-    /// Held by syncing context from the moment a change is nowhere until it is in its map, and by whoever reads a map:
-    /// intent logs are given space, and maps are read for them, in open context.
+    /// Held by syncing context from the moment a change is nowhere until it is in its map, and by
+    /// whoever reads a map: intent logs are given space, and maps are read for them, in open
+    /// context.
     changing: RwLock<()>,
 }
 
@@ -111,8 +115,8 @@ impl SpaceMaps {
         map_object(&self.mos, vdev, metaslab)
     }
 
-    /// What was allocated of a metaslab as of the group of this meta object set, before which no changes are unflushed;
-    /// `None` behind the last metaslab.
+    /// What was allocated of a metaslab as of the group of this meta object set, before which no
+    /// changes are unflushed; `None` behind the last metaslab.
     pub(crate) fn allocated_in(
         &self,
         mos: &Arc<Objset>,
@@ -156,8 +160,8 @@ impl SpaceMaps {
         Ok(summaries)
     }
 
-    /// Appends what the allocator reports; what a checkpoint keeps of a vdev, `keep` gets. Syncing context; may leave the MOS
-    /// dirty.
+    /// Appends what the allocator reports; what a checkpoint keeps of a vdev, `keep` gets. Syncing
+    /// context; may leave the MOS dirty.
     pub fn persist(
         &self,
         storage: &Storage,
@@ -179,7 +183,8 @@ impl SpaceMaps {
         Ok(())
     }
 
-    /// Brings a change into its map, and what older groups left unflushed with it. Readers see all of it or nothing.
+    /// Brings a change into its map, and what older groups left unflushed with it. Readers see all
+    /// of it or nothing.
     fn add_change(
         &self,
         storage: &Storage,
@@ -197,8 +202,8 @@ impl SpaceMaps {
     /// Puts unflushed changes of older groups before the new ones.
     fn bring_home(&self, change: &mut SpaceChange) {
         let Some(old) = lock(&self.unflushed).remove(&(change.vdev, change.metaslab)) else { return };
-        // Old allocations and frees are disjoint; a new change may undo an old one, so old ones go first and what a
-        // new free gives back of an old allocation is simply never written.
+        // Old allocations and frees are disjoint; a new change may undo an old one, so old ones go
+        // first and what a new free gives back of an old allocation is simply never written.
         let mut allocs = old.allocs;
         let mut frees = old.frees;
         for segment in &change.allocs {
@@ -211,7 +216,8 @@ impl SpaceMaps {
         change.frees = frees.iter().collect();
     }
 
-    /// Writes home everything that is still unflushed. After this the log space maps are not needed.
+    /// Writes home everything that is still unflushed. After this the log space maps are not
+    /// needed.
     pub fn flush_unflushed(
         &self,
         storage: &Storage,
@@ -322,8 +328,8 @@ impl SpaceMaps {
         Ok(self.mos.free(object, tx)?)
     }
 
-    /// Takes one log space map into account: the changes of `txg`, for each metaslab whose own map lacks them.
-    /// `flushed` gives the txg from which on a metaslab's map is incomplete.
+    /// Takes one log space map into account: the changes of `txg`, for each metaslab whose own map
+    /// lacks them. `flushed` gives the txg from which on a metaslab's map is incomplete.
     pub fn read_log(&self, object: u64, txg: u64, flushed: &dyn Fn(u32, u64) -> u64) -> Result<()> {
         let mut wrong = false;
         let vdevs = lock(&self.vdevs).clone();

@@ -1,6 +1,8 @@
-//! Send streams as a row of records with payloads, and the running checksum that holds them together.
+//! Send streams as a row of records with payloads, and the running checksum that holds them
+//! together.
 //!
-//! Sources: module/zfs/dmu_send.c (`dump_record`), dmu_recv.c (`receive_read_payload_and_next_header`).
+//! Sources: module/zfs/dmu_send.c (`dump_record`), dmu_recv.c
+//! (`receive_read_payload_and_next_header`).
 
 use std::fmt;
 use std::io::{self, Read, Write};
@@ -208,7 +210,8 @@ impl<'a> RecordWriter<'a> {
         self.write(&Record::End { checksum }, &[])
     }
 
-    /// Writes the end of the list that goes before other streams: it has no running checksum of its own.
+    /// Writes the end of the list that goes before other streams: it has no running checksum of its
+    /// own.
     pub fn end_list(mut self) -> io::Result<()> {
         let bytes = Record::End { checksum: self.sum }.encode(0);
         self.put(&bytes)

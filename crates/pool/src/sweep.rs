@@ -1,15 +1,17 @@
-//! Going over the free space of disks: telling them that it is free (*trimming*), or writing to all of it (*initializing*),
-//! so that who lends the space does so before it is needed.
+//! Going over the free space of disks: telling them that it is free (*trimming*), or writing to all
+//! of it (*initializing*), so that who lends the space does so before it is needed.
 //!
-//! *By hand* all free space of a disk is gone over once. How far that is, is kept in the disk's ZAP with each group, so
-//! that it goes on where it was after a crash, an export or a suspension, also under OpenZFS. *Automatic* trimming
-//! (`autotrim=on`) takes what was freed in some groups ([`Tunable::TrimTxgBatch`]) and not been used since; nothing of it
-//! is kept.
+//! *By hand* all free space of a disk is gone over once. How far that is, is kept in the disk's ZAP
+//! with each group, so that it goes on where it was after a crash, an export or a suspension, also
+//! under OpenZFS. *Automatic* trimming (`autotrim=on`) takes what was freed in some groups
+//! ([`Tunable::TrimTxgBatch`]) and not been used since; nothing of it is kept.
 //!
-//! The same worker writes ahead what logs will need next ([`Storage::stock_logs`]), which nobody has to ask for.
+//! The same worker writes ahead what logs will need next ([`Storage::stock_logs`]), which nobody
+//! has to ask for.
 //!
-//! All is done by one worker, a stretch a step. What makes it safe is said in [`storage::zio::sweep`]. The worker is
-//! stopped before a pool's disks are closed: a disk that forgets something late would forget somebody else's block.
+//! All is done by one worker, a stretch a step. What makes it safe is said in
+//! [`storage::zio::sweep`]. The worker is stopped before a pool's disks are closed: a disk that
+//! forgets something late would forget somebody else's block.
 //!
 //! Sources: module/zfs/vdev_trim.c, vdev_initialize.c, include/sys/fs/zfs.h (`VDEV_LEAF_ZAP_…`).
 
@@ -89,7 +91,8 @@ pub struct LeafSweep {
 /// What an operator asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SweepCommand {
-    /// Begins, or goes on after a suspension; with [`LeafSweep::how`], where it is not to be as usual or as before.
+    /// Begins, or goes on after a suspension; with [`LeafSweep::how`], where it is not to be as
+    /// usual or as before.
     Start {
         how: Option<u64>,
     },
@@ -306,8 +309,8 @@ impl Sweeps {
         Ok(())
     }
 
-    /// Writes down how far each disk is; gives those that are in another state than what was written. Syncing context,
-    /// first pass.
+    /// Writes down how far each disk is; gives those that are in another state than what was
+    /// written. Syncing context, first pass.
     pub fn persist(
         &self,
         mos: &Arc<Objset>,
@@ -351,7 +354,8 @@ impl Sweeps {
 }
 
 impl Shared {
-    /// Nobody knows what a disk has that is faulted: what was begun on it ends. Whether there was anything.
+    /// Nobody knows what a disk has that is faulted: what was begun on it ends. Whether there was
+    /// anything.
     fn end_with_faulted(&self, env: &Env, storage: &Storage) -> bool {
         let wall = env.clock.wall().secs.max(0) as u64;
         let mut has_ended = false;

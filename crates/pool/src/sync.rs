@@ -1,12 +1,14 @@
 //! Syncing turns the quiesced transaction group into blocks on disk. Read this file first.
 //!
-//! Writing a block allocates; allocating changes space maps; space maps are blocks. So we write in passes until one
-//! leaves nothing dirty. The first carries user data and administrative changes, the rest metadata about metadata.
-//! From [`PASS_REWRITE`] on, blocks born in this group are overwritten where they lie, and what is freed waits on a list
-//! for the next group, so nothing new is allocated or freed and the loop must end.
+//! Writing a block allocates; allocating changes space maps; space maps are blocks. So we write in
+//! passes until one leaves nothing dirty. The first carries user data and administrative changes,
+//! the rest metadata about metadata. From [`PASS_REWRITE`] on, blocks born in this group are
+//! overwritten where they lie, and what is freed waits on a list for the next group, so nothing new
+//! is allocated or freed and the loop must end.
 //!
-//! A side of a mirror that does not take what the others take is noted in the same group ([`crate::spa`]'s dirty time
-//! logs); that may need another pass. A crash sees none of it until the uberblock, which is written last:
+//! A side of a mirror that does not take what the others take is noted in the same group
+//! ([`crate::spa`]'s dirty time logs); that may need another pass. A crash sees none of it until
+//! the uberblock, which is written last:
 //!
 //! ```text
 //!   data, metadata ─▶ flush ─▶ labels 0, 2 ─▶ flush ─▶ uberblocks ─▶ flush ─▶ labels 1, 3 ─▶ flush
@@ -99,7 +101,8 @@ impl Pool {
     fn first_pass(&self, sync: &SyncTx, tx: &Tx) -> Result<()> {
         let core = &*self.core;
         self.turn_checkpoint(tx)?;
-        // Before space changes: a map that is written anew here must not have what the allocator has yet to report.
+        // Before space changes: a map that is written anew here must not have what the allocator
+        // has yet to report.
         core.retire_log_space_maps(tx)?;
         core.make_missing_zaps(tx)?;
         core.free_deferred(tx)?;
@@ -112,7 +115,8 @@ impl Pool {
             self.dsl.process_async_destroy(tx)?;
         }
         self.dsl.sync_datasets(sync)?; // Datasets that the changes made or touched.
-        // All that goes of deduplicated blocks has gone: the tables are written with the meta object set.
+        // All that goes of deduplicated blocks has gone: the tables are written with the meta
+        // object set.
         self.settle_frees(1, tx)?;
         let rose = &mut |bp: &BlkPtr| core.scan.rose(&core.storage, bp);
         core.ddt.flush(&mut |bp| core.free_now(bp, tx), rose, tx)?;
@@ -142,8 +146,8 @@ impl Pool {
         }
     }
 
-    /// Gives back what this pass freed: at once in the first, through the deferred list later. Of what is deduplicated
-    /// only references go, in the tables.
+    /// Gives back what this pass freed: at once in the first, through the deferred list later. Of
+    /// what is deduplicated only references go, in the tables.
     fn settle_frees(&self, pass: u32, tx: &Tx) -> Result<()> {
         let core = &*self.core;
         let mut references = Vec::new();

@@ -1,23 +1,28 @@
 //! Transaction groups: open → quiescing → syncing.
 //!
-//! Every change joins the open group and leaves it when it is complete in memory. From time to time the open group
-//! is closed: no one may enter, whoever is inside finishes (quiescing), the next group opens, and the closed one is
-//! written out (syncing) by the worker `txg-sync`. So at any moment one group is open and at most one is syncing, and
-//! **transactions of two groups never overlap**, on which `dmu`'s overlays rely.
+//! Every change joins the open group and leaves it when it is complete in memory. From time to time
+//! the open group is closed: no one may enter, whoever is inside finishes (quiescing), the next
+//! group opens, and the closed one is written out (syncing) by the worker `txg-sync`. So at any
+//! moment one group is open and at most one is syncing, and **transactions of two groups never
+//! overlap**, on which `dmu`'s overlays rely.
 //!
-//! A group is closed when as much has changed in it as is worth writing at once, when somebody waits for it, or five
-//! seconds after its first change. A pool without changes writes nothing. Small changes here and there in large blocks
-//! make many times their size dirty; the longer such a group is open, the more of them meet in the same block, which is
-//! written once. So it stays open until half of the dirty limit is full.
+//! A group is closed when as much has changed in it as is worth writing at once, when somebody
+//! waits for it, or five seconds after its first change. A pool without changes writes nothing.
+//! Small changes here and there in large blocks make many times their size dirty; the longer such a
+//! group is open, the more of them meet in the same block, which is written once. So it stays open
+//! until half of the dirty limit is full.
 //!
-//! The throttle smooths rather than stops: above 60 % of the limit each newcomer is delayed, and the delay grows
-//! with how little room is left. Delays are handed out one behind the other, so that n writers together get the rate
-//! that one would. Only at the limit itself everyone waits for the sync.
+//! The throttle smooths rather than stops: above 60 % of the limit each newcomer is delayed, and
+//! the delay grows with how little room is left. Delays are handed out one behind the other, so
+//! that n writers together get the rate that one would. Only at the limit itself everyone waits for
+//! the sync.
 //!
-//! A group that cannot be written for lack of disks waits inside the write ([`storage::Suspension`]) and goes on when the
-//! pool is resumed; newcomers wait too, or get an error, as `failmode` has it. A group that fails otherwise, or in a pool
-//! that was given up, is never tried again: the machine stops, everyone waiting gets `Suspended`. The same holds when
-//! the worker panics, or whoever is inside a group: a change that ended in the middle must not be written. Sources: module/zfs/txg.c, dmu_tx.c (throttle, `dmu_tx_try_assign`).
+//! A group that cannot be written for lack of disks waits inside the write
+//! ([`storage::Suspension`]) and goes on when the pool is resumed; newcomers wait too, or get an
+//! error, as `failmode` has it. A group that fails otherwise, or in a pool that was given up, is
+//! never tried again: the machine stops, everyone waiting gets `Suspended`. The same holds when the
+//! worker panics, or whoever is inside a group: a change that ended in the middle must not be
+//! written. Sources: module/zfs/txg.c, dmu_tx.c (throttle, `dmu_tx_try_assign`).
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
@@ -26,8 +31,8 @@ use dmu::{DmuError, SyncError, TxHold};
 use env::{Env, Nanos, Next, Quirk, Tunable, Worker, WorkerHandle, lock};
 use storage::{Refusal, Storage};
 
-/// Changed bytes that are worth writing at once: as much as keeps any disk busy for a while, and more would only keep
-/// those waiting who want them durable.
+/// Changed bytes that are worth writing at once: as much as keeps any disk busy for a while, and
+/// more would only keep those waiting who want them durable.
 const SYNC_FROM: u64 = 64 << 20;
 
 /// How much may be dirty and for how long.
@@ -51,7 +56,8 @@ impl Limits {
         self.dirty_max / 10 * 6
     }
 
-    /// From so many changed bytes on the group is closed early, if they are no less than half of what is dirty.
+    /// From so many changed bytes on the group is closed early, if they are no less than half of
+    /// what is dirty.
     fn sync_from(&self) -> u64 {
         (self.dirty_max / 5).min(SYNC_FROM)
     }
@@ -155,8 +161,8 @@ impl Txgs {
         assert!(self.observer.set(observer).is_ok(), "there is one observer");
     }
 
-    /// Has newcomers wait, or be refused, while the pool is suspended. Once. Whoever listens to the suspension calls
-    /// [`Txgs::reconsider`] then.
+    /// Has newcomers wait, or be refused, while the pool is suspended. Once. Whoever listens to the
+    /// suspension calls [`Txgs::reconsider`] then.
     pub fn heed(&self, storage: &Arc<Storage>) {
         assert!(self.storage.set(Arc::downgrade(storage)).is_ok(), "a machine is of one pool");
     }
@@ -191,7 +197,8 @@ impl Txgs {
         *lock(&self.worker) = Some(spawn(Box::new(worker)));
     }
 
-    /// Writes out what is dirty, then stops: nobody enters any more. `Err` if a group could not be written.
+    /// Writes out what is dirty, then stops: nobody enters any more. `Err` if a group could not be
+    /// written.
     pub fn stop(&self) -> Result<(), DmuError> {
         let written = self.sync_now().map(drop);
         lock(&self.state).stopped = true;
@@ -199,7 +206,8 @@ impl Txgs {
         let worker = lock(&self.worker).take();
         if let Some(worker) = worker {
             worker.wake();
-            // A worker that panicked has said so and has stopped the machine; who exports its pool shall live.
+            // A worker that panicked has said so and has stopped the machine; who exports its pool
+            // shall live.
             if catch_unwind(AssertUnwindSafe(|| worker.stop_and_join())).is_err() {
                 return Err(DmuError::Suspended);
             }
@@ -207,8 +215,8 @@ impl Txgs {
         written
     }
 
-    /// Enters the open group. With `wait`, waits for room, while a group closes and while the pool is suspended; without,
-    /// `Busy`.
+    /// Enters the open group. With `wait`, waits for room, while a group closes and while the pool
+    /// is suspended; without, `Busy`.
     pub fn enter(self: &Arc<Txgs>, wait: bool) -> Result<TxHold, DmuError> {
         if let Some(storage) = self.storage() {
             if !wait && storage.is_suspended() {
@@ -249,7 +257,8 @@ impl Txgs {
         Ok(TxHold::new(txg, move || machine.leave()))
     }
 
-    /// As [`Txgs::enter`], for whoever makes data durable: only a closing group is waited for, no matter how much is dirty.
+    /// As [`Txgs::enter`], for whoever makes data durable: only a closing group is waited for, no
+    /// matter how much is dirty.
     pub fn enter_now(self: &Arc<Txgs>) -> Result<TxHold, DmuError> {
         let state = lock(&self.state);
         let mut ready = |state: &mut State| state.stopped || !state.quiescing || self.refusal().is_some();
@@ -273,7 +282,8 @@ impl Txgs {
         self.env.wait_until(&self.state, state, &self.changed, until, &mut |state| state.stopped).0
     }
 
-    /// Whoever leaves because of a panic has changed something by half: the group, and all that follow, are never written.
+    /// Whoever leaves because of a panic has changed something by half: the group, and all that
+    /// follow, are never written.
     fn leave(&self) {
         if let Some(storage) = self.storage().filter(|_| std::thread::panicking()) {
             storage.suspension().fault("a change ended in the middle, by a panic".to_owned());

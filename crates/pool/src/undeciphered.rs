@@ -8,8 +8,8 @@ use env::IoClass;
 use ondisk::BlkPtr;
 use storage::{ReadError, Storage, WriteError, WriteItem};
 
-/// A store that needs no keys: pointers are never encrypted, so that every block of an encrypted dataset can be met
-/// and checked.
+/// A store that needs no keys: pointers are never encrypted, so that every block of an encrypted
+/// dataset can be met and checked.
 pub(crate) struct Undeciphered<'a>(pub &'a Storage);
 
 impl BlockStore for Undeciphered<'_> {

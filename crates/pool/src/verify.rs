@@ -1,11 +1,13 @@
-//! Whether a pool is whole: every block readable, every allocated byte referenced, every referenced byte allocated,
-//! nothing owned twice.
+//! Whether a pool is whole: every block readable, every allocated byte referenced, every referenced
+//! byte allocated, nothing owned twice.
 //!
-//! References are found by walking the meta object set and, of each dataset and snapshot, the blocks born after the
-//! snapshot before it; so each block is met once, but for deduplicated ones, which are met as often as their tables say. To these come the intent logs and the lists of blocks that wait to be
-//! freed. Allocation is what the space maps say. Every copy of a block is read, not only the first good one, in batches
-//! that keep all disks busy. The pool must not be written meanwhile: it is meant for pools imported read-only, and for
-//! the simulator. Needs memory for every segment of the pool.
+//! References are found by walking the meta object set and, of each dataset and snapshot, the
+//! blocks born after the snapshot before it; so each block is met once, but for deduplicated ones,
+//! which are met as often as their tables say. To these come the intent logs and the lists of
+//! blocks that wait to be freed. Allocation is what the space maps say. Every copy of a block is
+//! read, not only the first good one, in batches that keep all disks busy. The pool must not be
+//! written meanwhile: it is meant for pools imported read-only, and for the simulator. Needs memory
+//! for every segment of the pool.
 //!
 //! Sources: cmd/zdb/zdb.c (`dump_block_stats`), module/zfs/dmu_traverse.c (which log blocks count).
 
@@ -192,7 +194,8 @@ impl Place {
 }
 
 impl Walk<'_> {
-    /// Every dataset and snapshot of the pool, hidden ones too. What cannot be read is a problem, not the end.
+    /// Every dataset and snapshot of the pool, hidden ones too. What cannot be read is a problem,
+    /// not the end.
     fn datasets(&mut self, mos: &Arc<Objset>) -> Vec<(u64, DslDatasetPhys)> {
         let mut found = Vec::new();
         let mut after = 0;
@@ -247,7 +250,8 @@ impl Walk<'_> {
                 tree.add(segment.start, segment.len);
                 self.report.referenced += segment.len;
             } else if !(bp.is_dedup() || self.shares) || !tree.contains(segment.start, segment.len) {
-                // A block of a deduplicated or cloned file may have many references, but always to all of it.
+                // A block of a deduplicated or cloned file may have many references, but always to
+                // all of it.
                 let (dataset, object) = (place.dataset, place.object);
                 self.problem(Problem::Twice { dataset, object, vdev: dva.vdev, segment });
             }
@@ -294,9 +298,9 @@ impl Walk<'_> {
         }
     }
 
-    /// The blocks of a dataset's intent log, and those its records lead to. Of a log that nobody has claimed, what was
-    /// written after the last group is not in the space maps yet (`traverse_zil`). A snapshot has a copy of the log's
-    /// header, but the log is not its own.
+    /// The blocks of a dataset's intent log, and those its records lead to. Of a log that nobody
+    /// has claimed, what was written after the last group is not in the space maps yet
+    /// (`traverse_zil`). A snapshot has a copy of the log's header, but the log is not its own.
     fn intent_log(&mut self, phys: &DslDatasetPhys) {
         if phys.is_snapshot() {
             return;

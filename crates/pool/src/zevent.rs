@@ -1,10 +1,12 @@
 //! Events: what happened to pools and their devices, for `zpool events` and whoever else watches.
 //!
-//! One ring for all pools of an engine, in memory. Each event has a number that only grows, so a reader that was slow
-//! sees what it has missed. Classes and the names of what they hold are OpenZFS's: `sysevent.fs.zfs.…` for what was done,
-//! `ereport.fs.zfs.…` for what went wrong, `resource.fs.zfs.statechange` for what became of a device.
+//! One ring for all pools of an engine, in memory. Each event has a number that only grows, so a
+//! reader that was slow sees what it has missed. Classes and the names of what they hold are
+//! OpenZFS's: `sysevent.fs.zfs.…` for what was done, `ereport.fs.zfs.…` for what went wrong,
+//! `resource.fs.zfs.statechange` for what became of a device.
 //!
-//! Sources: module/zfs/zfs_fm.c, fm.c (`zfs_zevent_…`, the ring), include/sys/fm/fs/zfs.h, include/sys/sysevent/eventdefs.h.
+//! Sources: module/zfs/zfs_fm.c, fm.c (`zfs_zevent_…`, the ring), include/sys/fm/fs/zfs.h,
+//! include/sys/sysevent/eventdefs.h.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Condvar, Mutex};
@@ -186,7 +188,8 @@ impl Core {
         }
     }
 
-    /// Tells of disks that are in another state than when this was called last. Whatever may have changed one calls it.
+    /// Tells of disks that are in another state than when this was called last. Whatever may have
+    /// changed one calls it.
     pub(crate) fn tell_states(&self) {
         let now: BTreeMap<u64, VdevState> = self.storage.leaf_states().into_iter().collect();
         let before = std::mem::replace(&mut *lock(&self.told_states), now.clone());

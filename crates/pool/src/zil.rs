@@ -1,22 +1,25 @@
 //! The intent log: what makes a synchronous write fast without making it less safe.
 //!
-//! A transaction group takes seconds to become durable; whoever calls fsync does not wait for it. Each operation leaves
-//! a record in memory, and a commit writes the records that nobody has written yet into log blocks and flushes them. A
-//! crash loses the open groups, and the next import does again what the log says ([`claim`], [`replay`]).
+//! A transaction group takes seconds to become durable; whoever calls fsync does not wait for it.
+//! Each operation leaves a record in memory, and a commit writes the records that nobody has
+//! written yet into log blocks and flushes them. A crash loses the open groups, and the next import
+//! does again what the log says ([`claim`], [`replay`]).
 //!
 //! ```text
 //!   operation ── log() ──▶ queue ── commit() ──▶ chain of log blocks ── flush ──▶ the caller is told
 //!                             └── the group is durable: forgotten      └── freed when all their groups are durable
 //! ```
-//! One log per dataset, one chain per log. A block names the block that follows, which is therefore allocated before
-//! it is written; the object set's header names the first that still counts.
+//! One log per dataset, one chain per log. A block names the block that follows, which is therefore
+//! allocated before it is written; the object set's header names the first that still counts.
 //!
 //! Invariants:
-//! - A commit returns `Ok` only when each record it covers is in a durable block that the durable header leads to, or
-//!   its group is durable. There is no third way: whatever fails here falls back to waiting for the group.
+//! - A commit returns `Ok` only when each record it covers is in a durable block that the durable
+//!   header leads to, or its group is durable. There is no third way: whatever fails here falls
+//!   back to waiting for the group.
 //! - A log block belongs to the group in which it was allocated, and is freed in none earlier.
-//! - A write or flush that failed is not repeated, and nothing behind it in the chain counts: the chain *retires*, all
-//!   its waiters wait for their groups, and the next commit begins a new chain.
+//! - A write or flush that failed is not repeated, and nothing behind it in the chain counts: the
+//!   chain *retires*, all its waiters wait for their groups, and the next commit begins a new
+//!   chain.
 //! - Nobody commits while holding a lock or a transaction.
 //!
 //! Sources: module/zfs/zil.c, include/sys/zil_impl.h.
@@ -74,10 +77,11 @@ pub struct LoggedWrite<'a> {
     pub len: u64,
     /// Of the file's blocks, in bytes.
     pub block_size: u64,
-    /// Where there is no log device, its bytes go to their place at once and the record leads there.
+    /// Where there is no log device, its bytes go to their place at once and the record leads
+    /// there.
     pub is_large: bool,
-    /// Given where the caller is going to commit at once: then the bytes are copied now if they are few. Else they are
-    /// fetched when they are needed.
+    /// Given where the caller is going to commit at once: then the bytes are copied now if they are
+    /// few. Else they are fetched when they are needed.
     pub data: Option<&'a [u8]>,
 }
 
@@ -91,8 +95,8 @@ pub enum LogBias {
     Throughput,
 }
 
-/// From so many bytes on a write of a file is large; volumes have large writes only where their blocks are larger than
-/// this (`zfs_immediate_write_sz`, `zvol_immediate_write_sz`).
+/// From so many bytes on a write of a file is large; volumes have large writes only where their
+/// blocks are larger than this (`zfs_immediate_write_sz`, `zvol_immediate_write_sz`).
 pub const IMMEDIATE_SIZE: u64 = 32 << 10;
 
 /// Where the answer to a call is kept, and is told of the records of what the call has changed.
@@ -100,8 +104,8 @@ pub type Answer = Option<Arc<dyn Keeping>>;
 
 /// Who can give the bytes of a file to a commit.
 pub trait LogData: Send + Sync {
-    /// `len` bytes at `offset` as they are now, zeros behind the end of the file; `None` when the object is gone or
-    /// the file ends before `offset`. Takes what locks it needs; none is held.
+    /// `len` bytes at `offset` as they are now, zeros behind the end of the file; `None` when the
+    /// object is gone or the file ends before `offset`. Takes what locks it needs; none is held.
     fn read(&self, object: u64, generation: u64, offset: u64, len: u64) -> Result<Option<Vec<u8>>, DmuError>;
 }
 
@@ -113,7 +117,8 @@ pub struct ZilStats {
     pub blocks: Counter,
     /// Commits that had to wait for their group.
     pub fell_back: Counter,
-    /// How commits waited that had to, and which of it was for their group. What is in log blocks is told by place.
+    /// How commits waited that had to, and which of it was for their group. What is in log blocks
+    /// is told by place.
     pub waits: Waits,
     pub group_waits: Waits,
     /// Records written, and the writes among them by where their bytes came from, with these bytes.
@@ -124,7 +129,8 @@ pub struct ZilStats {
     pub copied_bytes: Counter,
     pub fetched: Counter,
     pub fetched_bytes: Counter,
-    /// Log blocks on main disks and on log devices: count, record bytes, bytes written, bytes allocated.
+    /// Log blocks on main disks and on log devices: count, record bytes, bytes written, bytes
+    /// allocated.
     pub normal: PlaceStats,
     pub slog: PlaceStats,
 }
@@ -138,7 +144,8 @@ pub struct PlaceStats {
     pub allocated: Counter,
     /// Times that blocks, one or several, were written and flushed together.
     pub bursts: Counter,
-    /// Nanoseconds of each, added up: from taking the records to telling that they are durable; of those, writing and flushing.
+    /// Nanoseconds of each, added up: from taking the records to telling that they are durable; of
+    /// those, writing and flushing.
     pub nanos: Counter,
     pub write_nanos: Counter,
     pub flush_nanos: Counter,
@@ -147,7 +154,8 @@ pub struct PlaceStats {
 /// What a log is built on.
 #[derive(Clone)]
 pub(crate) struct Parts {
-    /// Whether a log may begin: in pools of old versions none does, and commits wait for their groups.
+    /// Whether a log may begin: in pools of old versions none does, and commits wait for their
+    /// groups.
     pub may_begin: Arc<dyn Fn() -> bool + Send + Sync>,
     pub env: Env,
     pub storage: Arc<Storage>,
@@ -232,8 +240,8 @@ impl Zil {
         self.mode() == SyncMode::Always
     }
 
-    /// Remembers a change of names: it goes out with the next commit of whatever object, in order. `answer`: of the call that
-    /// it was made for.
+    /// Remembers a change of names: it goes out with the next commit of whatever object, in order.
+    /// `answer`: of the call that it was made for.
     pub fn log(&self, tx: &Tx, record: Vec<u8>, answer: Answer) {
         self.remember(tx, |queue, txg| queue.push(Itx { txg, what: What::Record(record), answer }));
     }
@@ -268,7 +276,8 @@ impl Zil {
         self.remember(tx, |queue, txg| queue.unlogged(txg));
     }
 
-    /// What is remembered of one object takes its place among the changes of names: one that depends on it follows.
+    /// What is remembered of one object takes its place among the changes of names: one that
+    /// depends on it follows.
     pub fn order(&self, object: u64) {
         lock(&self.state).queue.order(object);
     }
@@ -291,8 +300,8 @@ impl Zil {
 
     // ── What transaction groups do to it ──
 
-    /// Before the object set is written in `txg`: gives back the blocks whose groups are all durable with this one, and
-    /// moves the header on.
+    /// Before the object set is written in `txg`: gives back the blocks whose groups are all
+    /// durable with this one, and moves the header on.
     pub(crate) fn sync(&self, frees: &FreeQueue, tx: &Tx) {
         let mut state = lock(&self.state);
         let replayed = std::mem::take(&mut state.replayed[tx.txg() as usize & 3]);

@@ -1,4 +1,5 @@
-//! Unit attentions: what an initiator's port is told before its next command, because something changed that it relies on.
+//! Unit attentions: what an initiator's port is told before its next command, because something
+//! changed that it relies on.
 //!
 //! Source: SAM-5 5.14.
 

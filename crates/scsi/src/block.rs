@@ -116,7 +116,8 @@ fn read(unit: &LogicalUnit, cdb: &[u8]) -> Result<Done, Refusal> {
     Ok(Done::giving(Data::Read(read)))
 }
 
-/// The whole blocks that came of those that the command is about, and their bytes: an initiator may send fewer.
+/// The whole blocks that came of those that the command is about, and their bytes: an initiator may
+/// send fewer.
 fn sent(extent: Extent, out: &[u8]) -> &[u8] {
     let len = out.len().min(extent.len() as usize);
     &out[..len - len % BLOCK as usize]
@@ -177,7 +178,8 @@ fn compare(unit: &LogicalUnit, extent: Extent, theirs: &[u8]) -> Result<(), Refu
     }
 }
 
-/// BYTCHK of a command that verifies: nothing is compared, or all of it, or each block with the one that came.
+/// BYTCHK of a command that verifies: nothing is compared, or all of it, or each block with the one
+/// that came.
 fn check_mode(cdb: &[u8]) -> Result<u8, Refusal> {
     unprotected(cdb)?;
     match cdb[1] >> 1 & 3 {

@@ -1,6 +1,7 @@
 //! Operation codes and service actions, by the names that the standards give them.
 //!
-//! Sources: SPC-4 table of operation codes and 6.16, 6.35; SBC-3 table 16. RESERVE and RELEASE of six bytes are of SPC-2.
+//! Sources: SPC-4 table of operation codes and 6.16, 6.35; SBC-3 table 16. RESERVE and RELEASE of
+//! six bytes are of SPC-2.
 
 pub const TEST_UNIT_READY: u8 = 0x00;
 pub const REQUEST_SENSE: u8 = 0x03;

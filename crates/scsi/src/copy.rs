@@ -1,14 +1,16 @@
-//! EXTENDED COPY (LID1) and RECEIVE COPY RESULTS: copies within a volume, and between the volumes that an initiator sees at one
-//! target. The engine copies; no data is on the wire.
+//! EXTENDED COPY (LID1) and RECEIVE COPY RESULTS: copies within a volume, and between the volumes
+//! that an initiator sees at one target. The engine copies; no data is on the wire.
 //!
-//! A command is judged whole before anything is copied: its lists, the units it names, what others have reserved there, where
-//! each segment begins and ends. So one that is refused has done nothing. What one that began has done can be asked for by its
-//! list identifier: while it works, and where the initiator wants that, once afterwards.
+//! A command is judged whole before anything is copied: its lists, the units it names, what others
+//! have reserved there, where each segment begins and ends. So one that is refused has done
+//! nothing. What one that began has done can be asked for by its list identifier: while it works,
+//! and where the initiator wants that, once afterwards.
 //!
-//! Only block to block, of units of the same target: what an initiator cannot see there it cannot copy.
+//! Only block to block, of units of the same target: what an initiator cannot see there it cannot
+//! copy.
 //!
-//! Sources: SPC-4 r37, EXTENDED COPY (LID1), RECEIVE COPY STATUS (LID1), RECEIVE COPY OPERATING PARAMETERS, and the
-//! Third-party Copy VPD page.
+//! Sources: SPC-4 r37, EXTENDED COPY (LID1), RECEIVE COPY STATUS (LID1), RECEIVE COPY OPERATING
+//! PARAMETERS, and the Third-party Copy VPD page.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -49,7 +51,8 @@ struct Results {
 const DONE: u8 = 1;
 const FAILED: u8 = 2;
 
-/// Copies that were asked for, by list identifier: under way, or done and not asked for yet. The oldest first.
+/// Copies that were asked for, by list identifier: under way, or done and not asked for yet. The
+/// oldest first.
 #[derive(Default)]
 pub struct Copies(VecDeque<(Nexus, u8, Results)>);
 

@@ -18,7 +18,8 @@ const VERSIONS: [u16; 4] = [0x00a0, 0x0960, 0x0460, 0x04c0];
 const PAGES: [u8; 9] = [0x00, 0x80, 0x83, 0x86, 0x88, 0x8f, 0xb0, 0xb1, 0xb2];
 /// Of the one group in which all ports are.
 pub const GROUP: u8 = 1;
-/// What designators name: a port of a target, a target; and that what follows says by which protocol.
+/// What designators name: a port of a target, a target; and that what follows says by which
+/// protocol.
 const OF_PORT: u8 = 0x90;
 const OF_TARGET: u8 = 0xa0;
 /// iSCSI, as designators say it.
@@ -86,7 +87,8 @@ pub struct Name {
 
 /// One NAA name, and one for people.
 pub fn names(unit: &LogicalUnit) -> [Name; 2] {
-    // NAA 6, registered extended; in place of the number that a vendor would register there is none.
+    // NAA 6, registered extended; in place of the number that a vendor would register there is
+    // none.
     let own = unit.identity.id & ((1 << 100) - 1);
     let mut text = padded(VENDOR, 8);
     text.extend(unit.identity.serial.bytes());

@@ -1,8 +1,8 @@
 //! SCSI: logical units over volumes, for any transport.
 //!
-//! A transport collects what an initiator sends with a command and calls [`Target::execute`] with the bytes of the command
-//! and of its data; back come a status, sense data, and data. So everything here works on slices, without sockets, clocks
-//! or threads of its own.
+//! A transport collects what an initiator sends with a command and calls [`Target::execute`] with
+//! the bytes of the command and of its data; back come a status, sense data, and data. So
+//! everything here works on slices, without sockets, clocks or threads of its own.
 //!
 //! ```text
 //!   Target ── lun ──▶ LogicalUnit ── volume ──▶ engine
@@ -10,10 +10,11 @@
 //!                       └── block, copy, inquiry, mode, log, report: one file a family of commands
 //! ```
 //! Invariants:
-//! - Any command and any parameter list gives an answer: decoding is total, and allocates no more than the limits of
-//!   [`limits`].
+//! - Any command and any parameter list gives an answer: decoding is total, and allocates no more
+//!   than the limits of [`limits`].
 //! - A command is refused by reservations before it looks at the volume.
-//! - What is written with FUA, and all that was written before SYNCHRONIZE CACHE, is stable when the answer is given.
+//! - What is written with FUA, and all that was written before SYNCHRONIZE CACHE, is stable when
+//!   the answer is given.
 //! - `sense` is the one place where an engine error becomes sense data.
 //!
 //! Sources: SPC-4 r37, SBC-3 r36, SAM-5 r21 (drafts of T10).

@@ -4,8 +4,8 @@
 pub const BLOCK: u64 = 512;
 /// Blocks that a command moves at the most: 8 MiB.
 pub const MAX_TRANSFER: u64 = 16 << 10;
-/// Blocks that COMPARE AND WRITE takes at the most: as many as volumes change whole or not at all, whatever happens to
-/// the power.
+/// Blocks that COMPARE AND WRITE takes at the most: as many as volumes change whole or not at all,
+/// whatever happens to the power.
 pub const MAX_COMPARE: u64 = 8;
 /// Blocks that WRITE ATOMIC takes at the most, from wherever: 1 MiB.
 pub const MAX_ATOMIC: u64 = 2 << 10;
@@ -26,7 +26,8 @@ pub const MAX_COPIES: usize = 64;
 pub const MAX_STATUS: usize = 256;
 /// Ports of initiators that can be registered with a logical unit.
 pub const MAX_REGISTRATIONS: usize = 1024;
-/// Bytes of a volume's property that says what is reserved: what does not fit cannot outlive the loss of power.
+/// Bytes of a volume's property that says what is reserved: what does not fit cannot outlive the
+/// loss of power.
 pub const MAX_KEPT: usize = 8000;
 /// Unit attentions that wait for one port.
 pub const MAX_ATTENTIONS: usize = 16;

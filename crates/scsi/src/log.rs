@@ -12,7 +12,8 @@ use crate::unit::{Done, LogicalUnit};
 
 const SUPPORTED: u8 = 0x00;
 const PROVISIONING: u8 = 0x0c;
-/// Stretches of data that are counted, at the most: a volume in more pieces is said to use what these and all behind them take.
+/// Stretches of data that are counted, at the most: a volume in more pieces is said to use what
+/// these and all behind them take.
 const STRETCHES: usize = 4096;
 
 pub fn sense(unit: &LogicalUnit, cdb: &[u8]) -> Result<Done, Refusal> {

@@ -1,5 +1,5 @@
-//! MODE SENSE and MODE SELECT. Of all pages, initiators can change two bits: software write protection, and whether they
-//! are told by a status that others have ended their commands.
+//! MODE SENSE and MODE SELECT. Of all pages, initiators can change two bits: software write
+//! protection, and whether they are told by a status that others have ended their commands.
 //!
 //! Sources: SPC-4 6.9 to 6.12, 7.5; SBC-3 6.5.
 

@@ -1,8 +1,8 @@
-//! The commands that there are: one table for what is refused, what reservations let through, and what REPORT SUPPORTED
-//! OPERATION CODES says.
+//! The commands that there are: one table for what is refused, what reservations let through, and
+//! what REPORT SUPPORTED OPERATION CODES says.
 //!
-//! Sources: SPC-4 6.35, table of operation codes; SBC-3 table 16; what persistent reservations let through: SPC-4 table 66,
-//! SBC-3 table 17.
+//! Sources: SPC-4 6.35, table of operation codes; SBC-3 table 16; what persistent reservations let
+//! through: SPC-4 table 66, SBC-3 table 17.
 
 use crate::codes::*;
 

@@ -1,11 +1,12 @@
-//! PERSISTENT RESERVE IN and OUT: initiators' ports register a key, each for the port of the target that it came through, and
-//! one of them (or, for some types, all) holds a reservation.
+//! PERSISTENT RESERVE IN and OUT: initiators' ports register a key, each for the port of the target
+//! that it came through, and one of them (or, for some types, all) holds a reservation.
 //!
-//! Registrations outlive sessions, and with ACTIVATE PERSIST THROUGH POWER LOSS all else too: then the volume remembers them
-//! ([`kept`]), and a change is durable before it is answered. Changes take turns; others go by what was before until then.
+//! Registrations outlive sessions, and with ACTIVATE PERSIST THROUGH POWER LOSS all else too: then
+//! the volume remembers them ([`kept`]), and a change is durable before it is answered. Changes
+//! take turns; others go by what was before until then.
 //!
-//! An initiator's port can register for others too, and for all ports of the target at once (`parameters`); and who holds a
-//! reservation can hand it over.
+//! An initiator's port can register for others too, and for all ports of the target at once
+//! (`parameters`); and who holds a reservation can hand it over.
 //!
 //! Sources: SPC-4 5.13, 6.15, 6.16.
 
@@ -252,7 +253,8 @@ impl Registry {
         Ok(())
     }
 
-    /// REGISTER AND MOVE: who holds the reservation gives it to another port, which is registered with that.
+    /// REGISTER AND MOVE: who holds the reservation gives it to another port, which is registered
+    /// with that.
     fn hand_over(&mut self, command: &Command<'_>, parameters: &Parameters) -> Result<(), Refusal> {
         let nexus = command.nexus;
         let Some(Move { unregister, port, to }) = &parameters.moves else {
@@ -355,8 +357,9 @@ impl Registry {
         Ok(())
     }
 
-    /// REPORT CAPABILITIES: compatible with RESERVE(6) in none of its ways, for other initiators and all ports, types as in the
-    /// mask, and whether all of it outlives the loss of power now, as it can.
+    /// REPORT CAPABILITIES: compatible with RESERVE(6) in none of its ways, for other initiators
+    /// and all ports, types as in the mask, and whether all of it outlives the loss of power now,
+    /// as it can.
     fn capabilities(&self) -> Vec<u8> {
         vec![0, 8, 0x0d, 0x80 | u8::from(self.persists), TYPE_MASK[0], TYPE_MASK[1], 0, 0]
     }

@@ -57,7 +57,8 @@ pub fn maintenance_in(command: &Command<'_>) -> Result<Done, Refusal> {
     Ok(Done::bytes(cut(bytes, room)))
 }
 
-/// One group of all ports, for each is as good as any: active, optimized, and in no other state ever.
+/// One group of all ports, for each is as good as any: active, optimized, and in no other state
+/// ever.
 fn port_groups(target: &Target, cdb: &[u8]) -> Result<Vec<u8>, Refusal> {
     let extended = match cdb[1] >> 5 {
         0 => false,
@@ -89,7 +90,8 @@ fn supported(cdb: &[u8]) -> Result<Vec<u8>, Refusal> {
             bytes.extend(list);
             return Ok(bytes);
         }
-        // Without a service action; a command that has one is asked for wrongly, and the other way round.
+        // Without a service action; a command that has one is asked for wrongly, and the other way
+        // round.
         1 | 2 => {
             let has_actions =
                 OPCODES.iter().find(|opcode| opcode.code == code).map(|opcode| opcode.action.is_some());

@@ -1,4 +1,5 @@
-//! Whether a command of one port is let through by what others have reserved; RESERVE(6) and RELEASE(6).
+//! Whether a command of one port is let through by what others have reserved; RESERVE(6) and
+//! RELEASE(6).
 //!
 //! Sources: SPC-4 5.13 (tables 63 to 66), SBC-3 4.17; SPC-2 for the commands of six bytes.
 
@@ -19,7 +20,8 @@ pub fn lets_through(state: &State, nexus: &Nexus, opcode: &Opcode, cdb: &[u8]) -
         );
     }
     let access = match opcode.code {
-        // START STOP UNIT with START set, and no power condition, does not take anything from anybody.
+        // START STOP UNIT with START set, and no power condition, does not take anything from
+        // anybody.
         codes::START_STOP_UNIT if u8_at(cdb, 4) & 0xf1 == 0x01 => Access::Free,
         _ => opcode.access,
     };

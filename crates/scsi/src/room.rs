@@ -1,8 +1,9 @@
-//! How full it gets: what is left for a unit, as pages tell it, and the warning before writes fail for lack of space.
+//! How full it gets: what is left for a unit, as pages tell it, and the warning before writes fail
+//! for lack of space.
 //!
-//! A thin volume shares what is left with others, so it is looked at now and then while it is written. When less than a tenth
-//! is left, and not all that the volume could still want, every initiator has a unit attention; once, until there is clearly
-//! more again.
+//! A thin volume shares what is left with others, so it is looked at now and then while it is
+//! written. When less than a tenth is left, and not all that the volume could still want, every
+//! initiator has a unit attention; once, until there is clearly more again.
 //!
 //! Source: SBC-3, logical block provisioning: thresholds, its log page, mode page and VPD page.
 
@@ -70,7 +71,8 @@ pub fn log_parameter(unit: &LogicalUnit) -> Result<Vec<u8>, Refusal> {
     Ok(bytes)
 }
 
-/// The mode page: one threshold, of what is left, which arms as that decreases. `changeable`: which bits can be changed.
+/// The mode page: one threshold, of what is left, which arms as that decreases. `changeable`: which
+/// bits can be changed.
 pub fn mode_page(unit: &LogicalUnit, changeable: bool) -> Result<Vec<u8>, Refusal> {
     let mut bytes = vec![0; 24];
     (bytes[0], bytes[1], bytes[3]) = (0x40 | PAGE.0, PAGE.1, 20);

@@ -63,8 +63,8 @@ impl Sense {
         Sense { info: Some(at), ..Sense::new(0xe, 0x1d00) }
     }
 
-    /// A field of the CDB makes no sense. Of commands that share an operation code this says that there is such a command:
-    /// initiators take a refusal that names no field for none.
+    /// A field of the CDB makes no sense. Of commands that share an operation code this says that
+    /// there is such a command: initiators take a refusal that names no field for none.
     pub const fn invalid_field(byte: u16, bit: u8) -> Sense {
         Sense { field: Some((byte, bit)), ..INVALID_FIELD }
     }

@@ -30,7 +30,8 @@ pub struct Target {
     units: BTreeMap<u16, Arc<LogicalUnit>>,
 }
 
-/// A unit's number from the eight bytes that a transport has; `None` for forms that no unit here has.
+/// A unit's number from the eight bytes that a transport has; `None` for forms that no unit here
+/// has.
 fn number(lun: u64) -> Option<u16> {
     let (first, rest) = ((lun >> 48) as u16, lun & 0xffff_ffff_ffff);
     match first >> 14 {

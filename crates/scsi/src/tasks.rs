@@ -1,13 +1,15 @@
 //! What ends commands before their time: task management functions, and PREEMPT AND ABORT.
 //!
-//! A unit has one task set, which all of its nexuses share; which commands are in it only their transports know ([`Tasks`]).
-//! Whoever has others' commands ended hears of it when nothing of those is under way any more. The others are told: each
-//! command ends with TASK ABORTED or, where the control mode page has it so (TAS), with nothing, and a unit attention says why.
+//! A unit has one task set, which all of its nexuses share; which commands are in it only their
+//! transports know ([`Tasks`]). Whoever has others' commands ended hears of it when nothing of
+//! those is under way any more. The others are told: each command ends with TASK ABORTED or, where
+//! the control mode page has it so (TAS), with nothing, and a unit attention says why.
 //!
-//! Nobody waits while a unit is locked, and only for commands that are being executed: one that has been, and waits for those
-//! of others itself, is not waited for. So there are no circles.
+//! Nobody waits while a unit is locked, and only for commands that are being executed: one that has
+//! been, and waits for those of others itself, is not waited for. So there are no circles.
 //!
-//! Sources: SAM-5, aborting commands and task management functions; SPC-4 7.5.8 (TAS), 5.13.11 (preempting).
+//! Sources: SAM-5, aborting commands and task management functions; SPC-4 7.5.8 (TAS), 5.13.11
+//! (preempting).
 
 use std::sync::Weak;
 use std::sync::atomic::Ordering::SeqCst;
@@ -18,8 +20,8 @@ use crate::unit::{LogicalUnit, Nexus};
 
 /// The commands of a nexus: its transport has them.
 pub trait Tasks: Send + Sync {
-    /// Ends those for a unit: what is not begun will not be, and none is answered, but for TASK ABORTED where initiators are
-    /// told. `None`: there is none.
+    /// Ends those for a unit: what is not begun will not be, and none is answered, but for TASK
+    /// ABORTED where initiators are told. `None`: there is none.
     fn abort(&self, unit: &LogicalUnit, told: bool) -> Option<Ending>;
 }
 

@@ -1,4 +1,5 @@
-//! A unit over a volume in memory: what commands do, what is refused with which sense, who is let through.
+//! A unit over a volume in memory: what commands do, what is refused with which sense, who is let
+//! through.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
@@ -238,7 +239,8 @@ fn the_default_self_test_is_the_only_diagnostic() {
     for flags in [0x04, 0x07, 0x14, 0x10, 0x00] {
         assert_eq!(diagnose(flags, 0).status, Status::Good, "{flags:02x}");
     }
-    // Short and extended tests in the back- and foreground, and their end; codes that nobody defined; pages.
+    // Short and extended tests in the back- and foreground, and their end; codes that nobody
+    // defined; pages.
     let others = [0x20, 0x40, 0x80, 0xa0, 0xc0, 0x60, 0xe0, 0x24].map(|flags| (flags, 0));
     for (flags, len) in others.into_iter().chain([(0x10, 4), (0x00, 4), (0x04, 4)]) {
         let sense = diagnose(flags, len).sense.unwrap();
@@ -307,7 +309,8 @@ fn keys(key: u64, new: u64) -> Vec<u8> {
     list
 }
 
-/// What a reservation of each type lets another port do: write, read; and whether that must be registered.
+/// What a reservation of each type lets another port do: write, read; and whether that must be
+/// registered.
 #[test]
 fn reservations_let_through_what_their_type_says() {
     let cases = [

@@ -1,7 +1,7 @@
 //! A logical unit: one volume, who is joined to it, and what reserves it.
 //!
-//! A command passes, in this order: is there such a command, unit attentions, reservations, then its family. Nothing of the
-//! unit is locked while the volume works.
+//! A command passes, in this order: is there such a command, unit attentions, reservations, then
+//! its family. Nothing of the unit is locked while the volume works.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
@@ -21,7 +21,8 @@ use crate::target::Target;
 use crate::tasks::Tasks;
 use crate::{block, codes, inquiry, log, mode, report, reservation};
 
-/// An initiator's port, and the port of the target that it came through: what reservations, attentions and copies go by.
+/// An initiator's port, and the port of the target that it came through: what reservations,
+/// attentions and copies go by.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Nexus {
     /// As persistent reservations name it: `iqn.…,i,0x…`.
@@ -75,7 +76,8 @@ pub struct Answer {
     pub status: Status,
     pub sense: Option<Sense>,
     pub data: Data,
-    /// Bytes that the command itself says it takes from the initiator; what came beyond was not looked at.
+    /// Bytes that the command itself says it takes from the initiator; what came beyond was not
+    /// looked at.
     pub taken: usize,
 }
 
@@ -345,8 +347,8 @@ impl LogicalUnit {
         }
     }
 
-    /// The default self-test, which is all that there is: whether the volume can be reached (SPC-4 6.42). Tests that
-    /// run for longer, and diagnostic pages, are not known.
+    /// The default self-test, which is all that there is: whether the volume can be reached (SPC-4
+    /// 6.42). Tests that run for longer, and diagnostic pages, are not known.
     fn send_diagnostic(&self, cdb: &[u8]) -> Result<Done, Refusal> {
         let (test, tests_itself, len) = (cdb[1] >> 5, cdb[1] & 4 != 0, u16::from_be_bytes([cdb[3], cdb[4]]));
         if test != 0 || len != 0 {

@@ -1,14 +1,15 @@
-//! Attrition: what redundancy is for. Disks of a pool fail, vanish, come back old, are replaced and resilvered, and the
-//! power goes at any of the writes that all of this takes.
+//! Attrition: what redundancy is for. Disks of a pool fail, vanish, come back old, are replaced and
+//! resilvered, and the power goes at any of the writes that all of this takes.
 //!
 //! ```text
 //!   story, recorded write by write:   ──w──w──F──w──│mark│──w──F──w──w──│mark│── …
 //!                                          ▲             ▲
 //!   cases, one for each of many events:    └ power goes  └ power goes; disks come to harm; import; check …
 //! ```
-//! The work is done once ([`story`]), and each case begins with the disks as they were at an event of it ([`case`]): so a case
-//! costs an import and a look at all files, and thousands of them are cheap. Or the disks lied, all of them, and the last
-//! groups are torn: then an import may go back to an earlier one. A run is a function of its seed.
+//! The work is done once ([`story`]), and each case begins with the disks as they were at an event
+//! of it ([`case`]): so a case costs an import and a look at all files, and thousands of them are
+//! cheap. Or the disks lied, all of them, and the last groups are torn: then an import may go back
+//! to an earlier one. A run is a function of its seed.
 
 pub mod case;
 pub(crate) mod frozen;
@@ -56,8 +57,9 @@ const STALE: usize = 40;
 /// So many steps of a story at the least an import can go back.
 const STEADY: usize = 6;
 
-/// One of the last groups is the last that is whole; more often than others the one before the last, for what it needs is
-/// the first to be used again where that happens too early, and half of what came later shows it.
+/// One of the last groups is the last that is whole; more often than others the one before the
+/// last, for what it needs is the first to be used again where that happens too early, and half of
+/// what came later shows it.
 fn draw_torn(player: &Player<'_>, prng: &mut Prng) -> Option<Torn> {
     let back = *prng.pick(&[1, 2, 2, 3, 4]).expect("some");
     let lost = *prng.pick(&[5, 50, 50, 100]).expect("some");

@@ -1,11 +1,12 @@
-//! Callers: clients of a file system change names in it, several at the same time, as servers do it for them: each call has a
-//! name by which it is known when it is sent again, and its answer is given when what it did is on stable storage. The power
-//! goes at some of the writes to the disks, sometimes again during the import; elsewhere the program dies and the machine goes
-//! on, with what is in memory that outlives programs. Then every call is asked for.
+//! Callers: clients of a file system change names in it, several at the same time, as servers do it
+//! for them: each call has a name by which it is known when it is sent again, and its answer is
+//! given when what it did is on stable storage. The power goes at some of the writes to the disks,
+//! sometimes again during the import; elsewhere the program dies and the machine goes on, with what
+//! is in memory that outlives programs. Then every call is asked for.
 //!
-//! What a directory holds tells which of its client's calls have happened: no two moments of it are the same. Of those the next
-//! program knows the answer, or at least that they have happened; of all others it knows nothing, and after a power failure of
-//! none. A run is a function of its seed.
+//! What a directory holds tells which of its client's calls have happened: no two moments of it are
+//! the same. Of those the next program knows the answer, or at least that they have happened; of
+//! all others it knows nothing, and after a power failure of none. A run is a function of its seed.
 
 use std::collections::VecDeque;
 use std::sync::Mutex;
@@ -29,8 +30,8 @@ use crate::workload::failed;
 
 const DATASET: &str = "sim/calls";
 const CALLERS: usize = 4;
-/// Of the time that a call gives what it makes, in a second record: it tells whether the call was done as a whole. Names of
-/// what has none begin with [`WITHOUT_TIME`].
+/// Of the time that a call gives what it makes, in a second record: it tells whether the call was
+/// done as a whole. Names of what has none begin with [`WITHOUT_TIME`].
 const NANOS: u32 = 5;
 const WITHOUT_TIME: char = 'e';
 const NO_LOSS: Loss = Loss { kept: 100, torn: 0 };
@@ -136,7 +137,8 @@ fn with_time(mode: u32, number: u64) -> SetAttr {
     SetAttr { mode: Some(mode), mtime: Some(time), ..SetAttr::default() }
 }
 
-/// A change of names in a directory. The oldest names go first, and some are always left: so no moment comes again.
+/// A change of names in a directory. The oldest names go first, and some are always left: so no
+/// moment comes again.
 fn change(
     fs: &dyn FileSystem,
     dir: NodeId,
@@ -256,8 +258,8 @@ impl Case<'_> {
         Ok(Recorded { tape, memory, journals, now: machine.env.clock.now() })
     }
 
-    /// Lets the power go everywhere in a life, or the program die; gives the machine as the last end left it, and what was in
-    /// it.
+    /// Lets the power go everywhere in a life, or the program die; gives the machine as the last
+    /// end left it, and what was in it.
     fn cut(&mut self, recorded: &Recorded, prng: &mut Prng) -> Result<(World, Vec<Names>), String> {
         let (tape, cuts) = (&recorded.tape, self.options.cuts);
         let mut player = tape.play();

@@ -1,5 +1,5 @@
-//! A virtual clock. Time passes only where the driver says so: a little with each step, and in jumps when nobody has
-//! anything to do.
+//! A virtual clock. Time passes only where the driver says so: a little with each step, and in
+//! jumps when nobody has anything to do.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};

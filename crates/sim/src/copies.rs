@@ -1,4 +1,5 @@
-//! Copies: a tree of datasets with a history of its own, sent in every way there is and received beside it.
+//! Copies: a tree of datasets with a history of its own, sent in every way there is and received
+//! beside it.
 //!
 //! ```text
 //!   sim/a ──changes──@1──changes──@2── …       file systems, volumes and clones, one below the other
@@ -9,10 +10,11 @@
 //!     ▼
 //!   sim/again                                  a copy of the copy sim/fs
 //! ```
-//! What was received equals what was sent, and so do heads that nobody wrote to; the copy of the tree is written to at times,
-//! which the next receive takes back (-F). Copies are bookmarked as the tree is; no receive disturbs that, and their
-//! bookmarks are as good to send from. The last receive of a story is recorded, and the power goes at some of its writes
-//! (`cuts`): what can be seen then was sent like that, whole, or waits to be resumed; and the same stream, or the rest of
+//! What was received equals what was sent, and so do heads that nobody wrote to; the copy of the
+//! tree is written to at times, which the next receive takes back (-F). Copies are bookmarked as
+//! the tree is; no receive disturbs that, and their bookmarks are as good to send from. The last
+//! receive of a story is recorded, and the power goes at some of its writes (`cuts`): what can be
+//! seen then was sent like that, whole, or waits to be resumed; and the same stream, or the rest of
 //! it, makes the copy what it was to be. A run is a function of its seed.
 
 mod contents;
@@ -161,7 +163,8 @@ impl<'a> Copies<'a> {
         })
     }
 
-    /// Changes, a snapshot, and copies of it; with `recorded` one of them is, and is no rest of another.
+    /// Changes, a snapshot, and copies of it; with `recorded` one of them is, and is no rest of
+    /// another.
     fn round(&mut self, recorded: bool) -> Result<Option<Recorded>, String> {
         let spared = self.base.into_iter().chain(self.singles.iter().filter_map(|single| single.base));
         let spared: Vec<usize> = spared.collect();

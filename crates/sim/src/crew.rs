@@ -1,8 +1,9 @@
-//! Callers whose calls are under way at the same time. Each has a thread, and one of them runs, until it waits for something:
-//! there the driver draws who goes on. So a seed is still one history.
+//! Callers whose calls are under way at the same time. Each has a thread, and one of them runs,
+//! until it waits for something: there the driver draws who goes on. So a seed is still one
+//! history.
 //!
-//! Nobody else calls the engine meanwhile. Who wants a lock that a caller holds while it waits would never get it: then the
-//! program ends, for nothing else could.
+//! Nobody else calls the engine meanwhile. Who wants a lock that a caller holds while it waits
+//! would never get it: then the program ends, for nothing else could.
 
 use std::any::Any;
 use std::sync::{Arc, Condvar, Mutex};

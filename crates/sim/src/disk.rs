@@ -1,20 +1,23 @@
 //! Disks that know written from durable.
 //!
-//! What was written since a disk's last flush is *pending*: it reads back, but when the power goes each pending write
-//! is kept, dropped or torn, sector by sector, as the seed has it; so any order in which a drive may write its cache out
-//! is met. The power goes at a chosen *event* (a write or a flush): from it on every call fails with `Gone`, nothing
-//! reaches the medium, and handles opened before stay dead for good.
+//! What was written since a disk's last flush is *pending*: it reads back, but when the power goes
+//! each pending write is kept, dropped or torn, sector by sector, as the seed has it; so any order
+//! in which a drive may write its cache out is met. The power goes at a chosen *event* (a write or
+//! a flush): from it on every call fails with `Gone`, nothing reaches the medium, and handles
+//! opened before stay dead for good.
 //!
-//! An *outage* is something else: at a chosen event all disks or some lose their power, and the machine does not. Pending
-//! writes meet their fate, handles opened before take no write or flush any more, and none can be opened until the disks
-//! come back. What is read through old handles is still answered: a reader that waited would hold locks that on this one
-//! thread nobody could wait for.
+//! An *outage* is something else: at a chosen event all disks or some lose their power, and the
+//! machine does not. Pending writes meet their fate, handles opened before take no write or flush
+//! any more, and none can be opened until the disks come back. What is read through old handles is
+//! still answered: a reader that waited would hold locks that on this one thread nobody could wait
+//! for.
 //!
-//! Reads of labels never fail: which uberblocks an import sees must not hang on chance, or nobody could say which group
-//! the pool has to come back in. Disks that cannot be read at all are met as disks that are *away*, for whole lives.
+//! Reads of labels never fail: which uberblocks an import sees must not hang on chance, or nobody
+//! could say which group the pool has to come back in. Disks that cannot be read at all are met as
+//! disks that are *away*, for whole lives.
 //!
-//! Images are sparse: chunks that were never written are not there, and a chunk that is durable as it reads is one
-//! chunk shared by both views.
+//! Images are sparse: chunks that were never written are not there, and a chunk that is durable as
+//! it reads is one chunk shared by both views.
 
 pub mod image;
 pub mod tape;
@@ -35,8 +38,8 @@ use tape::Tape;
 const FORGOTTEN_WHOLE: u64 = 256 << 10;
 const FORGOTTEN_EVERY: u64 = 64 << 10;
 
-/// How often a disk fails, of a million I/Os each; reads, and writes that are answered all the same, only between its
-/// labels.
+/// How often a disk fails, of a million I/Os each; reads, and writes that are answered all the
+/// same, only between its labels.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Faults {
     /// Reads that fail.
@@ -181,8 +184,8 @@ impl SimDisks {
         self.change(path, |disk| disk.faults = faults);
     }
 
-    /// Makes a disk answer flushes without doing them, or do them again: nobody can keep a promise on such a disk, so whoever checks
-    /// promises must notice.
+    /// Makes a disk answer flushes without doing them, or do them again: nobody can keep a promise
+    /// on such a disk, so whoever checks promises must notice.
     ///
     /// # Panics
     /// When there is no such disk.
@@ -222,7 +225,8 @@ impl SimDisks {
         self.change(path, |disk| disk.image = Image::default());
     }
 
-    /// Gives the disk `to`, of the same size, what `from` would have after a crash that keeps only what was flushed.
+    /// Gives the disk `to`, of the same size, what `from` would have after a crash that keeps only
+    /// what was flushed.
     ///
     /// # Panics
     /// When there is no such disk.
@@ -287,7 +291,8 @@ impl SimDisks {
         lock(&self.0).disks[path].image.durable()
     }
 
-    /// Two disks change places, with all that is wrong with them. For machines that are off; [`SimDisks::restart`] follows.
+    /// Two disks change places, with all that is wrong with them. For machines that are off;
+    /// [`SimDisks::restart`] follows.
     ///
     /// # Panics
     /// When there are no such disks.
@@ -329,8 +334,8 @@ impl SimDisks {
         state.cut = Some(Cut::At(state.events + after));
     }
 
-    /// Lets the power go near a flush, where it matters most: `events` after the one that follows `flushes` others.
-    /// With 0 events, it goes in that flush.
+    /// Lets the power go near a flush, where it matters most: `events` after the one that follows
+    /// `flushes` others. With 0 events, it goes in that flush.
     pub fn cut_near_flush(&self, flushes: u64, events: u64) {
         lock(&self.0).cut = Some(Cut::AfterFlush { flushes, events });
     }
@@ -391,7 +396,8 @@ impl SimDisks {
         state.break_off();
     }
 
-    /// The non-zero parts of what is on a disk, as (offset, bytes); for a copy that other programs can read.
+    /// The non-zero parts of what is on a disk, as (offset, bytes); for a copy that other programs
+    /// can read.
     ///
     /// # Panics
     /// When there is no such disk.
@@ -629,7 +635,8 @@ impl Disk for SimDisk {
         disk.image.hole(offset, len).filter(|_| disk.sparse)
     }
 
-    /// What is forgotten reads as something else: a short stretch all over, a long one here and there.
+    /// What is forgotten reads as something else: a short stretch all over, a long one here and
+    /// there.
     fn discard(&self, offset: u64, len: u64) -> Result<(), DiskError> {
         let end = offset.checked_add(len).filter(|end| *end <= self.size).ok_or(DiskError::OutOfRange)?;
         if self.read_only {

@@ -1,15 +1,18 @@
 //! The cooperative driver: all workers on one thread, in seeded order.
 //!
-//! A worker is stepped only inside [`Driver::wait_step`], which some blocked caller calls until what it waits for has
-//! happened. Each step takes a moment of virtual time, so that deadlines pass even while there is always work. When
-//! nothing can run, the clock jumps to the next moment anybody waits for; when there is none, it is a deadlock, and that
-//! is a panic: the seed shows who waits for whom. So is a machine that has been on for longer than any ever has to: who waits
+//! A worker is stepped only inside [`Driver::wait_step`], which some blocked caller calls until
+//! what it waits for has happened. Each step takes a moment of virtual time, so that deadlines pass
+//! even while there is always work. When nothing can run, the clock jumps to the next moment
+//! anybody waits for; when there is none, it is a deadlock, and that is a panic: the seed shows who
+//! waits for whom. So is a machine that has been on for longer than any ever has to: who waits
 //! looks again and again, and a worker that only looks at the clock would let that go on for ever.
 //!
-//! A step that itself waits for something that has not happened is a bug in the worker, for another worker would have to
-//! run inside it: also a panic. But where it waits for the operator of a suspended pool, the others do run inside it.
+//! A step that itself waits for something that has not happened is a bug in the worker, for another
+//! worker would have to run inside it: also a panic. But where it waits for the operator of a
+//! suspended pool, the others do run inside it.
 //!
-//! Of several callers, a [`Crew`], one runs; where it waits, another one may go on before any worker does.
+//! Of several callers, a [`Crew`], one runs; where it waits, another one may go on before any
+//! worker does.
 
 use std::sync::{Arc, Mutex, Weak};
 
@@ -23,11 +26,13 @@ use crate::trace::Trace;
 
 /// What a step costs.
 const STEP: Nanos = Nanos::from_micros(5);
-/// More steps than this in one run without the clock moving on by itself mean that the workers keep each other busy.
+/// More steps than this in one run without the clock moving on by itself mean that the workers keep
+/// each other busy.
 const BUSY_MAX: u64 = 10_000_000;
 /// No machine has to be on for so long.
 const LIFE_MAX: Nanos = Nanos::from_secs(30 * 86_400);
-/// How often each of several callers has to look in vain, where no worker ever runs by itself, until that is a deadlock.
+/// How often each of several callers has to look in vain, where no worker ever runs by itself,
+/// until that is a deadlock.
 const LOOKS_MAX: usize = 100;
 
 /// See the module.
@@ -106,7 +111,8 @@ impl SimDriver {
         lock(&self.state).crew = crew;
     }
 
-    /// Another caller goes on, if there are some and the draw has it so; returns when it is this one's turn again.
+    /// Another caller goes on, if there are some and the draw has it so; returns when it is this
+    /// one's turn again.
     fn pass_at_will(&self) -> bool {
         let (crew, to) = {
             let mut state = lock(&self.state);

@@ -29,8 +29,9 @@ pub fn write_files(disks: &SimDisks, paths: &[String], dir: &Path) -> Result<(),
     Ok(())
 }
 
-/// Whether zdb finds the exported pool in `dir` whole: every checksum right, nothing leaked. A disk that was left behind
-/// may still call itself one of a pool of the same name with an older guid, so zdb is told the guid of the newest.
+/// Whether zdb finds the exported pool in `dir` whole: every checksum right, nothing leaked. A disk
+/// that was left behind may still call itself one of a pool of the same name with an older guid, so
+/// zdb is told the guid of the newest.
 pub fn zdb(dir: &Path) -> Result<(), String> {
     let found = labels::search(&Env::real(), &[dir.to_string_lossy().into_owned()]);
     let newest = found.iter().max_by_key(|pool| pool.uberblocks().first().map(|uberblock| uberblock.txg));

@@ -1,9 +1,11 @@
-//! What a crash may bring back: the states a model went through, and the transaction groups in which each was true.
+//! What a crash may bring back: the states a model went through, and the transaction groups in
+//! which each was true.
 //!
-//! A model moves from state to state, one operation at a time. Of each operation it is known in which group it was at
-//! the earliest and at the latest; as a rule that is one and the same. After a crash the pool is what it was at the end
-//! of some group: then every operation of that group and those before it is there, and none of a later one. So a state
-//! is possible exactly if the operation that led to it may have been in the group, and the one after it may not.
+//! A model moves from state to state, one operation at a time. Of each operation it is known in
+//! which group it was at the earliest and at the latest; as a rule that is one and the same. After
+//! a crash the pool is what it was at the end of some group: then every operation of that group and
+//! those before it is there, and none of a later one. So a state is possible exactly if the
+//! operation that led to it may have been in the group, and the one after it may not.
 
 /// The states of a model since the last promise.
 #[derive(Debug)]
@@ -32,7 +34,8 @@ impl<S> History<S> {
         History { now, last: txg, past: Vec::new(), every: false, promised: txg }
     }
 
-    /// One that remembers every state until it is older than a durable group, for [`History::since`].
+    /// One that remembers every state until it is older than a durable group, for
+    /// [`History::since`].
     pub fn of_every_state(now: S, txg: u64) -> History<S> {
         History { every: true, ..History::new(now, txg) }
     }
@@ -41,8 +44,8 @@ impl<S> History<S> {
         &self.now
     }
 
-    /// An operation in a group from `earliest` to `latest` (`u64::MAX`: perhaps in none) led to a new state. `fork`
-    /// copies the old one; it is called only if a crash can still bring it back.
+    /// An operation in a group from `earliest` to `latest` (`u64::MAX`: perhaps in none) led to a
+    /// new state. `fork` copies the old one; it is called only if a crash can still bring it back.
     pub fn note(
         &mut self,
         earliest: u64,
@@ -58,8 +61,8 @@ impl<S> History<S> {
         self.last = earliest;
     }
 
-    /// Everything up to now is durable; so is group `txg`. (An operation that changed nothing may have been in a later
-    /// one.)
+    /// Everything up to now is durable; so is group `txg`. (An operation that changed nothing may
+    /// have been in a later one.)
     pub fn promise(&mut self, txg: u64) {
         self.past.clear();
         self.last = self.last.min(txg);

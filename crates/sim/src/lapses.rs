@@ -1,5 +1,5 @@
-//! Lapses: a disk misses some writes and catches up. When the pool says that it has everything, other disks leave, and the
-//! pool has to live on what that disk has.
+//! Lapses: a disk misses some writes and catches up. When the pool says that it has everything,
+//! other disks leave, and the pool has to live on what that disk has.
 //!
 //! ```text
 //!   all whole ──lapse of one disk──▶ it catches up ──the pool: "it has everything"──▶ the power goes
@@ -7,10 +7,11 @@
 //!       └──mended, every copy is good──┐   └──restarts                                    ▼
 //!                                      └──all that was promised is there── import without others that it can stand for
 //! ```
-//! Stories of [`crate::attrition`] meet all of this too, but seldom in this order, and what is believed too early is mostly
-//! mended before anybody has to rely on it. Here each round is one such order, as short as it can be: nothing comes between
-//! the word of the pool and the proof. Disks are honest: they fail, are away or lose their power, but what they took and
-//! flushed they keep. So a disk is whole without a scrub, whenever the pool says so.
+//! Stories of [`crate::attrition`] meet all of this too, but seldom in this order, and what is
+//! believed too early is mostly mended before anybody has to rely on it. Here each round is one
+//! such order, as short as it can be: nothing comes between the word of the pool and the proof.
+//! Disks are honest: they fail, are away or lose their power, but what they took and flushed they
+//! keep. So a disk is whole without a scrub, whenever the pool says so.
 
 use std::collections::BTreeSet;
 
@@ -36,7 +37,8 @@ const FILE: usize = 96 << 10;
 const WRITE_MAX: u64 = 16 << 10;
 /// Calls in a stretch of work, at the most.
 const CALLS: u64 = 12;
-/// Looks at a disk that catches up; after so many of them somebody helps, after so many the machine is restarted.
+/// Looks at a disk that catches up; after so many of them somebody helps, after so many the machine
+/// is restarted.
 const PATIENCE: u32 = 1200;
 const HELP: u32 = 40;
 const RESTART: u32 = 150;
@@ -306,7 +308,8 @@ impl Trial {
 
     // ── What is promised ──
 
-    /// The disk has everything, as the pool says; then nobody else who can be done without is there.
+    /// The disk has everything, as the pool says; then nobody else who can be done without is
+    /// there.
     fn prove(&mut self, witness: &Witness) -> Done {
         loop {
             self.wait_for(witness)?;

@@ -1,12 +1,14 @@
 //! The simulator: a whole pool on simulated disks, under one seed.
 //!
-//! One thread, a virtual clock, seeded random numbers, disks that know written from durable: a run is a function of its
-//! seed, so a run that failed once fails again. [`disk`], [`clock`], [`driver`], [`entropy`] and [`memory`] are the doors of
-//! `env::Env`; [`machine`] puts an engine behind them; [`run`] lets workloads work on it, cuts the power, and holds
-//! what comes back against what [`history`] says may come back; [`attrition`] records a pool whose disks come, go and fail,
-//! and cuts the power at any write of the record; in [`lapses`] a disk misses writes and catches up, then others leave;
-//! [`copies`] sends and receives trees of datasets; [`units`] has several initiators at work on volumes, and [`callers`] change
-//! names, a [`crew`] each; [`writers`] wait for intent logs, on log devices that fail.
+//! One thread, a virtual clock, seeded random numbers, disks that know written from durable: a run
+//! is a function of its seed, so a run that failed once fails again. [`disk`], [`clock`],
+//! [`driver`], [`entropy`] and [`memory`] are the doors of `env::Env`; [`machine`] puts an engine
+//! behind them; [`run`] lets workloads work on it, cuts the power, and holds what comes back
+//! against what [`history`] says may come back; [`attrition`] records a pool whose disks come, go
+//! and fail, and cuts the power at any write of the record; in [`lapses`] a disk misses writes and
+//! catches up, then others leave; [`copies`] sends and receives trees of datasets; [`units`] has
+//! several initiators at work on volumes, and [`callers`] change names, a [`crew`] each;
+//! [`writers`] wait for intent logs, on log devices that fail.
 
 pub mod attrition;
 pub mod callers;
@@ -30,7 +32,8 @@ pub mod units;
 pub mod workload;
 pub mod writers;
 
-/// As the daemon has it; buffers of all sizes come and go here, and the system's allocator is slow at that.
+/// As the daemon has it; buffers of all sizes come and go here, and the system's allocator is slow
+/// at that.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

@@ -66,7 +66,8 @@ impl World {
         }
     }
 
-    /// Cache devices are, after a power failure, what they were some failures ago, or will be some later.
+    /// Cache devices are, after a power failure, what they were some failures ago, or will be some
+    /// later.
     pub fn age_caches(&self, prng: &mut Prng) {
         for path in self.swarm.cache_paths() {
             match prng.below(8) {
@@ -78,8 +79,9 @@ impl World {
         }
     }
 
-    /// The weak sides go away, or come back. They stay if an uberblock is on them alone: a pool that goes on without it
-    /// makes a second group of the same number, and nobody could tell later which of the two was promised.
+    /// The weak sides go away, or come back. They stay if an uberblock is on them alone: a pool
+    /// that goes on without it makes a second group of the same number, and nobody could tell later
+    /// which of the two was promised.
     pub fn set_away(&mut self, away: bool) {
         let newest = self.boot().newest_group();
         self.move_sides(away);
@@ -161,8 +163,8 @@ impl Machine {
         Ok(api)
     }
 
-    /// Of several pools of the name, as a disk that left before the pool got another guid may tell, the one used last; of
-    /// these the one of which most is there.
+    /// Of several pools of the name, as a disk that left before the pool got another guid may tell,
+    /// the one used last; of these the one of which most is there.
     pub fn import(&self) -> engine_api::Result<Arc<dyn engine_api::Pool>> {
         self.import_as(&ImportOptions::default())
     }

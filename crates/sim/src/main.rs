@@ -1,4 +1,5 @@
-//! `sim --seed N` reproduces one run of each kind; `sim --runs N` tries so many fresh seeds; both: so many from that one on.
+//! `sim --seed N` reproduces one run of each kind; `sim --runs N` tries so many fresh seeds; both:
+//! so many from that one on.
 
 use std::process::ExitCode;
 use std::time::{SystemTime, UNIX_EPOCH};

@@ -1,4 +1,5 @@
-//! Memory that outlives programs, with a record: so a program can die at any of its changes afterwards, or within one.
+//! Memory that outlives programs, with a record: so a program can die at any of its changes
+//! afterwards, or within one.
 
 use std::io;
 use std::sync::{Arc, Mutex};
@@ -88,7 +89,8 @@ impl Keepsake for SimMemory {
 }
 
 impl MemoryTape {
-    /// What a program leaves that dies after so many writes and flushes of the disks, somewhere before the next.
+    /// What a program leaves that dies after so many writes and flushes of the disks, somewhere
+    /// before the next.
     pub fn at_death(&self, at: usize, prng: &mut Prng) -> Vec<u8> {
         let mut bytes = self.start.clone();
         let mut put = |change: &Change, len: usize| {

@@ -1,5 +1,5 @@
-//! Somebody who looks after a pool: when it is suspended, the disks come back after a while, and `zpool clear` follows, or the
-//! pool is given up.
+//! Somebody who looks after a pool: when it is suspended, the disks come back after a while, and
+//! `zpool clear` follows, or the pool is given up.
 
 use std::sync::{Arc, Weak};
 

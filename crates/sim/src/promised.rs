@@ -1,9 +1,11 @@
-//! A file under writers who were given answers: all it has been since it was found last, and which of that may come back.
+//! A file under writers who were given answers: all it has been since it was found last, and which
+//! of that may come back.
 //!
-//! Each byte must be as some write left it that is not older than the last one that was promised. Writes that nobody
-//! promised may come back in part: a large one is in several log blocks, and what is fetched for a record is what the file
-//! has at that moment. A write that failed may have been done, in part or not at all, whatever is promised afterwards: until
-//! another one is made over it, or the file is read.
+//! Each byte must be as some write left it that is not older than the last one that was promised.
+//! Writes that nobody promised may come back in part: a large one is in several log blocks, and
+//! what is fetched for a record is what the file has at that moment. A write that failed may have
+//! been done, in part or not at all, whatever is promised afterwards: until another one is made
+//! over it, or the file is read.
 
 use std::ops::Range;
 
@@ -94,7 +96,8 @@ impl Promised {
         self.may_have_been(found, (state, state + 1))
     }
 
-    /// Whether it may be like this; if nobody is trusted with promises, like anything that was written.
+    /// Whether it may be like this; if nobody is trusted with promises, like anything that was
+    /// written.
     pub fn may_be(&self, found: &[u8], is_trusted: bool) -> bool {
         let (first, end) = self.span();
         self.may_have_been(found, (if is_trusted { first } else { 0 }, end))
@@ -111,7 +114,8 @@ impl Promised {
         })
     }
 
-    /// The oldest state from which a byte may still be in state `first`: since then all writes over it failed.
+    /// The oldest state from which a byte may still be in state `first`: since then all writes over
+    /// it failed.
     fn known_since(&self, at: usize, first: usize) -> usize {
         let over = self.steps[..first].iter().enumerate().rev().filter(|(_, step)| step.bytes.contains(&at));
         over.take_while(|(_, step)| step.has_failed).last().map_or(first, |(n, _)| n)

@@ -4,8 +4,9 @@
 //!   create ─▶ work ─▶ power goes at a drawn write ─▶ restart ─▶ import ─▶ check ─▶ work …        ─▶ export ─▶ check
 //!               └──▶ clean export ─────────────────────┘  └ the power may go here too
 //! ```
-//! Checked after each import: everything promised is there; each workload finds one of the states that were possible at
-//! the end of the group the pool came back in; and [`pool::verify`] finds the pool whole.
+//! Checked after each import: everything promised is there; each workload finds one of the states
+//! that were possible at the end of the group the pool came back in; and [`pool::verify`] finds the
+//! pool whole.
 
 use std::path::PathBuf;
 
@@ -181,7 +182,8 @@ impl Run {
                 self.world.set_away(true);
             }
         }
-        // What an import writes is a group without changes: the state is that of the group it found first.
+        // What an import writes is a group without changes: the state is that of the group it found
+        // first.
         let txg = self.world.boot().newest_group().ok_or("no pool is found")?;
         self.crash_imports()?;
         let machine = self.world.boot();
@@ -314,7 +316,8 @@ fn step(work: &mut [Box<dyn Workload>], weights: &[u32], life: &Life<'_>, prng: 
     work[prng.weighted(weights)].step(life, prng)
 }
 
-/// Has all disks told which of their space is free, or what is under way stopped. What runs already goes on.
+/// Has all disks told which of their space is free, or what is under way stopped. What runs already
+/// goes on.
 fn trim(life: &Life<'_>, prng: &mut Prng) -> Done {
     let command = match prng.weighted(&[6, 1, 1]) {
         0 => TrimCommand::Start { rate: *prng.pick(&[0, 0, 1 << 20]).expect("some") },
@@ -330,7 +333,8 @@ fn trim(life: &Life<'_>, prng: &mut Prng) -> Done {
     }
 }
 
-/// Takes a checkpoint of the pool, or discards the one there is, more often than not before much is kept for it.
+/// Takes a checkpoint of the pool, or discards the one there is, more often than not before much is
+/// kept for it.
 fn turn_checkpoint(life: &Life<'_>, prng: &mut Prng) -> Done {
     let change = if prng.chance(1, 2) { Change::TakeCheckpoint } else { Change::DiscardCheckpoint };
     life.say(|| format!("{change:?}"));
@@ -341,7 +345,8 @@ fn turn_checkpoint(life: &Life<'_>, prng: &mut Prng) -> Done {
     }
 }
 
-/// Whether the pool is whole: what is allocated is what something refers to, and everything can be read.
+/// Whether the pool is whole: what is allocated is what something refers to, and everything can be
+/// read.
 fn whole(life: &Life<'_>) -> Done {
     let report = verify(&life.pool, VerifyOptions { data: true }, &mut |_, _| {});
     let report = report.map_err(failed("verify"))?;

@@ -1,7 +1,8 @@
-//! What a seed draws before anything happens: the pool's shape, the machine's limits, and how hard things are made.
+//! What a seed draws before anything happens: the pool's shape, the machine's limits, and how hard
+//! things are made.
 //!
-//! Each run switches some features off altogether and others to an extreme: a mixture of everything, always, would
-//! meet only the average.
+//! Each run switches some features off altogether and others to an extreme: a mixture of
+//! everything, always, would meet only the average.
 
 use stdx::prng::Prng;
 
@@ -162,7 +163,8 @@ impl Swarm {
         swarm
     }
 
-    /// Nothing but the pool's own disks, which do not fail by themselves: for tests that have something else in mind.
+    /// Nothing but the pool's own disks, which do not fail by themselves: for tests that have
+    /// something else in mind.
     pub fn calm(self, layout: Layout, logs: &'static [usize]) -> Swarm {
         Swarm {
             layout,

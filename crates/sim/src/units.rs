@@ -1,12 +1,14 @@
-//! Units: several initiators at work on volumes, all at the same time, with what hypervisors offload. They write, with FUA and
-//! without, fill, unmap, have the target copy, and take locks from each other by COMPARE AND WRITE. What they do is recorded;
-//! then the power goes at some of the writes to the disks, sometimes again during the import, and what is found is held
-//! against the [`journal`]: what was promised is there, locks are whole and had one winner at a time, every sector is as
-//! somebody left it. Elsewhere the program dies and the machine goes on, with what the disks were told and what is in memory
-//! that outlives programs: then all that was answered is there. The next life of the pool begins where the last of these ends
-//! has left it.
+//! Units: several initiators at work on volumes, all at the same time, with what hypervisors
+//! offload. They write, with FUA and without, fill, unmap, have the target copy, and take locks
+//! from each other by COMPARE AND WRITE. What they do is recorded; then the power goes at some of
+//! the writes to the disks, sometimes again during the import, and what is found is held against
+//! the [`journal`]: what was promised is there, locks are whole and had one winner at a time, every
+//! sector is as somebody left it. Elsewhere the program dies and the machine goes on, with what the
+//! disks were told and what is in memory that outlives programs: then all that was answered is
+//! there. The next life of the pool begins where the last of these ends has left it.
 //!
-//! Commands take the way of the iSCSI target's, behind its transport: through `scsi`. A run is a function of its seed.
+//! Commands take the way of the iSCSI target's, behind its transport: through `scsi`. A run is a
+//! function of its seed.
 
 mod initiator;
 mod journal;
@@ -219,8 +221,8 @@ impl Case<'_> {
         Ok(Recorded { tape, memory, journal, now })
     }
 
-    /// Lets the power go everywhere in a life, or the program die; gives the machine as the last end left it, and what was on
-    /// it.
+    /// Lets the power go everywhere in a life, or the program die; gives the machine as the last
+    /// end left it, and what was on it.
     fn cut(&mut self, recorded: &Recorded, prng: &mut Prng) -> Result<(World, Vec<Vec<u64>>), String> {
         let (tape, cuts) = (&recorded.tape, self.options.cuts);
         let mut player = tape.play();

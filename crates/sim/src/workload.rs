@@ -1,7 +1,8 @@
 //! Work done on a pool, each kind beside a model of its own.
 //!
-//! A workload makes what it needs in a new pool, opens it after each import, does one operation at a time, and after a
-//! crash finds its own data among the states its [`crate::history::History`] allows.
+//! A workload makes what it needs in a new pool, opens it after each import, does one operation at
+//! a time, and after a crash finds its own data among the states its [`crate::history::History`]
+//! allows.
 
 pub mod datasets;
 pub mod files;
@@ -49,7 +50,8 @@ impl Life<'_> {
         }
     }
 
-    /// An operator asks for a change. Whether it was done: what is refused, busy or not there is the operator's business.
+    /// An operator asks for a change. Whether it was done: what is refused, busy or not there is
+    /// the operator's business.
     pub fn change(&self, change: &Change) -> Result<bool, String> {
         self.say(|| format!("{change:?}"));
         match self.api.commit(change, "") {
@@ -74,7 +76,8 @@ pub trait Workload {
     /// Before an export, and after a crash: lets go of what it keeps open.
     fn close(&mut self) {}
     fn step(&mut self, life: &Life<'_>, prng: &mut Prng) -> Done;
-    /// Finds the state that a crash brought back among those possible at the end of group `txg`, and goes on from it.
+    /// Finds the state that a crash brought back among those possible at the end of group `txg`,
+    /// and goes on from it.
     fn check(&mut self, life: &Life<'_>, txg: u64) -> Done;
     /// The group that must be durable.
     fn promised(&self) -> u64;

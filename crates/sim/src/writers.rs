@@ -1,15 +1,17 @@
-//! Writers who wait for the intent log, on pools with and without log devices: the power goes at one write or flush after
-//! the other, also while logs are claimed and replayed; log devices fail, lie, refuse, dawdle, are full or become what they
-//! were long ago, before an import begins as well as afterwards; and every acknowledged write is looked for.
+//! Writers who wait for the intent log, on pools with and without log devices: the power goes at
+//! one write or flush after the other, also while logs are claimed and replayed; log devices fail,
+//! lie, refuse, dawdle, are full or become what they were long ago, before an import begins as well
+//! as afterwards; and every acknowledged write is looked for.
 //!
 //! ```text
 //!   work on the log ─▶ power goes ─▶ import ─▶ mount: replay, check ─▶ (work) ─▶ mount the next ─▶ work …
 //!                        ▲             ▲ logs begin to fail, or work again; the power may go, again and again
 //!                        └─────────────┘
 //! ```
-//! Each byte must be as some write left it that is not older than the last one that was acknowledged: the intent log
-//! brings files back beyond the last transaction group, each as far as it was committed. Where the only device that had
-//! a promise lies, the promise is void, but what comes back must have been written all the same.
+//! Each byte must be as some write left it that is not older than the last one that was
+//! acknowledged: the intent log brings files back beyond the last transaction group, each as far as
+//! it was committed. Where the only device that had a promise lies, the promise is void, but what
+//! comes back must have been written all the same.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -81,7 +83,8 @@ impl std::ops::AddAssign for Tally {
 pub enum Vex {
     /// Writes or flushes fail now and then, or they are gone for a while.
     Fail,
-    /// Writes of the first side are answered and not done, or done elsewhere; if it has another, it is also misread.
+    /// Writes of the first side are answered and not done, or done elsewhere; if it has another, it
+    /// is also misread.
     Lie,
     /// From some moment on they take no writes, until after the next power failure or longer.
     Refuse,
@@ -229,9 +232,10 @@ impl Writers {
         self.tally.crashes += 1;
     }
 
-    /// Switches on, sometimes more than once: the power may go while logs are claimed and replayed, and most of all there log
-    /// devices may not do what they should. Everything is held against what it may be; now and then one dataset is written
-    /// before the other is mounted, whose log waits.
+    /// Switches on, sometimes more than once: the power may go while logs are claimed and replayed,
+    /// and most of all there log devices may not do what they should. Everything is held against
+    /// what it may be; now and then one dataset is written before the other is mounted, whose log
+    /// waits.
     pub fn begin(&mut self) -> Result<Life, String> {
         // Without an operator at hand nobody would wait for disks that have gone for good.
         while !self.world.has_operator && self.prng.chance(1, 2) {
@@ -292,7 +296,8 @@ impl Writers {
             };
             self.world.disks.set_faults(&path, faults);
         }
-        // All sides of a log: one of them may have been the only one to take what was promised last.
+        // All sides of a log: one of them may have been the only one to take what was promised
+        // last.
         let gone = self.prng.pick(&logs).expect("some").clone();
         match self.prng.below(8) {
             0 => gone.iter().for_each(|path| self.world.disks.set_away(path, true)),
@@ -320,7 +325,8 @@ impl Writers {
     fn import(&mut self) -> Result<Life, Error> {
         let machine = self.world.boot();
         match machine.engine.import(POOL, &ImportOptions::default()) {
-            // A log that is not there or cannot be written cannot be opened; if it may hold promises, it is missed.
+            // A log that is not there or cannot be written cannot be opened; if it may hold
+            // promises, it is missed.
             Err(Error::Refused(_))
                 if (self.vex == Vex::Refuse || self.is_any_gone()) && self.world.disks.is_on() =>
             {

@@ -1,9 +1,11 @@
-//! Reading a socket attentively: where the next request follows at once, look for it for a moment before going to sleep.
+//! Reading a socket attentively: where the next request follows at once, look for it for a moment
+//! before going to sleep.
 //!
-//! A client with one request in flight sends the next one when it has the answer. Between two processors, putting a
-//! thread to sleep and waking it takes longer than most requests. So a reader whose last wait was short looks for more
-//! without sleeping, and lets others have the processor meanwhile; one that looked in vain sleeps, and so does an idle
-//! connection from then on. Only one reader at a time does so: where there are many, somebody is awake anyway.
+//! A client with one request in flight sends the next one when it has the answer. Between two
+//! processors, putting a thread to sleep and waking it takes longer than most requests. So a reader
+//! whose last wait was short looks for more without sleeping, and lets others have the processor
+//! meanwhile; one that looked in vain sleeps, and so does an idle connection from then on. Only one
+//! reader at a time does so: where there are many, somebody is awake anyway.
 
 use std::io::{self, Read};
 use std::net::TcpStream;

@@ -1,24 +1,30 @@
-//! Memory that peers make a server hold, in bytes: requests that arrive, replies that wait to be taken.
+//! Memory that peers make a server hold, in bytes: requests that arrive, replies that wait to be
+//! taken.
 //!
-//! Whoever holds bytes for a peer has a [`Lease`] for them, and a lease counts thrice: with the peer, with the place that it
-//! comes from ([`crate::place`]) and with all of them together. Where one of the three is full, who asks for more waits, in
-//! order of arrival; so a peer that is slow slows down itself, and its place.
+//! Whoever holds bytes for a peer has a [`Lease`] for them, and a lease counts thrice: with the
+//! peer, with the place that it comes from ([`crate::place`]) and with all of them together. Where
+//! one of the three is full, who asks for more waits, in order of arrival; so a peer that is slow
+//! slows down itself, and its place.
 //!
 //! ```text
 //!   request arrives ──▶ lease grows with it ──▶ work ──▶ lease is as long as the reply ──▶ shrinks as that is taken
 //! ```
-//! A stranger, who has not moved much yet, may hold less, all strangers together half of all, and who is known goes before
-//! them: so many strangers do not keep those waiting that are being served.
+//! A stranger, who has not moved much yet, may hold less, all strangers together half of all, and
+//! who is known goes before them: so many strangers do not keep those waiting that are being
+//! served.
 //!
-//! Who waits presses: of those that we wait for ourselves, because they take nothing of what lies ready for them or stopped
-//! in the middle of what they send, those go first that have let us wait longest. Nobody is cut while there is room.
+//! Who waits presses: of those that we wait for ourselves, because they take nothing of what lies
+//! ready for them or stopped in the middle of what they send, those go first that have let us wait
+//! longest. Nobody is cut while there is room.
 //!
 //! Invariants:
-//! - What a peer sends and asks for is held only with a lease, but for a little that each connection may always hold
-//!   ([`FLOOR`]): so small requests of those that behave are served whatever others do.
-//! - A request that is larger than half a limit is let in when no more than half of that is held: nothing waits for ever.
-//! - Who holds a part of a request and waits for room for the rest gets it in the end, though there is none
-//!   ([`OVERDRAW`]): else many parts could wait for each other.
+//! - What a peer sends and asks for is held only with a lease, but for a little that each
+//!   connection may always hold ([`FLOOR`]): so small requests of those that behave are served
+//!   whatever others do.
+//! - A request that is larger than half a limit is let in when no more than half of that is held:
+//!   nothing waits for ever.
+//! - Who holds a part of a request and waits for room for the rest gets it in the end, though there
+//!   is none ([`OVERDRAW`]): else many parts could wait for each other.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::net::IpAddr;
@@ -33,14 +39,16 @@ use crate::place;
 pub const FLOOR: usize = 16 << 10;
 /// The largest request that a server may take: 1 MiB of data, and what goes before it.
 pub const LARGEST: usize = (1 << 20) + (4 << 10);
-/// A peer holds this much at the most until it has shown that it moves data, and how much that takes: more than systems
-/// take for programs that never read. It is enough for one request that arrives and another that is worked on: with less, the
-/// rest of a large request would wait for room that its own first part holds, until [`OVERDRAW`].
+/// A peer holds this much at the most until it has shown that it moves data, and how much that
+/// takes: more than systems take for programs that never read. It is enough for one request that
+/// arrives and another that is worked on: with less, the rest of a large request would wait for
+/// room that its own first part holds, until [`OVERDRAW`].
 const AT_FIRST: usize = 2 * LARGEST;
 const TRUSTED: usize = 16 << 20;
 /// What may wait for a peer that is slow to take it, before more is done for it.
 const SLOW: usize = 256 << 10;
-/// How long we wait for a peer to take, or to send, anything before others that wait for room may press it.
+/// How long we wait for a peer to take, or to send, anything before others that wait for room may
+/// press it.
 const PRESSED_TAKING: u64 = 250;
 const PRESSED_SENDING: u64 = 1_000;
 /// How often who waits looks for somebody to press.
@@ -58,8 +66,8 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Of a program that has promised to keep to so many bytes: a quarter of them, which its cache gives way for, and 32 MiB
-    /// at the least, for there is no working with less.
+    /// Of a program that has promised to keep to so many bytes: a quarter of them, which its cache
+    /// gives way for, and 32 MiB at the least, for there is no working with less.
     pub fn within(promised: usize) -> Limits {
         let all = (promised / 4).clamp(32 << 20, 1 << 30);
         Limits { all, place: all / 2, peer: (all / 8).min(32 << 20) }
@@ -103,7 +111,8 @@ impl Level {
         self.held.fetch_add(bytes, SeqCst);
     }
 
-    /// Adds what there is room for, unless others wait for that: of those who are known, others who are.
+    /// Adds what there is room for, unless others wait for that: of those who are known, others who
+    /// are.
     fn try_enter(&self, bytes: usize, limit: usize, is_known: bool) -> bool {
         let room = limit.saturating_sub(bytes).max(limit / 2);
         let fits = |held: usize| (held <= room).then_some(held + bytes);
@@ -114,7 +123,8 @@ impl Level {
         is_turn() && self.held.fetch_update(SeqCst, SeqCst, fits).is_ok()
     }
 
-    /// Waits for room. `tick` is called now and then, with how long that takes already; it says whether to go on.
+    /// Waits for room. `tick` is called now and then, with how long that takes already; it says
+    /// whether to go on.
     fn enter(&self, (bytes, limit, is_known): Entry, mut tick: impl FnMut(Duration) -> Tick) -> bool {
         let begun = Instant::now();
         let waiter = Arc::new(Waiter { bytes, limit, is_known, ..Waiter::default() });
@@ -233,7 +243,8 @@ impl Budget {
         self.shown.clone()
     }
 
-    /// Another connection. `from`: where from, if it is not of this machine; `shut` ends it, from any thread.
+    /// Another connection. `from`: where from, if it is not of this machine; `shut` ends it, from
+    /// any thread.
     pub fn peer(
         self: &Arc<Budget>,
         from: Option<IpAddr>,
@@ -285,8 +296,9 @@ impl Budget {
         last.fetch_update(SeqCst, SeqCst, due).is_ok()
     }
 
-    /// Cuts who lets us wait, longest first, until so many bytes come back, or a quarter of all: anybody where all is full,
-    /// those of a place where that is. A peer that holds too much itself waits for itself.
+    /// Cuts who lets us wait, longest first, until so many bytes come back, or a quarter of all:
+    /// anybody where all is full, those of a place where that is. A peer that holds too much itself
+    /// waits for itself.
     fn press(&self, by: &Peer, (level, full): (&Level, Full), wanted: usize) {
         if full == Full::Peer || !self.is_time(&level.pressed) {
             return;
@@ -493,7 +505,8 @@ impl Peer {
         self.enter(bytes, false).then(|| Lease { peer: self.clone(), bytes })
     }
 
-    /// A lease that is there, or a new one, is for so many bytes at the least, if there is room at once.
+    /// A lease that is there, or a new one, is for so many bytes at the least, if there is room at
+    /// once.
     pub fn try_lease(self: &Arc<Peer>, lease: &mut Option<Lease>, bytes: usize) -> bool {
         if let Some(lease) = lease {
             return lease.try_grow(bytes);
@@ -502,8 +515,8 @@ impl Peer {
         lease.is_some()
     }
 
-    /// As [`Peer::try_lease`], and waits for room. `goes_on`: it is for a part of what is held already in parts. False: the
-    /// connection was cut.
+    /// As [`Peer::try_lease`], and waits for room. `goes_on`: it is for a part of what is held
+    /// already in parts. False: the connection was cut.
     pub fn lease(self: &Arc<Peer>, lease: &mut Option<Lease>, bytes: usize, goes_on: bool) -> bool {
         let lease = lease.get_or_insert_with(|| self.charge(0));
         let more = bytes.saturating_sub(lease.bytes);

@@ -1,8 +1,9 @@
 //! The thread that writes to those who are slow to take it.
 //!
-//! Whoever has a reply writes it, and waits a moment where the peer has no room. What is left then is this thread's, which
-//! waits for all such peers at once: a peer that never reads costs its memory and nobody's time. One that takes nothing for
-//! [`STALL`] is cut, whether others wait for that memory or not.
+//! Whoever has a reply writes it, and waits a moment where the peer has no room. What is left then
+//! is this thread's, which waits for all such peers at once: a peer that never reads costs its
+//! memory and nobody's time. One that takes nothing for [`STALL`] is cut, whether others wait for
+//! that memory or not.
 
 use std::collections::HashMap;
 use std::os::fd::BorrowedFd;

@@ -1,4 +1,5 @@
-//! A stream as long as there is time: for what has to be said before somebody is known, however slowly it is sent.
+//! A stream as long as there is time: for what has to be said before somebody is known, however
+//! slowly it is sent.
 
 use std::io::{self, Read};
 use std::net::TcpStream;

@@ -1,9 +1,11 @@
-//! Listening sockets that whoever started the program holds, as systemd does: a restart is then a pause, for who connects
-//! meanwhile waits in the socket's queue.
+//! Listening sockets that whoever started the program holds, as systemd does: a restart is then a
+//! pause, for who connects meanwhile waits in the socket's queue.
 //!
-//! The program is told by its environment how many there are, from descriptor 3 on (`sd_listen_fds`(3)): `LISTEN_FDS`, in
-//! `LISTEN_PID`'s process alone, and their names in `LISTEN_FDNAMES`. A socket is taken by who would have bound it: for the
-//! same address or path. One that nobody takes is a mistake of who set it up, and its name tells which ([`Inherited::rest`]).
+//! The program is told by its environment how many there are, from descriptor 3 on
+//! (`sd_listen_fds`(3)): `LISTEN_FDS`, in `LISTEN_PID`'s process alone, and their names in
+//! `LISTEN_FDNAMES`. A socket is taken by who would have bound it: for the same address or path.
+//! One that nobody takes is a mistake of who set it up, and its name tells which
+//! ([`Inherited::rest`]).
 //!
 //! Such a socket is never shut down, for that would end it for its owner too.
 
@@ -55,7 +57,8 @@ impl Inherited {
         let mut names = names.split(':').filter(|name| !name.is_empty());
         Inherited::of((FIRST..FIRST + count).map(|fd| {
             let name = names.next().map_or_else(|| format!("descriptor {fd}"), str::to_owned);
-            // SAFETY: whoever started the program says that these are ours, and nobody else was told.
+            // SAFETY: whoever started the program says that these are ours, and nobody else was
+            // told.
             (name, unsafe { OwnedFd::from_raw_fd(fd) })
         }))
     }

@@ -1,17 +1,19 @@
-//! Sockets of servers: a thread for each that accepts, and one for each connection; how it reads ([`attentive`]), and what it
-//! does by itself of what it reads ([`pace`]); what it may hold ([`budget`]), and how replies leave ([`outbox`]).
+//! Sockets of servers: a thread for each that accepts, and one for each connection; how it reads
+//! ([`attentive`]), and what it does by itself of what it reads ([`pace`]); what it may hold
+//! ([`budget`]), and how replies leave ([`outbox`]).
 //!
-//! A stranger can make connections, and say nothing. So there are so many at the most, and fewer of them from one place
-//! ([`place`]); where one too many comes, the one goes that was silent for longest, strangers before those that have said
-//! something that makes sense ([`Peer::prove`]), and none for which there is work. The fuller it is, the shorter may
-//! a connection be silent.
+//! A stranger can make connections, and say nothing. So there are so many at the most, and fewer of
+//! them from one place ([`place`]); where one too many comes, the one goes that was silent for
+//! longest, strangers before those that have said something that makes sense ([`Peer::prove`]), and
+//! none for which there is work. The fuller it is, the shorter may a connection be silent.
 //!
 //! Invariants:
-//! - There are no more connections than were allowed, but for those that were cut and are about to end: an eighth more, and
-//!   [`SLACK`].
-//! - Stopping first accepts nothing more, then lets connections read nothing more and finish what they have, then cuts them.
-//!   When [`Listening::stop`] returns, none of its threads runs.
-//! - A listening socket is closed, and never shut down: it may be somebody else's too ([`inherited`]).
+//! - There are no more connections than were allowed, but for those that were cut and are about to
+//!   end: an eighth more, and [`SLACK`].
+//! - Stopping first accepts nothing more, then lets connections read nothing more and finish what
+//!   they have, then cuts them. When [`Listening::stop`] returns, none of its threads runs.
+//! - A listening socket is closed, and never shut down: it may be somebody else's too
+//!   ([`inherited`]).
 
 pub mod attentive;
 pub mod budget;
@@ -102,8 +104,8 @@ impl Stream for UnixStream {
     }
 }
 
-/// The system holds little of what is written and cannot be sent, notices peers that are gone, and gives up those that
-/// acknowledge nothing.
+/// The system holds little of what is written and cannot be sent, notices peers that are gone, and
+/// gives up those that acknowledge nothing.
 fn hold_little(stream: &TcpStream) -> io::Result<()> {
     setsockopt(stream, sockopt::KeepAlive, &true)?;
     set_tcp(stream, libc::TCP_USER_TIMEOUT, STALL.as_millis() as libc::c_int)?;
@@ -128,8 +130,8 @@ pub struct Config {
     pub connections: usize,
     /// The same, for those from one place.
     pub from_one_place: usize,
-    /// A peer that has proven to be one loses nothing when its connection ends while nothing is asked for: so that is done
-    /// when it was silent for long and there are many.
+    /// A peer that has proven to be one loses nothing when its connection ends while nothing is
+    /// asked for: so that is done when it was silent for long and there are many.
     pub ends_idle: bool,
     /// What peers hold is counted here.
     pub budget: Arc<Budget>,
@@ -145,7 +147,8 @@ pub struct Listening<S: Stream> {
     acceptors: Mutex<Vec<JoinHandle<()>>>,
 }
 
-/// What a connection's thread does: it gets the listener's place in the list, the connection, and who that is.
+/// What a connection's thread does: it gets the listener's place in the list, the connection, and
+/// who that is.
 type Serve<S> = dyn Fn(usize, &Arc<S>, &Arc<Peer>) + Send + Sync;
 
 /// A connection that is open.
@@ -173,7 +176,8 @@ impl<S: Stream> Shared<S> {
         self.ended.notify_all();
     }
 
-    /// How long a connection may be silent, with so many open; a stranger's, and that of one who has proven to be none.
+    /// How long a connection may be silent, with so many open; a stranger's, and that of one who
+    /// has proven to be none.
     fn patience(&self, open: usize) -> (Duration, Duration) {
         let secs = Duration::from_secs;
         let (stranger, known) = match open * 100 / self.config.connections.max(1) {
@@ -257,7 +261,8 @@ impl<S: Stream> Listening<S> {
         self.acceptors.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Stops accepting, has what was read finished, closes every connection. Returns when all is done.
+    /// Stops accepting, has what was read finished, closes every connection. Returns when all is
+    /// done.
     pub fn stop(&self) {
         self.shared.stopping.store(true, Ordering::SeqCst);
         drop(self.running.lock().unwrap_or_else(PoisonError::into_inner).take());

@@ -1,12 +1,14 @@
 //! Replies on their way to one peer.
 //!
-//! Whoever has a reply puts it in, with data where it lies: nothing of it is copied. Whoever finds nobody writing becomes the
-//! writer and writes until the box is empty, many replies at a time; so at most one thread waits for a peer. It waits as
-//! long as the peer takes something worth the wait ([`WORTH`]). What is left then is the [`crate::drain`]'s: a peer
-//! that does not read keeps no thread of a server's.
+//! Whoever has a reply puts it in, with data where it lies: nothing of it is copied. Whoever finds
+//! nobody writing becomes the writer and writes until the box is empty, many replies at a time; so
+//! at most one thread waits for a peer. It waits as long as the peer takes something worth the wait
+//! ([`WORTH`]). What is left then is the [`crate::drain`]'s: a peer that does not read keeps no
+//! thread of a server's.
 //!
-//! What waits is counted: each reply comes with its lease ([`crate::budget`]), which shrinks as it is taken. A little piece of
-//! a large block is copied where it has to wait for long, so that no more is kept from being freed than is counted.
+//! What waits is counted: each reply comes with its lease ([`crate::budget`]), which shrinks as it
+//! is taken. A little piece of a large block is copied where it has to wait for long, so that no
+//! more is kept from being freed than is counted.
 
 use std::collections::VecDeque;
 use std::io::{self, IoSlice};
@@ -28,8 +30,8 @@ const WORTH: usize = 256 << 10;
 const WAIT: Duration = Duration::from_millis(50);
 /// A peer that takes less than this has not moved.
 const MOVED: usize = 64 << 10;
-/// Pieces that are written together at the most, and the bytes that suffice. A slow peer is written no more at a time before
-/// others have their turn.
+/// Pieces that are written together at the most, and the bytes that suffice. A slow peer is written
+/// no more at a time before others have their turn.
 const BATCH: usize = 256;
 const SHARE: usize = 1 << 20;
 
@@ -94,7 +96,8 @@ impl Piece {
 }
 
 impl Pieces {
-    /// Puts bytes behind the others that belong to nobody else: those of several replies become one piece.
+    /// Puts bytes behind the others that belong to nobody else: those of several replies become one
+    /// piece.
     pub fn write(&mut self, put: impl FnOnce(&mut Vec<u8>)) {
         if !matches!(self.list.back(), Some(Piece::Own(_))) {
             self.list.push_back(Piece::Own(Vec::new()));
@@ -182,7 +185,8 @@ impl Outbox {
         Ok(Outbox(Arc::new(Inner { stream, peer, state: Mutex::new(state), drained: Condvar::new() })))
     }
 
-    /// Puts a reply in, without writing: `put` adds its pieces. `lease`: what was taken for it; it is counted as what it is.
+    /// Puts a reply in, without writing: `put` adds its pieces. `lease`: what was taken for it; it
+    /// is counted as what it is.
     pub fn push(&self, lease: Option<Lease>, put: impl FnOnce(&mut Pieces)) {
         let mut state = self.0.state();
         if state.is_broken {
@@ -207,8 +211,9 @@ impl Outbox {
         }
     }
 
-    /// Writes what is there, unless somebody does so already, as far as that is less than `most` and waits for nobody. False:
-    /// there is more, and the caller finds somebody who calls [`Outbox::write_rest`].
+    /// Writes what is there, unless somebody does so already, as far as that is less than `most`
+    /// and waits for nobody. False: there is more, and the caller finds somebody who calls
+    /// [`Outbox::write_rest`].
     #[must_use]
     pub fn write_now(&self, most: usize) -> bool {
         let may = |state: &State| state.pieces.bytes < most;
@@ -275,8 +280,8 @@ impl Inner {
         Some(state)
     }
 
-    /// Writes as the writer what the peer takes, up to `most` or somewhat more; how much that was, and whether it was all:
-    /// then nobody is the writer any more.
+    /// Writes as the writer what the peer takes, up to `most` or somewhat more; how much that was,
+    /// and whether it was all: then nobody is the writer any more.
     fn write<'a>(
         &'a self,
         mut state: MutexGuard<'a, State>,
@@ -322,7 +327,8 @@ impl Inner {
         (written, true)
     }
 
-    /// As the writer, until nothing is left, or the peer turns out to be slow: then the rest is the drain's.
+    /// As the writer, until nothing is left, or the peer turns out to be slow: then the rest is the
+    /// drain's.
     fn write_patiently<'a>(self: &'a Arc<Inner>, mut state: MutexGuard<'a, State>) {
         let (mut since, mut taken) = (Instant::now(), 0);
         loop {
@@ -355,7 +361,8 @@ impl Inner {
         }
     }
 
-    /// Bytes of a batch that the peer takes, without those that are gone, and whether it takes no more.
+    /// Bytes of a batch that the peer takes, without those that are gone, and whether it takes no
+    /// more.
     fn send(&self, batch: &[Piece], gone: usize, patience: Patience) -> io::Result<(usize, bool)> {
         let mut parts: Vec<IoSlice<'_>> = batch.iter().map(|piece| IoSlice::new(piece.bytes())).collect();
         let mut parts = &mut parts[..];

@@ -1,12 +1,14 @@
 //! How long each class of request takes: what decides who works on the next one.
 //!
-//! What counts is waiting: a request that waits is better handed to a worker, so that later ones overtake it. One that took
-//! long and never went to sleep has not waited; others had the processor, and a worker would have to queue for it just
-//! the same. Taken for waiting, it would have the work of a busy machine spread over hundreds of threads that take the
-//! processors from each other. So of such a request only its own processor time counts.
+//! What counts is waiting: a request that waits is better handed to a worker, so that later ones
+//! overtake it. One that took long and never went to sleep has not waited; others had the
+//! processor, and a worker would have to queue for it just the same. Taken for waiting, it would
+//! have the work of a busy machine spread over hundreds of threads that take the processors from
+//! each other. So of such a request only its own processor time counts.
 //!
-//! Asking how often a thread has slept is a system call; it is made for classes that have been slow lately. One slow
-//! request of a quick class is therefore believed in part, and the next is watched.
+//! Asking how often a thread has slept is a system call; it is made for classes that have been slow
+//! lately. One slow request of a quick class is therefore believed in part, and the next is
+//! watched.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
@@ -33,7 +35,8 @@ impl<const CLASSES: usize> Pace<CLASSES> {
         Duration::from_micros(u64::from(self.0[class].load(Ordering::Relaxed)))
     }
 
-    /// An eighth of the average is the newest sample. Races lose a sample now and then, which does not matter.
+    /// An eighth of the average is the newest sample. Races lose a sample now and then, which does
+    /// not matter.
     pub fn note(&self, class: usize, took: Duration) {
         let old = self.0[class].load(Ordering::Relaxed);
         let new = u32::try_from(took.as_micros()).unwrap_or(u32::MAX);

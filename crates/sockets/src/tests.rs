@@ -15,7 +15,8 @@ fn config(connections: usize) -> Config {
     Config { name: "echo", connections, from_one_place: connections, ends_idle: true, budget, drain }
 }
 
-/// Answers each byte with itself and the listener's place, until `stuck` bytes came: then it writes to nobody.
+/// Answers each byte with itself and the listener's place, until `stuck` bytes came: then it writes
+/// to nobody.
 fn echo(place: usize, stream: &Arc<TcpStream>, peer: &Peer, stuck: usize) {
     let (mut from, mut byte) = (&**stream, [0]);
     for _ in 0..stuck {

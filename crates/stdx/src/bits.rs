@@ -1,6 +1,7 @@
 //! Bit fields inside a `u64`, named by their lowest bit and their width.
 //!
-//! ZFS packs several numbers into one word; `get` and `set` are the only two things one does with them.
+//! ZFS packs several numbers into one word; `get` and `set` are the only two things one does with
+//! them.
 
 /// The lowest `len` bits set. `len` may be 0 to 64.
 #[inline]

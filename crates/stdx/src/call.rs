@@ -1,9 +1,11 @@
-//! Which call of a client the running thread works on, and where its answer is kept for the next program.
+//! Which call of a client the running thread works on, and where its answer is kept for the next
+//! program.
 //!
-//! A client that gets no answer sends its call again, to the next program too. Whoever takes calls runs one that may not be
-//! done twice with its name ([`working_on`]). Whoever changes something for it, inside the transaction that does, makes a
-//! place for the answer ([`keep`]), which is told in which group the change is, and where its record is in a log. So the next
-//! program can tell whether what the answer says has happened.
+//! A client that gets no answer sends its call again, to the next program too. Whoever takes calls
+//! runs one that may not be done twice with its name ([`working_on`]). Whoever changes something
+//! for it, inside the transaction that does, makes a place for the answer ([`keep`]), which is told
+//! in which group the change is, and where its record is in a log. So the next program can tell
+//! whether what the answer says has happened.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -19,7 +21,8 @@ pub struct CallId {
 
 /// The place of an answer. It is nobody else's as long as somebody has it.
 pub trait Keeping: Send + Sync {
-    /// The call has changed something in this group: what it changed before is in none that is later.
+    /// The call has changed something in this group: what it changed before is in none that is
+    /// later.
     fn changed(&self, group: u64);
     /// The newest record of the change is about to be written as this one of this log.
     fn logged(&self, log: u64, record: u64);
@@ -43,8 +46,8 @@ pub fn working_on<T>(call: CallId, work: impl FnOnce() -> T) -> (T, Option<Arc<d
     (answer, keeping)
 }
 
-/// The thread is inside a transaction of `group` that changes something: the place for its call's answer, if it works on one.
-/// `make` is asked where there is none yet.
+/// The thread is inside a transaction of `group` that changes something: the place for its call's
+/// answer, if it works on one. `make` is asked where there is none yet.
 pub fn keep(group: u64, make: impl FnOnce(&CallId) -> Option<Arc<dyn Keeping>>) -> Option<Arc<dyn Keeping>> {
     CURRENT.with_borrow_mut(|current| {
         let current = current.as_mut()?;

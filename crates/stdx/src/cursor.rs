@@ -1,7 +1,7 @@
 //! Reading and writing numbers in a byte slice, checked at every step.
 //!
-//! A `Reader` never panics: each read returns `None` past the end and then stays where it was. A `Writer` fills
-//! a fixed buffer; running over it is a bug of the caller, who sized it, and panics.
+//! A `Reader` never panics: each read returns `None` past the end and then stays where it was. A
+//! `Writer` fills a fixed buffer; running over it is a bug of the caller, who sized it, and panics.
 
 /// Byte order of the numbers in a slice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -1,8 +1,8 @@
 //! Coverage marks tie an odd branch to the one test that is meant to reach it.
 //!
-//! The branch says `mark!(zil_block_full)`; the test says `mark_hit!(zil_block_full)` before it acts, and fails
-//! when that scope ends without the branch having run on the same thread. Without debug assertions a mark is
-//! nothing at all.
+//! The branch says `mark!(zil_block_full)`; the test says `mark_hit!(zil_block_full)` before it
+//! acts, and fails when that scope ends without the branch having run on the same thread. Without
+//! debug assertions a mark is nothing at all.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;

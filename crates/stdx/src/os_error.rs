@@ -1,4 +1,5 @@
-//! What the operating system says of a failure, as strerror(3) has it: people are not told the number.
+//! What the operating system says of a failure, as strerror(3) has it: people are not told the
+//! number.
 
 use std::io;
 

@@ -1,8 +1,9 @@
 //! Whether the running thread may wait for an operator.
 //!
-//! A call that needs disks which are missing waits for them as long as it takes, with its thread. A server whose threads
-//! and connections serve many pools cannot afford that: it runs its calls [`hurried`]. Whoever would wait for an operator
-//! below asks [`is_hurried`], and gives an error instead that says "later".
+//! A call that needs disks which are missing waits for them as long as it takes, with its thread. A
+//! server whose threads and connections serve many pools cannot afford that: it runs its calls
+//! [`hurried`]. Whoever would wait for an operator below asks [`is_hurried`], and gives an error
+//! instead that says "later".
 
 use std::cell::Cell;
 

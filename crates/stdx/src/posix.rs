@@ -1,9 +1,10 @@
 //! Who may do what to a file: the POSIX rules as Linux applies them, on plain numbers.
 //!
-//! Pure functions of the caller ([`Who`]) and the node's owner and mode ([`Node`]); nothing here knows a file system,
-//! so that every file system of the house (the engine, the model that judges it) answers alike. User 0 has every
-//! privilege (CAP_DAC_OVERRIDE, CAP_FOWNER, CAP_FSETID, CAP_CHOWN, CAP_SYS_ADMIN). Rules are those of Linux's VFS:
-//! inode_permission, setattr_prepare, may_delete, mode_strip_sgid, setattr_should_drop_suidgid, xattr_permission.
+//! Pure functions of the caller ([`Who`]) and the node's owner and mode ([`Node`]); nothing here
+//! knows a file system, so that every file system of the house (the engine, the model that judges
+//! it) answers alike. User 0 has every privilege (CAP_DAC_OVERRIDE, CAP_FOWNER, CAP_FSETID,
+//! CAP_CHOWN, CAP_SYS_ADMIN). Rules are those of Linux's VFS: inode_permission, setattr_prepare,
+//! may_delete, mode_strip_sgid, setattr_should_drop_suidgid, xattr_permission.
 
 pub mod acl;
 
@@ -52,7 +53,8 @@ pub struct Node<'a> {
     pub uid: u32,
     pub gid: u32,
     pub mode: u32,
-    /// Bits of the mode, of group and others, that an ACL of NFSv4's kind takes from some of them: nobody has these.
+    /// Bits of the mode, of group and others, that an ACL of NFSv4's kind takes from some of them:
+    /// nobody has these.
     pub withheld: u32,
     /// Where it says more than the mode.
     pub acl: Option<&'a Acl>,
@@ -105,8 +107,9 @@ pub fn permitted(who: &Who<'_>, node: &Node<'_>) -> u32 {
     }
 }
 
-/// The ACL that decides about the caller: not about the owner, and none where the mask, which is the mode's group bits, is
-/// empty. Others then have what the mode gives others, named in the ACL or not, for Linux does not look at it.
+/// The ACL that decides about the caller: not about the owner, and none where the mask, which is
+/// the mode's group bits, is empty. Others then have what the mode gives others, named in the ACL
+/// or not, for Linux does not look at it.
 fn obeyed<'a>(who: &Who<'_>, node: &Node<'a>) -> Option<&'a Acl> {
     node.acl.filter(|_| !who.is_privileged() && who.uid != node.uid && node.mode & 0o070 != 0)
 }
@@ -134,8 +137,8 @@ pub fn check_delete(who: &Who<'_>, dir: &Node<'_>, victim: &Node<'_>) -> Allowed
     Ok(())
 }
 
-/// The mode that chmod leaves: setgid goes where the caller is not in the file's group. `gid` is the group that the
-/// node has afterwards.
+/// The mode that chmod leaves: setgid goes where the caller is not in the file's group. `gid` is
+/// the group that the node has afterwards.
 pub fn chmod(who: &Who<'_>, node: &Node<'_>, gid: u32, mode: u32) -> Result<u32, Refusal> {
     if !who.owns(node) {
         return Err(Refusal::NotPermitted);
@@ -160,8 +163,9 @@ pub fn check_chown(who: &Who<'_>, node: &Node<'_>, uid: Option<u32>, gid: Option
     if uid_ok && gid_ok { Ok(()) } else { Err(Refusal::NotPermitted) }
 }
 
-/// The mode after a chown: whoever does it, root included, a program does not stay setuid for its new owner.
-/// Setgid without group execute is no privilege (it once meant mandatory locking) and stays for group members.
+/// The mode after a chown: whoever does it, root included, a program does not stay setuid for its
+/// new owner. Setgid without group execute is no privilege (it once meant mandatory locking) and
+/// stays for group members.
 pub fn mode_after_chown(who: &Who<'_>, node: &Node<'_>) -> u32 {
     match node.kind {
         Kind::Dir => node.mode,
@@ -196,8 +200,8 @@ pub fn new_gid(who: &Who<'_>, dir: &Node<'_>) -> u32 {
     if dir.mode & SETGID != 0 { dir.gid } else { who.gid }
 }
 
-/// The mode of a new node: directories in a setgid directory are setgid too, and nobody makes a setgid program for a
-/// group that they are not in.
+/// The mode of a new node: directories in a setgid directory are setgid too, and nobody makes a
+/// setgid program for a group that they are not in.
 pub fn new_mode(who: &Who<'_>, dir: &Node<'_>, kind: Kind, mode: u32) -> u32 {
     let mode = mode & MODE_MASK;
     if dir.mode & SETGID == 0 {
@@ -239,7 +243,8 @@ pub fn check_xattr_read(who: &Who<'_>, node: &Node<'_>, name: &[u8]) -> Allowed 
 /// Set or remove an extended attribute.
 pub fn check_xattr_write(who: &Who<'_>, node: &Node<'_>, name: &[u8]) -> Allowed {
     let allowed = match namespace(name)? {
-        // On devices and symlinks anybody could fill the file system with them; in a sticky directory only its owner.
+        // On devices and symlinks anybody could fill the file system with them; in a sticky
+        // directory only its owner.
         Namespace::User if node.kind == Kind::Other => false,
         Namespace::User if node.kind == Kind::Dir && node.mode & STICKY != 0 && !who.owns(node) => false,
         Namespace::User => return check(who, node, WRITE),

@@ -1,7 +1,7 @@
 //! A seeded random generator: xoshiro256** (Blackman and Vigna), its state filled by SplitMix64.
 //!
-//! Same seed, same numbers, on every machine and in every version of this program: failing seeds are kept for
-//! years. Not for secrets; those come from `env`'s entropy.
+//! Same seed, same numbers, on every machine and in every version of this program: failing seeds
+//! are kept for years. Not for secrets; those come from `env`'s entropy.
 
 /// The generator's state.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,7 +37,8 @@ impl Prng {
         result
     }
 
-    /// Uniform in `0..bound`; the bias of at most `bound / 2^64` does not matter here. `bound` must not be 0.
+    /// Uniform in `0..bound`; the bias of at most `bound / 2^64` does not matter here. `bound` must
+    /// not be 0.
     pub const fn below(&mut self, bound: u64) -> u64 {
         assert!(bound > 0);
         ((self.next_u64() as u128 * bound as u128) >> 64) as u64
@@ -83,7 +84,8 @@ impl Prng {
         unreachable!("the draw is below the sum of the weights")
     }
 
-    /// A generator of its own for a part, so that the draws of one part do not shift those of another.
+    /// A generator of its own for a part, so that the draws of one part do not shift those of
+    /// another.
     pub const fn fork(&mut self) -> Prng {
         Prng::new(self.next_u64())
     }

@@ -1,7 +1,8 @@
 //! The cache of blocks, shared by all pools: an adaptive replacement cache.
 //!
-//! A block is named by pool, first DVA and birth, so an entry never goes stale while its pool is open; with the pool it
-//! goes. Within one transaction group a block may be overwritten in place; then its entry is replaced under the same name.
+//! A block is named by pool, first DVA and birth, so an entry never goes stale while its pool is
+//! open; with the pool it goes. Within one transaction group a block may be overwritten in place;
+//! then its entry is replaced under the same name.
 //!
 //! ```text
 //!              used once              used again
@@ -10,13 +11,13 @@
 //!              ▼                      ▼
 //!              ghost MRU              ghost MFU    names only, of what was evicted last
 //! ```
-//! A miss whose name is a ghost says which of the two lists was too short; `target`, the share of the MRU list, moves
-//! accordingly (Megiddo and Modha, FAST 2003; module/zfs/arc.c counts in bytes, as we do). A long scan passes through
-//! the MRU list and leaves the MFU list alone. In both, data goes before metadata until metadata holds three quarters
-//! of the limit.
+//! A miss whose name is a ghost says which of the two lists was too short; `target`, the share of
+//! the MRU list, moves accordingly (Megiddo and Modha, FAST 2003; module/zfs/arc.c counts in bytes,
+//! as we do). A long scan passes through the MRU list and leaves the MFU list alone. In both, data
+//! goes before metadata until metadata holds three quarters of the limit.
 //!
-//! The cache is cut into shards by name, each with its lock, its lists and its share of the limit. A hit takes one
-//! lock, allocates nothing, copies nothing.
+//! The cache is cut into shards by name, each with its lock, its lists and its share of the limit.
+//! A hit takes one lock, allocates nothing, copies nothing.
 //!
 //! Behind it may be cache devices, a pool's own: see [`l2`].
 
@@ -176,7 +177,8 @@ impl Cache {
         lock(self.shard(key)).set_on_device(key);
     }
 
-    /// Blocks for a cache device: see [`Shard::cold`]. `depth` is for all shards together; `found` says when to stop.
+    /// Blocks for a cache device: see [`Shard::cold`]. `depth` is for all shards together; `found`
+    /// says when to stop.
     pub(crate) fn cold(&self, end: ColdEnd, found: &mut dyn FnMut(Cold) -> bool) {
         let share = ColdEnd { depth: end.depth / self.shards.len(), ..end };
         let mut wanted = true;
@@ -198,8 +200,9 @@ impl Cache {
         drop(removed);
     }
 
-    /// Drops all blocks of a pool that is not open. A birth names a block only as long as its pool is: what was written and
-    /// not durable when a pool was given up is written anew, otherwise, after the next import.
+    /// Drops all blocks of a pool that is not open. A birth names a block only as long as its pool
+    /// is: what was written and not durable when a pool was given up is written anew, otherwise,
+    /// after the next import.
     pub fn forget_pool(&self, pool: u64) {
         for shard in &self.shards {
             let keys = lock(shard).keys_of(pool);
@@ -207,8 +210,9 @@ impl Cache {
         }
     }
 
-    /// Data that is not on disk yet, of any pool, has become more (or less, if negative) by so many bytes. The cache
-    /// makes room for it, up to half of its limit, so that both together stay within.
+    /// Data that is not on disk yet, of any pool, has become more (or less, if negative) by so many
+    /// bytes. The cache makes room for it, up to half of its limit, so that both together stay
+    /// within.
     pub fn lend(&self, bytes: i64) {
         let by = usize::try_from(bytes.unsigned_abs()).unwrap_or(usize::MAX);
         if bytes < 0 {

@@ -7,10 +7,12 @@ use std::sync::Arc;
 use env::AlignedBuf;
 use ondisk::CompressKind;
 
-/// From this size on a block lies on a boundary that disks accept, so that it is read and written in place.
+/// From this size on a block lies on a boundary that disks accept, so that it is read and written
+/// in place.
 const ALIGNED_FROM: usize = 4096;
 
-/// Decompressed, verified bytes; their numbers are little endian, whoever wrote them. Immutable once shared.
+/// Decompressed, verified bytes; their numbers are little endian, whoever wrote them. Immutable
+/// once shared.
 #[derive(Clone)]
 pub struct Block {
     bytes: Bytes,

@@ -15,14 +15,16 @@ pub enum ReadError {
     Missing,
     /// Nor are they, and the pool waits for them, which the caller does not.
     Suspended,
-    /// The pointer, or what it leads to, makes no sense: sizes, vdev numbers, gang headers, compressed bytes.
+    /// The pointer, or what it leads to, makes no sense: sizes, vdev numbers, gang headers,
+    /// compressed bytes.
     Corrupt,
     /// A checksum or compression we cannot compute, or an encrypted block.
     Unsupported,
 }
 
 impl ReadError {
-    /// Whether the block may be there all the same: it could not be read, so nothing is known of it.
+    /// Whether the block may be there all the same: it could not be read, so nothing is known of
+    /// it.
     pub fn may_pass(self) -> bool {
         matches!(self, ReadError::Io | ReadError::Missing | ReadError::Suspended)
     }
@@ -48,7 +50,8 @@ impl std::error::Error for ReadError {}
 pub enum WriteError {
     /// No room, not even in pieces.
     NoSpace,
-    /// Not one copy could be written, also not in a second place; or a flush failed beyond redundancy.
+    /// Not one copy could be written, also not in a second place; or a flush failed beyond
+    /// redundancy.
     Io,
     /// The pool has been suspended after such a failure.
     Suspended,
@@ -96,7 +99,8 @@ pub enum OpenError {
     Malformed(&'static str),
     /// A top-level vdev has too few disks left to be read.
     MissingTop { id: u32, guid: u64 },
-    /// A top-level vdev that holds intent logs cannot be read, and nobody said that it may be missing.
+    /// A top-level vdev that holds intent logs cannot be read, and nobody said that it may be
+    /// missing.
     MissingLog { id: u32, guid: u64 },
     /// A new disk cannot be opened or is too small for a pool.
     BadDisk { path: String, why: DiskError },

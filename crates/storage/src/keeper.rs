@@ -1,11 +1,13 @@
-//! Workers of a pool, kept apart from those of others: one that panics ends its own pool and nothing else, one that takes
-//! too long can be named.
+//! Workers of a pool, kept apart from those of others: one that panics ends its own pool and
+//! nothing else, one that takes too long can be named.
 //!
-//! Whoever starts a worker for a pool does it by [`Storage::spawn`]. A panic suspends the pool for good
-//! ([`crate::Cause::Fault`]): what the worker had in hand may be half changed, so nothing is written any more; the pool can
-//! be exported and imported again. In a simulation a panic goes on to the driver: it is what a run looks for.
+//! Whoever starts a worker for a pool does it by [`Storage::spawn`]. A panic suspends the pool for
+//! good ([`crate::Cause::Fault`]): what the worker had in hand may be half changed, so nothing is
+//! written any more; the pool can be exported and imported again. In a simulation a panic goes on
+//! to the driver: it is what a run looks for.
 //!
-//! How long is too long: module/zfs/spa_misc.c (`zfs_deadman_synctime_ms` for a step, `zfs_deadman_ziotime_ms` for an I/O).
+//! How long is too long: module/zfs/spa_misc.c (`zfs_deadman_synctime_ms` for a step,
+//! `zfs_deadman_ziotime_ms` for an I/O).
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Weak};
@@ -40,7 +42,8 @@ impl Storage {
         driver.spawn(Box::new(Kept { worker, storage: Arc::downgrade(self), watch: self.watch().clone() }))
     }
 
-    /// Who is stuck and was not named before. While the pool is suspended everybody waits, and that is told already.
+    /// Who is stuck and was not named before. While the pool is suspended everybody waits, and that
+    /// is told already.
     pub fn stuck(&self, now: Nanos) -> Vec<Stuck> {
         if self.is_suspended() {
             return Vec::new();

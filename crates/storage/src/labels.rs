@@ -1,8 +1,10 @@
-//! Labels and uberblocks of one device: read before there is a tree of vdevs, written after every transaction group.
+//! Labels and uberblocks of one device: read before there is a tree of vdevs, written after every
+//! transaction group.
 //!
-//! Everything here checks itself by an embedded sha256 whose verifier is the byte offset on the partition, so a block
-//! copied to another place is as bad as a damaged one. A label that cannot be read or does not sum is simply not there;
-//! four of them make that harmless. Sources: module/zfs/vdev_label.c, zio_checksum.c.
+//! Everything here checks itself by an embedded sha256 whose verifier is the byte offset on the
+//! partition, so a block copied to another place is as bad as a damaged one. A label that cannot be
+//! read or does not sum is simply not there; four of them make that harmless. Sources:
+//! module/zfs/vdev_label.c, zio_checksum.c.
 
 pub mod commit;
 
@@ -84,14 +86,15 @@ impl Device {
         found
     }
 
-    /// Whether the places of all labels can be read: only then does a label that is not there mean anything.
+    /// Whether the places of all labels can be read: only then does a label that is not there mean
+    /// anything.
     pub fn can_read_labels(&self) -> bool {
         let mut places = label::offsets(self.size).into_iter().flatten();
         places.all(|at| self.read(at + label::NVLIST_OFFSET, label::NVLIST_SIZE).is_some())
     }
 
-    /// Whether any of the labels says that this is the leaf `guid` of the pool: a crash may leave labels of a group that
-    /// never was, in which the disk had another guid.
+    /// Whether any of the labels says that this is the leaf `guid` of the pool: a crash may leave
+    /// labels of a group that never was, in which the disk had another guid.
     pub fn is_member(&self, pool: u64, guid: u64) -> bool {
         let is_it = |label: &NvList| {
             label.u64(label::config::key::POOL_GUID) == Some(pool)
@@ -102,8 +105,8 @@ impl Device {
         configs.any(|config| config.as_ref().is_some_and(is_it))
     }
 
-    /// Whether any of the labels says that this is the leaf `guid`, or will be, for a mirror's last side gets the mirror's, in
-    /// a pool of one of these guids.
+    /// Whether any of the labels says that this is the leaf `guid`, or will be, for a mirror's last
+    /// side gets the mirror's, in a pool of one of these guids.
     pub fn was_member(&self, pools: &[u64], guid: u64) -> bool {
         use label::config::key::{GUID, POOL_GUID, TOP_GUID};
         let is_it = |label: &NvList| {
@@ -114,7 +117,8 @@ impl Device {
         configs.any(|config| config.as_ref().is_some_and(is_it))
     }
 
-    /// What labels 1 and 3 should both say and do not: the newest configuration of a group not after `txg`.
+    /// What labels 1 and 3 should both say and do not: the newest configuration of a group not
+    /// after `txg`.
     pub(crate) fn missing_label(&self, txg: u64) -> Option<NvList> {
         let configs = self.read_configs();
         let born = |list: &&NvList| list.u64(label::config::key::POOL_TXG).unwrap_or(0);
@@ -154,12 +158,14 @@ impl Device {
         self.disk.write_at(self.base + at, &AlignedBuf::from_slice(&area), IoClass::AsyncWrite)
     }
 
-    /// Writes a fresh label everywhere: this configuration, an empty boot environment, no uberblock.
+    /// Writes a fresh label everywhere: this configuration, an empty boot environment, no
+    /// uberblock.
     pub fn init(&self, config: &NvList) -> Result<(), DiskError> {
         self.init_from(config, 0)
     }
 
-    /// Writes fresh labels at the end alone: nothing that lay there may be taken for one. They say nothing of any pool.
+    /// Writes fresh labels at the end alone: nothing that lay there may be taken for one. They say
+    /// nothing of any pool.
     pub fn init_end(&self) -> Result<(), DiskError> {
         self.init_from(&NvList::new(), label::COUNT / 2)
     }
@@ -188,8 +194,8 @@ impl Device {
         self.disk.flush()
     }
 
-    /// Makes those labels zero that say of which pool the device is, or was; everything else stays. Gives how many.
-    /// Source: `zpool_clear_label` in lib/libzutil.
+    /// Makes those labels zero that say of which pool the device is, or was; everything else stays.
+    /// Gives how many. Source: `zpool_clear_label` in lib/libzutil.
     pub fn clear_valid(&self) -> Result<usize, DiskError> {
         use label::config::PoolState;
         use label::config::key::{GUID, POOL_STATE};
@@ -241,8 +247,8 @@ impl Device {
         self.write_slots(uberblock, ashift, offsets.map(|at| at + slot).to_vec())
     }
 
-    /// Writes an uberblock into the slot that is kept for multihost protection, of one label or of all. Not flushed: who
-    /// shares the device sees it, and after a power cut nobody needs it.
+    /// Writes an uberblock into the slot that is kept for multihost protection, of one label or of
+    /// all. Not flushed: who shares the device sees it, and after a power cut nobody needs it.
     pub fn write_heartbeat(
         &self,
         uberblock: &Uberblock,
@@ -275,8 +281,8 @@ impl Device {
     }
 }
 
-/// The valid uberblocks of all rings. Their slots' size follows from the vdev's ashift, which a label that cannot be read
-/// does not tell: then every size is tried.
+/// The valid uberblocks of all rings. Their slots' size follows from the vdev's ashift, which a
+/// label that cannot be read does not tell: then every size is tried.
 fn uberblocks_in(
     rings: [Option<&[u8]>; label::COUNT],
     places: [u64; label::COUNT],
@@ -301,7 +307,8 @@ fn uberblocks_in(
     found
 }
 
-/// Which copies of a part of the labels check themselves, each in its place. Nearly always they are alike, and summed once.
+/// Which copies of a part of the labels check themselves, each in its place. Nearly always they are
+/// alike, and summed once.
 fn whole_copies(copies: [Option<&[u8]>; label::COUNT], places: [u64; label::COUNT]) -> [bool; label::COUNT] {
     let verifiers = places.map(eck::label_verifier);
     let mut summed: Vec<(&[u8], [Checksum; label::COUNT])> = Vec::new();

@@ -1,22 +1,25 @@
 //! The queue of one disk: which I/O is next, and who carries it there.
 //!
-//! **Order.** Every I/O has a class. A class has a guaranteed number of I/Os on the disk (min) and a limit (max). The
-//! next I/O comes from the first class, in order of priority, that waits and is below its min; if all are served, from
-//! the first below its max. So a flood of background writes leaves room for a reader at once, and readers cannot starve
-//! the transaction group (`vdev_queue.c`). While callers wait for writes to be durable, and for a moment after,
-//! write-behind keeps to its min: a flood of it on the disk is what their writes would wait for, and their flushes.
-//! Within a class the disk is swept in one direction; neighbours of the same
+//! **Order.** Every I/O has a class. A class has a guaranteed number of I/Os on the disk (min) and
+//! a limit (max). The next I/O comes from the first class, in order of priority, that waits and is
+//! below its min; if all are served, from the first below its max. So a flood of background writes
+//! leaves room for a reader at once, and readers cannot starve the transaction group
+//! (`vdev_queue.c`). While callers wait for writes to be durable, and for a moment after,
+//! write-behind keeps to its min: a flood of it on the disk is what their writes would wait for,
+//! and their flushes. Within a class the disk is swept in one direction; neighbours of the same
 //! kind are joined up to [`AGGREGATE`] bytes.
 //!
-//! **Who.** Disks take batches and answer them whole, so overlap comes from several carriers: any thread may take a
-//! *burst* (up to half of its class's limit), submit it without holding the lock, and hand out the answers. Carriers are
+//! **Who.** Disks take batches and answer them whole, so overlap comes from several carriers: any
+//! thread may take a *burst* (up to half of its class's limit), submit it without holding the lock,
+//! and hand out the answers. Carriers are
 //! - the caller itself: a read that finds its disk idle is on the disk without a change of thread;
-//! - the disk's [`WORKERS`], woken for what the caller does not carry: the other sides of a mirror, and write-behind,
-//!   where the caller goes on computing.
+//! - the disk's [`WORKERS`], woken for what the caller does not carry: the other sides of a mirror,
+//!   and write-behind, where the caller goes on computing.
 //!
-//! A caller carries only its own class, and waits for the rest. Whoever takes a burst and leaves work behind wakes a
-//! worker, so nothing waits without a carrier. In a simulation there is one thread and there are no workers: nobody
-//! else can be on the disk, so a caller that waits has carried all of its own before, and a step never has to wait.
+//! A caller carries only its own class, and waits for the rest. Whoever takes a burst and leaves
+//! work behind wakes a worker, so nothing waits without a carrier. In a simulation there is one
+//! thread and there are no workers: nobody else can be on the disk, so a caller that waits has
+//! carried all of its own before, and a step never has to wait.
 //!
 //! Two I/Os that overlap must not be in the queue together; allocation sees to that.
 
@@ -39,14 +42,17 @@ use burst::Burst;
 pub const WORKERS: usize = 2;
 /// Most bytes of an I/O made of neighbours.
 pub const AGGREGATE: usize = 1 << 20;
-/// Neighbours are joined below this size; larger ones go side by side in one burst. What is read has to be copied to its
-/// readers, which does not pay above; written together, from where they lie, larger ones were no quicker.
+/// Neighbours are joined below this size; larger ones go side by side in one burst. What is read
+/// has to be copied to its readers, which does not pay above; written together, from where they
+/// lie, larger ones were no quicker.
 const JOINED_BELOW: usize = 64 << 10;
 
-/// How long after the last synchronous write write-behind keeps to its min: longer than such a writer thinks.
+/// How long after the last synchronous write write-behind keeps to its min: longer than such a
+/// writer thinks.
 const CALM: Nanos = Nanos::from_millis(5);
 
-/// (min, max) on the disk, by class in order of priority: sync read and write, async read and write, scrub, trim.
+/// (min, max) on the disk, by class in order of priority: sync read and write, async read and
+/// write, scrub, trim.
 const LIMITS: [(usize, usize); CLASSES] = [(10, 32), (10, 32), (1, 8), (4, 32), (1, 4), (1, 2)];
 const CLASSES: usize = KINDS;
 const CLASS_NAMES: [&str; CLASSES] =
@@ -322,7 +328,8 @@ impl Lanes {
         if class == index(IoClass::AsyncWrite) && !is_calm { min } else { max }
     }
 
-    /// Takes up to half of what the class may have, so that a second carrier keeps the disk busy meanwhile.
+    /// Takes up to half of what the class may have, so that a second carrier keeps the disk busy
+    /// meanwhile.
     fn take_burst(&mut self, class: usize, now: Nanos) -> Burst {
         let most = self.most(class, now);
         let lane = &mut self.lanes[class];
@@ -394,7 +401,8 @@ impl Worker for Carrier {
     }
 
     fn step(&mut self, _now: Nanos) -> Next {
-        // What it carried is broken off then, and whoever waits for it knows: the disk is not the one to suffer.
+        // What it carried is broken off then, and whoever waits for it knows: the disk is not the
+        // one to suffer.
         let carried = catch_unwind(AssertUnwindSafe(|| self.0.carry(None))).unwrap_or(true);
         if carried { Next::Again } else { Next::WaitForWork }
     }

@@ -1,8 +1,10 @@
-//! How far an import may go: a pool that nobody knows yet may lead in circles, and who asked may have changed their mind.
+//! How far an import may go: a pool that nobody knows yet may lead in circles, and who asked may
+//! have changed their mind.
 //!
-//! Blocks are counted as they are read, those in the cache too. A pool's tree may have the same block in many places, so what
-//! is on a small disk can take longer than anybody lives to walk; whoever wrote it honestly needs fewer reads than the pool
-//! has room for blocks. Where the leash ends every read fails, so whoever walks comes back with an error.
+//! Blocks are counted as they are read, those in the cache too. A pool's tree may have the same
+//! block in many places, so what is on a small disk can take longer than anybody lives to walk;
+//! whoever wrote it honestly needs fewer reads than the pool has room for blocks. Where the leash
+//! ends every read fails, so whoever walks comes back with an error.
 
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::AtomicU64;

@@ -1,13 +1,15 @@
-//! Blocks: where they lie, whether they are whole, how they get there. What they mean is the business of others.
+//! Blocks: where they lie, whether they are whole, how they get there. What they mean is the
+//! business of others.
 //!
-//! A [`Storage`] is a pool seen from below. Reading goes cache → copies → verify → repair → decompress; writing goes
-//! transform → place → issue. Four parts know nothing of each other:
+//! A [`Storage`] is a pool seen from below. Reading goes cache → copies → verify → repair →
+//! decompress; writing goes transform → place → issue. Four parts know nothing of each other:
 //! - [`vdev`] is geometry: which bytes of which disk make a block. It never touches a disk.
 //! - [`leaf_queue`] decides in which order a disk works.
 //! - [`metaslab`] knows what is free.
 //! - [`arc`] keeps what was read.
 //!
-//! [`zio`] joins them and is the only caller of disks, but for [`labels`], which are read before there is a tree.
+//! [`zio`] joins them and is the only caller of disks, but for [`labels`], which are read before
+//! there is a tree.
 //!
 //! Invariants:
 //! - No object, no dataset, no transaction: a block pointer is all this crate sees.

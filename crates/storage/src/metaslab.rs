@@ -1,18 +1,22 @@
-//! Allocation of disk space: class → group (a top-level vdev) → metaslab. There are two classes: the normal one, and
-//! that of the devices which intent logs have to themselves.
+//! Allocation of disk space: class → group (a top-level vdev) → metaslab. There are two classes:
+//! the normal one, and that of the devices which intent logs have to themselves.
 //!
-//! A top-level vdev is cut into metaslabs of equal size. Each has a space map, a log of allocations and frees that
-//! lives in an object of the pool and is replayed when the metaslab is first allocated from; what changes in core is
-//! handed up with [`Classes::take_changes`] to be appended to it. This module knows neither objects nor transactions:
-//! it is told the txg, and a [`SpaceMapSource`] reads maps for it.
+//! A top-level vdev is cut into metaslabs of equal size. Each has a space map, a log of allocations
+//! and frees that lives in an object of the pool and is replayed when the metaslab is first
+//! allocated from; what changes in core is handed up with [`Classes::take_changes`] to be appended
+//! to it. This module knows neither objects nor transactions: it is told the txg, and a
+//! [`SpaceMapSource`] reads maps for it.
 //!
-//! Space freed in txg N is handed out again at N + 2 at the earliest, so that rewinding by two transaction groups finds
-//! everything in place, and only when no reader from before lives ([`EpochGuard`]).
+//! Space freed in txg N is handed out again at N + 2 at the earliest, so that rewinding by two
+//! transaction groups finds everything in place, and only when no reader from before lives
+//! ([`EpochGuard`]).
 //!
-//! Groups take turns: each is given an aliquot of bytes, larger where a vdev is emptier than the others. Copies of one
-//! block go to different groups where there are several, else to metaslabs far apart.
+//! Groups take turns: each is given an aliquot of bytes, larger where a vdev is emptier than the
+//! others. Copies of one block go to different groups where there are several, else to metaslabs
+//! far apart.
 //!
-//! Sources: module/zfs/metaslab.c (weights, aliquot, defer, fragmentation table), include/sys/metaslab_impl.h.
+//! Sources: module/zfs/metaslab.c (weights, aliquot, defer, fragmentation table),
+//! include/sys/metaslab_impl.h.
 
 mod classes;
 mod epoch;
@@ -46,14 +50,14 @@ const LENT_UNIT: u32 = 15;
 /// Free segments held in memory by one group at the most, about 100 bytes each.
 const SEGMENTS_IN_MEMORY: usize = 256 << 10;
 
-/// Reads space maps. `each` gets (allocated?, segment) in the map's order. Called in open context too, while a change
-/// may be on its way into the map: it is all there, or not at all.
+/// Reads space maps. `each` gets (allocated?, segment) in the map's order. Called in open context
+/// too, while a change may be on its way into the map: it is all there, or not at all.
 pub trait SpaceMapSource: Send + Sync {
     fn load(&self, vdev: u32, metaslab: u64, each: &mut dyn FnMut(bool, Segment)) -> Result<(), ReadError>;
 }
 
-/// What has to be appended to the space map of one metaslab, the allocations first, and to the vdev's map of what its
-/// checkpoint keeps.
+/// What has to be appended to the space map of one metaslab, the allocations first, and to the
+/// vdev's map of what its checkpoint keeps.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SpaceChange {
     pub vdev: u32,
@@ -62,7 +66,8 @@ pub struct SpaceChange {
     pub frees: Vec<Segment>,
     /// Freed, but a checkpoint has it: no part of the metaslab's map, where it stays allocated.
     pub kept: Vec<Segment>,
-    /// Free regions by power of two above the vdev's ashift, after this change; `None` when not loaded.
+    /// Free regions by power of two above the vdev's ashift, after this change; `None` when not
+    /// loaded.
     pub histogram: Option<Vec<u64>>,
 }
 
@@ -104,7 +109,8 @@ pub enum Freed {
     Done,
     /// No group has such space: the pointer is forged.
     Nowhere,
-    /// Some of it is free already: the pool's structures contradict each other. Nothing was changed.
+    /// Some of it is free already: the pool's structures contradict each other. Nothing was
+    /// changed.
     Twice,
 }
 
@@ -229,7 +235,8 @@ impl Class {
         self.groups.write().expect("class lock").push(Arc::new(state));
     }
 
-    /// Adds empty metaslabs at the end of a vdev, so that it has `count`. Who works with the group as it was goes on.
+    /// Adds empty metaslabs at the end of a vdev, so that it has `count`. Who works with the group
+    /// as it was goes on.
     pub fn grow(&self, vdev: u32, count: u64) {
         let mut groups = self.groups.write().expect("class lock");
         if let Some(state) = groups.iter_mut().find(|state| state.group.spec.vdev == vdev) {
@@ -256,15 +263,16 @@ impl Class {
         self.group(vdev).is_some()
     }
 
-    /// Places for `copies` copies of `psize` bytes, the DVAs' `asize` being what each takes on its vdev. They are in use
-    /// from `txg` on, which is being synced or open.
+    /// Places for `copies` copies of `psize` bytes, the DVAs' `asize` being what each takes on its
+    /// vdev. They are in use from `txg` on, which is being synced or open.
     pub fn allocate(&self, psize: u64, copies: usize, txg: u64) -> Result<Vec<Dva>, AllocError> {
         let groups = self.groups_where(&|_| true);
         let first = self.turn(&groups, psize);
         self.allocate_from(&groups, first, (psize, copies, txg))
     }
 
-    /// A place for a log block of `psize` bytes on a vdev that `wanted` likes: of what is in stock for such, if anything is.
+    /// A place for a log block of `psize` bytes on a vdev that `wanted` likes: of what is in stock
+    /// for such, if anything is.
     pub fn allocate_log(
         &self,
         psize: u64,
@@ -347,7 +355,8 @@ impl Class {
     ) -> Result<Dva, AllocError> {
         let now = self.clock.fetch_add(1, Relaxed);
         let mut last = AllocError::NoSpace;
-        // First wish: another vdev; then an eighth of the vdev away; then another metaslab; then anywhere.
+        // First wish: another vdev; then an eighth of the vdev away; then another metaslab; then
+        // anywhere.
         for wish in [Wish::OtherVdev, Wish::FarAway, Wish::OtherMetaslab, Wish::Anywhere] {
             if others.is_empty() && wish != Wish::Anywhere {
                 continue;
@@ -422,15 +431,17 @@ impl Class {
         given
     }
 
-    /// Gives space back in `txg`, the group being synced; `kept`: a checkpoint still needs it, so it stays allocated.
+    /// Gives space back in `txg`, the group being synced; `kept`: a checkpoint still needs it, so
+    /// it stays allocated.
     pub fn free(&self, dva: &Dva, txg: u64, kept: bool) -> Freed {
         let Some(state) = self.group(dva.vdev) else { return Freed::Nowhere };
         let Some(metaslab) = state.metaslab_around(dva) else { return Freed::Nowhere };
         if metaslab.free(dva.offset, dva.asize, txg, kept) { Freed::Done } else { Freed::Twice }
     }
 
-    /// Puts space to use that the maps may not know of: the group that would have told them was never synced. It is in
-    /// use from `txg` on. Nothing is changed where all of it is in use already.
+    /// Puts space to use that the maps may not know of: the group that would have told them was
+    /// never synced. It is in use from `txg` on. Nothing is changed where all of it is in use
+    /// already.
     ///
     /// `Corrupt`: there is no such space, or a part of it belongs to another block.
     pub fn claim(&self, dva: &Dva, txg: u64) -> Result<(), ReadError> {
@@ -443,8 +454,9 @@ impl Class {
         Ok(())
     }
 
-    /// Lends free space of a vdev, never so much that others could miss it: the first stretch of at least `min` bytes at or
-    /// behind `from`, cut to `max` bytes and to one metaslab; and where to look next. `None` behind the end.
+    /// Lends free space of a vdev, never so much that others could miss it: the first stretch of at
+    /// least `min` bytes at or behind `from`, cut to `max` bytes and to one metaslab; and where to
+    /// look next. `None` behind the end.
     pub fn lend(&self, vdev: u32, from: u64, (min, max): (u64, u64)) -> Result<Option<Loan>, ReadError> {
         let Some(state) = self.group(vdev) else { return Ok(None) };
         let source = self.source.read().expect("class lock").clone().ok_or(ReadError::Io)?;
@@ -487,13 +499,14 @@ impl Class {
         changes
     }
 
-    /// All allocated segments of one metaslab, for writing its space map anew; `None` when it is not loaded. Changes that
-    /// were not taken yet are not in it.
+    /// All allocated segments of one metaslab, for writing its space map anew; `None` when it is
+    /// not loaded. Changes that were not taken yet are not in it.
     pub fn allocated_segments(&self, vdev: u32, metaslab: u64) -> Option<Vec<Segment>> {
         self.group(vdev)?.group.metaslabs.get(metaslab as usize)?.allocated()
     }
 
-    /// Txg `txg` is durable, and nobody finds pointers any more to what it freed. `epoch` is the one that began with it.
+    /// Txg `txg` is durable, and nobody finds pointers any more to what it freed. `epoch` is the
+    /// one that began with it.
     pub fn sync_done(&self, txg: u64, epoch: u64) {
         let groups = self.groups.read().expect("class lock").clone();
         for state in &groups {
@@ -567,7 +580,8 @@ impl Wish {
     }
 }
 
-/// Weighs each power of two of free segment: 100 where it is of no use, 0 where it is as good as whole. From 512 bytes up.
+/// Weighs each power of two of free segment: 100 where it is of no use, 0 where it is as good as
+/// whole. From 512 bytes up.
 const FRAGMENTATION_OF: [u64; 16] = [100, 100, 98, 95, 90, 80, 70, 60, 50, 40, 30, 20, 15, 10, 5, 0];
 
 fn fragmentation(histogram: &Histogram) -> Option<u8> {

@@ -1,4 +1,5 @@
-//! Bytes on their way to a disk: shared, padded to whole sectors, never copied once per mirror side.
+//! Bytes on their way to a disk: shared, padded to whole sectors, never copied once per mirror
+//! side.
 
 use std::sync::Arc;
 

@@ -14,15 +14,17 @@ pub struct WriteItem {
     /// Logical bytes, a multiple of 512.
     pub data: Arc<Block>,
     pub policy: WritePolicy,
-    /// A block born in this very transaction group, to be overwritten where it lies if the new bytes fit. When they
-    /// do not, the new block goes elsewhere and the caller frees the old one: compare the DVAs.
+    /// A block born in this very transaction group, to be overwritten where it lies if the new
+    /// bytes fit. When they do not, the new block goes elsewhere and the caller frees the old one:
+    /// compare the DVAs.
     pub rewrite: Option<BlkPtr>,
-    /// What is there already, of an older group: where that is the same block, it is the answer, and nothing is written
-    /// (`zio/same.rs`).
+    /// What is there already, of an older group: where that is the same block, it is the answer,
+    /// and nothing is written (`zio/same.rs`).
     pub unless: Option<BlkPtr>,
 }
 
-/// How to write it. `checksum` and `compression` are resolved: "on" and "inherit" have been replaced.
+/// How to write it. `checksum` and `compression` are resolved: "on" and "inherit" have been
+/// replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WritePolicy {
     /// `DMU_OT_*`.
@@ -37,7 +39,8 @@ pub struct WritePolicy {
     /// Whether data of at most 112 bytes may go into the pointer (feature embedded_data).
     pub embed: bool,
     pub is_metadata: bool,
-    /// Bytes up to which it goes to special vdevs though it is data (property `special_small_blocks`).
+    /// Bytes up to which it goes to special vdevs though it is data (property
+    /// `special_small_blocks`).
     pub small: u64,
     /// The block of an encrypted object set that carries its own MACs.
     pub authenticated: bool,

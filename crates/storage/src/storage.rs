@@ -1,4 +1,5 @@
-//! One pool's blocks: the struct that joins vdevs, allocation and cache. Its verbs live in [`crate::zio`].
+//! One pool's blocks: the struct that joins vdevs, allocation and cache. Its verbs live in
+//! [`crate::zio`].
 
 mod flush;
 mod resume;
@@ -66,7 +67,8 @@ pub struct Storage {
     cache: Arc<Cache>,
     level2: Level2,
     pool_guid: u64,
-    /// Guids that the pool has had since: labels may say any of them, until the group that changed it is durable.
+    /// Guids that the pool has had since: labels may say any of them, until the group that changed
+    /// it is durable.
     guids: RwLock<BTreeSet<u64>>,
     salt: RwLock<Option<Salt>>,
     /// Parity is no part of the space that is counted: true of all but the oldest pools.
@@ -130,8 +132,9 @@ impl Storage {
         storage
     }
 
-    /// Opens the disks of `root` (a vdev of kind root) in place of those open now, which are closed first. What is
-    /// measured of new vdevs is in [`Storage::config`] afterwards. No top-level vdev may be missing.
+    /// Opens the disks of `root` (a vdev of kind root) in place of those open now, which are closed
+    /// first. What is measured of new vdevs is in [`Storage::config`] afterwards. No top-level vdev
+    /// may be missing.
     pub fn open_tree(&self, root: &VdevConfig, intent: OpenIntent) -> Result<(), OpenError> {
         self.open_tree_without(root, intent, Tolerated::default())
     }
@@ -290,7 +293,8 @@ impl Storage {
         self.set_leaf_state(guid, VdevState::Faulted)
     }
 
-    /// Shows a disk as degraded: it gave wrong bytes too often. `false` if it is shown so already, or there is none.
+    /// Shows a disk as degraded: it gave wrong bytes too often. `false` if it is shown so already,
+    /// or there is none.
     pub fn wear(&self, guid: u64) -> bool {
         let tree = self.tree();
         let leaf = tree.leaf(guid).filter(|leaf| !leaf.is_worn());
@@ -302,7 +306,8 @@ impl Storage {
         self.config.read().expect(POISON).clone()
     }
 
-    /// Changes what is written back: metaslab array and shift, ZAP objects, creation txg, paths. The tree's shape stays.
+    /// Changes what is written back: metaslab array and shift, ZAP objects, creation txg, paths.
+    /// The tree's shape stays.
     pub fn update_config(&self, f: impl FnOnce(&mut VdevConfig)) {
         f(&mut self.config.write().expect(POISON));
     }
@@ -327,7 +332,8 @@ impl Storage {
         index.is_some_and(|index| tree.lose(index, state))
     }
 
-    /// Looks which disks are there no more, though nobody has asked anything of them, and takes them out of use.
+    /// Looks which disks are there no more, though nobody has asked anything of them, and takes
+    /// them out of use.
     pub fn notice_absent(&self) {
         let tree = self.tree();
         for leaf in tree.leaves.iter().filter(|leaf| leaf.is_usable()) {
@@ -345,24 +351,26 @@ impl Storage {
         }
     }
 
-    /// Takes note that a disk lacks writes that others have: it is read last from now on, and gets no uberblock.
-    /// `false` if there is none, or the others do not have everything either.
+    /// Takes note that a disk lacks writes that others have: it is read last from now on, and gets
+    /// no uberblock. `false` if there is none, or the others do not have everything either.
     pub fn mark_behind(&self, guid: u64) -> bool {
         let tree = self.tree();
         let Some(index) = tree.leaves.iter().position(|leaf| leaf.guid == guid) else { return false };
         tree.leaves[index].is_whole() && tree.set_behind(index)
     }
 
-    /// What a block of one sector counts for, on the top-level vdev where that is most: no block counts for less, in each
-    /// of its copies, and none of so many sectors for more than so many times this.
+    /// What a block of one sector counts for, on the top-level vdev where that is most: no block
+    /// counts for less, in each of its copies, and none of so many sectors for more than so many
+    /// times this.
     pub fn largest_sector(&self) -> u64 {
         let tree = self.tree();
         let real = tree.tops.iter().filter(|top| top.vdev.kind != Kind::Hole && !top.is_log);
         real.map(|top| self.worth(top, top.asize_of(1 << top.ashift))).max().unwrap_or(512)
     }
 
-    /// What so many blocks of `size` bytes count for, where that is most: on a vdev with parity, blocks that fill its rows
-    /// badly count for more than they hold (`volsize_from_vdevs` in lib/libzfs/libzfs_dataset.c).
+    /// What so many blocks of `size` bytes count for, where that is most: on a vdev with parity,
+    /// blocks that fill its rows badly count for more than they hold (`volsize_from_vdevs` in
+    /// lib/libzfs/libzfs_dataset.c).
     pub fn largest_volume(&self, blocks: u64, size: u64) -> u64 {
         const USUAL_BLOCK: u64 = 128 << 10;
         let tree = self.tree();
@@ -375,8 +383,8 @@ impl Storage {
         worth.max().filter(|worth| *worth > 0).unwrap_or_else(|| blocks.saturating_mul(size))
     }
 
-    /// Disks that do not have everything that was written, others of their top-level vdev having it: absent, faulted or
-    /// behind.
+    /// Disks that do not have everything that was written, others of their top-level vdev having
+    /// it: absent, faulted or behind.
     pub fn behind(&self) -> Vec<u64> {
         let tree = self.tree();
         let redundant = tree.tops.iter().filter(|top| !matches!(top.vdev.kind, Kind::Leaf(_)));
@@ -394,8 +402,8 @@ impl Storage {
 
     // ── Cache devices ──
 
-    /// Adds a cache device. `config` is a disk or file with guid and path; of a new one it learns the ashift. A known
-    /// one that is missing is no error: it is listed as such.
+    /// Adds a cache device. `config` is a disk or file with guid and path; of a new one it learns
+    /// the ashift. A known one that is missing is no error: it is listed as such.
     pub fn add_cache(
         self: &Arc<Self>,
         config: &mut VdevConfig,
@@ -414,7 +422,8 @@ impl Storage {
         self.level2.reopen(guid)
     }
 
-    /// Takes a cache device out of use until it is opened again; `false` if there is none of this guid.
+    /// Takes a cache device out of use until it is opened again; `false` if there is none of this
+    /// guid.
     pub fn offline_cache(&self, guid: u64) -> bool {
         self.level2.offline(guid)
     }
@@ -445,7 +454,8 @@ impl Storage {
         self.classes.epoch()
     }
 
-    /// Makes durable what was written to these top-level vdevs; each must have a disk left that has it all.
+    /// Makes durable what was written to these top-level vdevs; each must have a disk left that has
+    /// it all.
     pub fn flush_tops(&self, tops: &[u32]) -> Result<(), WriteError> {
         self.flush_on(&self.tree(), tops)
     }
@@ -460,8 +470,9 @@ impl Storage {
         bp.asize()
     }
 
-    /// What counts as used: asize less what parity costs, in ZFS's fixed ratio (`bp_get_dsize_sync`). For disks and
-    /// mirrors that is asize; a DVA on no known vdev counts nothing.
+    /// What counts as used: asize less what parity costs, in ZFS's fixed ratio
+    /// (`bp_get_dsize_sync`). For disks and mirrors that is asize; a DVA on no known vdev counts
+    /// nothing.
     pub fn dsize(&self, bp: &BlkPtr) -> u64 {
         let tree = self.tree();
         let worth = |dva: &Dva| tree.top(dva.vdev).map_or(0, |top| self.worth(top, dva.asize));
@@ -479,8 +490,9 @@ impl Storage {
         tops.filter_map(|top| Some(self.worth(top, free(top.id)?))).sum()
     }
 
-    /// Bytes that datasets can have, with what they have: the pool's space less what parity costs. Of devices set apart only
-    /// what is in use: nobody can count on the rest (`spa_update_dspace`).
+    /// Bytes that datasets can have, with what they have: the pool's space less what parity costs.
+    /// Of devices set apart only what is in use: nobody can count on the rest
+    /// (`spa_update_dspace`).
     pub fn deflated_capacity(&self) -> u64 {
         let tree = self.tree();
         let tops = tree.tops.iter().filter(|top| !top.is_log);
@@ -498,9 +510,9 @@ impl Storage {
         self.classes.attach_source(&source);
     }
 
-    /// Opens a top-level vdev for allocation: of log blocks alone if the tree says that it is a log, of what it was set apart
-    /// for if it was; not for holes. `known` may be shorter than `ms_count`: missing metaslabs are empty. Panics if there is
-    /// no such vdev.
+    /// Opens a top-level vdev for allocation: of log blocks alone if the tree says that it is a
+    /// log, of what it was set apart for if it was; not for holes. `known` may be shorter than
+    /// `ms_count`: missing metaslabs are empty. Panics if there is no such vdev.
     pub fn init_metaslabs(&self, vdev: u32, ms_shift: u32, ms_count: u64, known: Vec<MetaslabSummary>) {
         let tree = self.tree();
         let top = tree.top(vdev).expect("a top-level vdev of the open tree");
@@ -524,13 +536,14 @@ impl Storage {
         class.add_group(spec);
     }
 
-    /// What the space maps lack of groups up to `txg`, since the last call. A group after it may be open and have placed
-    /// blocks of its intent log: those are told when its turn comes.
+    /// What the space maps lack of groups up to `txg`, since the last call. A group after it may be
+    /// open and have placed blocks of its intent log: those are told when its turn comes.
     pub fn take_changes(&self, txg: u64) -> Vec<SpaceChange> {
         self.classes.take_changes(txg)
     }
 
-    /// All that is allocated in a metaslab but for changes not taken yet, for condensing; `None` when not loaded.
+    /// All that is allocated in a metaslab but for changes not taken yet, for condensing; `None`
+    /// when not loaded.
     pub fn allocated_segments(&self, vdev: u32, metaslab: u64) -> Option<Vec<Segment>> {
         self.classes.allocated_segments(vdev, metaslab)
     }
@@ -541,8 +554,8 @@ impl Storage {
         self.level2.sync_done(txg);
     }
 
-    /// How much memory of freed blocks may wait for the next writes: what the cache does not use, or what writers may still
-    /// make dirty, for as it becomes clean the cache gives up as much.
+    /// How much memory of freed blocks may wait for the next writes: what the cache does not use,
+    /// or what writers may still make dirty, for as it becomes clean the cache gives up as much.
     pub fn keep_spare(&self, for_writers: u64) {
         let wanted = self.cache.room().max(usize::try_from(for_writers).unwrap_or(SPARE_MAX));
         env::aligned::keep_spare(wanted.clamp(SPARE_MIN, SPARE_MAX));
@@ -570,7 +583,8 @@ impl Storage {
 }
 
 impl Drop for Storage {
-    /// Lets workers see that they have nobody to work for. It may be one of them that drops: none is waited for.
+    /// Lets workers see that they have nobody to work for. It may be one of them that drops: none
+    /// is waited for.
     fn drop(&mut self) {
         self.ahead.wake();
         self.level2.wake();

@@ -5,23 +5,27 @@
 //!   running ───────────────────────────────────────────────────────────▶ suspended ──`zpool clear`──▶ running
 //!                                                                            └──export -f──▶ given up
 //! ```
-//! While a pool is suspended, whoever met the failure is *parked*: it waits inside the call that failed, with all that it
-//! has in memory, and tries again once the pool is resumed. So a transaction group that was half written goes on where
-//! it stood, what it allocated and freed still holds, and those who wait for the group notice nothing but time. What the
-//! disks took and had not flushed when they went is not believed: it is kept in memory until a flush has made it durable
-//! ([`crate::unflushed`]) and is written again, in whole, before anything else is.
+//! While a pool is suspended, whoever met the failure is *parked*: it waits inside the call that
+//! failed, with all that it has in memory, and tries again once the pool is resumed. So a
+//! transaction group that was half written goes on where it stood, what it allocated and freed
+//! still holds, and those who wait for the group notice nothing but time. What the disks took and
+//! had not flushed when they went is not believed: it is kept in memory until a flush has made it
+//! durable ([`crate::unflushed`]) and is written again, in whole, before anything else is.
 //!
 //! The property `failmode` says what happens to others meanwhile:
 //! - `wait`: new changes and reads of what cannot be read wait too;
-//! - `continue`: new changes and reads that fail are answered with an error, what can be read is read;
-//! - `panic`: the pool is given up at once. A machine would stop to let another take over; here it is the pool alone that
-//!   stops, for good: every call fails, and it can be exported and imported again.
+//! - `continue`: new changes and reads that fail are answered with an error, what can be read is
+//!   read;
+//! - `panic`: the pool is given up at once. A machine would stop to let another take over; here it
+//!   is the pool alone that stops, for good: every call fails, and it can be exported and imported
+//!   again.
 //!
-//! Whoever is in a hurry ([`stdx::patience`]), as servers are whose threads serve other pools too, does not wait in any
-//! case, be it that its call began before: it hears that it should ask again.
+//! Whoever is in a hurry ([`stdx::patience`]), as servers are whose threads serve other pools too,
+//! does not wait in any case, be it that its call began before: it hears that it should ask again.
 //!
-//! A pool is given up, too, by `zpool export -f`, and where one of its workers panics ([`crate::keeper`]). Before a pool is patient ([`Suspension::be_patient`]: it has been
-//! imported) failures are errors. Source: module/zfs/zio.c (`zio_suspend`, `zio_resume`, `zio_done`).
+//! A pool is given up, too, by `zpool export -f`, and where one of its workers panics
+//! ([`crate::keeper`]). Before a pool is patient ([`Suspension::be_patient`]: it has been imported)
+//! failures are errors. Source: module/zfs/zio.c (`zio_suspend`, `zio_resume`, `zio_done`).
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering::SeqCst};
@@ -56,7 +60,8 @@ impl FailMode {
 pub enum Cause {
     /// I/O failed beyond redundancy.
     Io,
-    /// Other hosts may think that this one is gone: it could not tell them in time that it uses the pool.
+    /// Other hosts may think that this one is gone: it could not tell them in time that it uses the
+    /// pool.
     Multihost,
     /// A worker panicked: a defect of this program.
     Fault,
@@ -73,7 +78,8 @@ pub enum Refusal {
     GivenUp,
 }
 
-/// Hears of every change of a suspension, and for what, if the pool has just been suspended. Called without locks.
+/// Hears of every change of a suspension, and for what, if the pool has just been suspended. Called
+/// without locks.
 pub type Listener = Box<dyn Fn(Option<Cause>) + Send + Sync>;
 
 /// Whether a pool is suspended, and those who wait for its end.
@@ -97,8 +103,8 @@ struct State {
 
 thread_local!(static INSISTS: Cell<bool> = const { Cell::new(false) });
 
-/// Runs something that must not fail half done: a transaction group being written. Its reads wait for a suspended pool
-/// whatever `failmode` says and whatever the error is.
+/// Runs something that must not fail half done: a transaction group being written. Its reads wait
+/// for a suspended pool whatever `failmode` says and whatever the error is.
 pub fn insisting<T>(work: impl FnOnce() -> T) -> T {
     let _restored = Insisting(INSISTS.replace(true));
     work()
@@ -185,7 +191,8 @@ impl Suspension {
         self.tell(state, Some(cause));
     }
 
-    /// A defect of this program met the pool: it is given up, whatever `failmode` says. `what` tells who panicked, and why.
+    /// A defect of this program met the pool: it is given up, whatever `failmode` says. `what`
+    /// tells who panicked, and why.
     pub fn fault(&self, what: String) {
         let mut state = lock(&self.state);
         tracing::error!(what, "the pool is suspended: a defect of this program; export and import it");

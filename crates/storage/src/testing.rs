@@ -50,7 +50,8 @@ pub fn rig_of_raidz_with(parity: u64, width: usize, ashift: u64, (place, sides):
     rig_of_tops(vec![top], 0)
 }
 
-/// A mirror of so many, with `sides` disks instead of its child `place`, that are replacing each other.
+/// A mirror of so many, with `sides` disks instead of its child `place`, that are replacing each
+/// other.
 pub fn rig_of_mirror_with(width: usize, (place, sides): (usize, usize)) -> Rig {
     rig_of_tops(vec![top_with(width, (place, sides))], 0)
 }

@@ -1,10 +1,11 @@
 //! Blocks of intent logs and copying whole stretches take turns where they meet.
 //!
-//! A rebuild copies what is allocated from one side of a mirror to another, without knowing what it is. Blocks do not
-//! change once the group they belong to is durable, but for one kind: a log block is given its place in one group and may
-//! be written in a later one. Were it written between the reading and the writing of a stretch, the copy would undo that
-//! on one side. So each says which space it is about to use, and waits for whoever does so already. Whoever copies is a
-//! worker and does not wait: it comes again. A log block is written once, so nobody comes in vain for ever.
+//! A rebuild copies what is allocated from one side of a mirror to another, without knowing what it
+//! is. Blocks do not change once the group they belong to is durable, but for one kind: a log block
+//! is given its place in one group and may be written in a later one. Were it written between the
+//! reading and the writing of a stretch, the copy would undo that on one side. So each says which
+//! space it is about to use, and waits for whoever does so already. Whoever copies is a worker and
+//! does not wait: it comes again. A log block is written once, so nobody comes in vain for ever.
 
 use std::sync::{Condvar, Mutex};
 
@@ -50,7 +51,8 @@ impl State {
 }
 
 impl Turns {
-    /// To write a log block, until the turn is dropped. The caller looks up the vdevs that take the write afterwards.
+    /// To write a log block, until the turn is dropped. The caller looks up the vdevs that take the
+    /// write afterwards.
     pub fn log(&self, env: &Env, vdev: u32, space: Segment) -> Turn<'_> {
         let state = lock(&self.state);
         let mut free = |state: &mut State| !state.is_taken(false, vdev, &[space]);

@@ -1,15 +1,17 @@
 //! What was written and is not durable yet, for disks that go and come back.
 //!
-//! A disk that loses power loses what its cache held, and a flush that failed says nothing about what was lost. So the
-//! writes of syncing context are remembered here until a flush has succeeded on every vdev; when a disk has been opened
-//! anew meanwhile, they are all written again before the next flush. Until then readers get them from here, not from disks
-//! that may have lost them ([`Unflushed::recall`]). Their bytes are shared with whoever wrote them, and are no more than may
-//! be dirty in one transaction group.
+//! A disk that loses power loses what its cache held, and a flush that failed says nothing about
+//! what was lost. So the writes of syncing context are remembered here until a flush has succeeded
+//! on every vdev; when a disk has been opened anew meanwhile, they are all written again before the
+//! next flush. Until then readers get them from here, not from disks that may have lost them
+//! ([`Unflushed::recall`]). Their bytes are shared with whoever wrote them, and are no more than
+//! may be dirty in one transaction group.
 //!
-//! Only syncing context rewrites and flushes what is remembered; an operator only opens disks ([`Unflushed::reopening`]).
-//! Blocks that logs lead to are written, and remembered, beside it: such a one may land while a flush is under way that does
-//! not cover it, or be remembered when the others have been written again. The blocks of logs themselves nobody writes
-//! again: who writes them asks whether they may have been lost before their flush ([`Unflushed::losses`]).
+//! Only syncing context rewrites and flushes what is remembered; an operator only opens disks
+//! ([`Unflushed::reopening`]). Blocks that logs lead to are written, and remembered, beside it:
+//! such a one may land while a flush is under way that does not cover it, or be remembered when the
+//! others have been written again. The blocks of logs themselves nobody writes again: who writes
+//! them asks whether they may have been lost before their flush ([`Unflushed::losses`]).
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
@@ -36,13 +38,14 @@ pub struct Unflushed {
     losses: AtomicU64,
     /// As many of these are made good: what was remembered then has been written again.
     made_good: AtomicU64,
-    /// Held for writing while disks are opened anew, for reading during a flush: which handle it was must be certain.
+    /// Held for writing while disks are opened anew, for reading during a flush: which handle it
+    /// was must be certain.
     handles: RwLock<()>,
 }
 
 impl Unflushed {
-    /// Takes note of writes that have landed; `losses` is [`Unflushed::losses`] before they began. What they overlap was given
-    /// up before, or has been written over.
+    /// Takes note of writes that have landed; `losses` is [`Unflushed::losses`] before they began.
+    /// What they overlap was given up before, or has been written over.
     pub fn note<'a>(&self, written: impl Iterator<Item = (u32, &'a Io)>, losses: u64) {
         let mut writes = lock(&self.writes);
         for (vdev, io) in written {
@@ -83,8 +86,9 @@ impl Unflushed {
         self.made_good.fetch_max(losses, SeqCst);
     }
 
-    /// What was written at this place, `len` bytes, if the disks may have lost it. Space is given to another block only
-    /// once the one before it is dead, so who knows of a block finds that one or none.
+    /// What was written at this place, `len` bytes, if the disks may have lost it. Space is given
+    /// to another block only once the one before it is dead, so who knows of a block finds that one
+    /// or none.
     pub fn recall(&self, vdev: u32, offset: u64, len: usize) -> Option<Payload> {
         if !self.is_stale() {
             return None;
@@ -100,8 +104,8 @@ impl Unflushed {
         self.losses.fetch_add(1, SeqCst);
     }
 
-    /// Grows when what had been written may have been lost. If it is the same before a write and after its flush, that was
-    /// not.
+    /// Grows when what had been written may have been lost. If it is the same before a write and
+    /// after its flush, that was not.
     pub fn losses(&self) -> u64 {
         self.losses.load(SeqCst)
     }
@@ -114,7 +118,8 @@ impl Unflushed {
     /// Opens disks anew: what is remembered has to be written again.
     pub fn reopening<T>(&self, open: impl FnOnce() -> T) -> T {
         let _alone = self.handles.write().unwrap_or_else(PoisonError::into_inner);
-        // A flush of the new handle must not pass for one of the old, nor may anybody read what it lacks.
+        // A flush of the new handle must not pass for one of the old, nor may anybody read what it
+        // lacks.
         self.losses.fetch_add(1, SeqCst);
         let opened = open();
         self.set_stale();

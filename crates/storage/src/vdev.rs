@@ -1,12 +1,13 @@
 //! Virtual devices as pure geometry: a tree that says which bytes of which disks make a block.
 //!
-//! An I/O on a vdev becomes a [`Cursor`], a small state machine. It is stepped with the answers to what it asked for and
-//! says what it wants next: more I/O on its children, all at once, or nothing, because it knows the outcome. It never
-//! touches a disk, waits or locks; [`crate::zio`] does that for it. A disk that is being replaced or stood in for is a
-//! mirror here, whose new side is behind.
+//! An I/O on a vdev becomes a [`Cursor`], a small state machine. It is stepped with the answers to
+//! what it asked for and says what it wants next: more I/O on its children, all at once, or
+//! nothing, because it knows the outcome. It never touches a disk, waits or locks; [`crate::zio`]
+//! does that for it. A disk that is being replaced or stood in for is a mirror here, whose new side
+//! is behind.
 //!
-//! Offsets are those of DVAs: byte 0 lies behind the front labels. A child of a mirror has its parent's offsets, one of a
-//! raidz those of its columns.
+//! Offsets are those of DVAs: byte 0 lies behind the front labels. A child of a mirror has its
+//! parent's offsets, one of a raidz those of its columns.
 //!
 //! Source: module/zfs/vdev_mirror.c, vdev_missing.c, vdev_root.c.
 
@@ -45,13 +46,14 @@ pub struct Io {
 pub enum Op {
     Read(usize),
     Write(Payload),
-    /// As a read, but every copy and all parity is looked at; what is bad, and what lies on leaves that lack blocks of
-    /// this birth, is rewritten from what is good.
+    /// As a read, but every copy and all parity is looked at; what is bad, and what lies on leaves
+    /// that lack blocks of this birth, is rewritten from what is good.
     Heal {
         len: usize,
         birth: u64,
     },
-    /// A write of what should have been there: counted as repaired on a leaf, or remembered as lacking if it fails.
+    /// A write of what should have been there: counted as repaired on a leaf, or remembered as
+    /// lacking if it fails.
     Repair {
         payload: Payload,
         birth: u64,
@@ -70,7 +72,8 @@ pub struct ChildIo {
     /// Not the child, but this one of its own.
     pub side: Option<usize>,
     pub io: Io,
-    /// The child is to read all that was asked of the parent, so that the checksum judges its answer alone.
+    /// The child is to read all that was asked of the parent, so that the checksum judges its
+    /// answer alone.
     pub whole: bool,
 }
 
@@ -81,7 +84,8 @@ pub type Done = Result<Option<AlignedBuf>, IoError>;
 pub enum Step {
     /// Issue all at once, come back with the answers in this order.
     Issue(Vec<ChildIo>),
-    /// These children gave wrong bytes, by index; to be counted. Come back at once, without answers.
+    /// These children gave wrong bytes, by index; to be counted. Come back at once, without
+    /// answers.
     Blame(Vec<usize>),
     Finish(Done),
 }
@@ -91,7 +95,8 @@ pub type Verify<'a> = &'a (dyn Fn(&[u8]) -> bool + Sync);
 
 /// An I/O on its way through an interior vdev. First stepped with no answers.
 pub trait Cursor: Send {
-    /// `done` are the answers to the last `Issue`. A child's answer to a `whole` read was verified already.
+    /// `done` are the answers to the last `Issue`. A child's answer to a `whole` read was verified
+    /// already.
     fn step(&mut self, done: Vec<Done>, verify: Verify<'_>) -> Step;
 }
 
@@ -107,14 +112,16 @@ pub struct Vdev {
 pub enum Kind {
     /// A disk, by its index in the tree's list of leaves.
     Leaf(usize),
-    /// All children hold the same bytes: a mirror, and what is `replacing` or `spare` in the configuration.
+    /// All children hold the same bytes: a mirror, and what is `replacing` or `spare` in the
+    /// configuration.
     Mirror,
     Raidz(Raidz),
     /// Something not there: every I/O fails.
     Missing,
     /// A top-level vdev that was removed; nothing can point here.
     Hole,
-    /// A top-level vdev whose blocks were moved to others; pointers to them still name it. See [`crate::zio::moved`].
+    /// A top-level vdev whose blocks were moved to others; pointers to them still name it. See
+    /// [`crate::zio::moved`].
     Indirect,
 }
 
@@ -132,7 +139,8 @@ impl Vdev {
         }
     }
 
-    /// The disks here that get something of what is written at `offset`, each with the place and the bytes.
+    /// The disks here that get something of what is written at `offset`, each with the place and
+    /// the bytes.
     pub fn spread(self: &Arc<Vdev>, offset: u64, payload: &Payload) -> Vec<(Arc<Vdev>, u64, Payload)> {
         match self.kind {
             Kind::Leaf(_) => vec![(self.clone(), offset, payload.clone())],
@@ -164,12 +172,14 @@ impl Vdev {
         self.is_held(&|leaf| without != Some(leaf) && leaves[leaf].is_usable())
     }
 
-    /// Whether it can be read here from disks that missed nothing, with the leaf `without` taken away.
+    /// Whether it can be read here from disks that missed nothing, with the leaf `without` taken
+    /// away.
     pub fn is_whole(&self, leaves: &[Arc<Leaf>], without: Option<usize>) -> bool {
         self.is_held(&|leaf| without != Some(leaf) && leaves[leaf].is_whole())
     }
 
-    /// Whether a disk here that can be written lacks a block of `len` bytes (whole sectors) at this place, of this birth.
+    /// Whether a disk here that can be written lacks a block of `len` bytes (whole sectors) at this
+    /// place, of this birth.
     pub fn needs_resilver(&self, leaves: &[Arc<Leaf>], offset: u64, len: usize, birth: u64) -> bool {
         match self.kind {
             Kind::Leaf(leaf) => leaves[leaf].is_usable() && leaves[leaf].dtl.lacks(birth),
@@ -191,7 +201,8 @@ impl Vdev {
         }
     }
 
-    /// Bytes that a block of `psize` bytes takes on this top-level vdev, whose sectors have `1 << ashift` bytes.
+    /// Bytes that a block of `psize` bytes takes on this top-level vdev, whose sectors have
+    /// `1 << ashift` bytes.
     pub fn asize(&self, ashift: u32, psize: u64) -> u64 {
         match self.kind {
             Kind::Raidz(raidz) => raidz.asize(psize),

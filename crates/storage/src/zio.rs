@@ -1,9 +1,9 @@
 //! I/O: the only place where geometry meets disks.
 //!
-//! [`Flight`] runs any number of I/Os on vdevs at once. In rounds: step every cursor, put what they ask for into the
-//! disks' queues, wait for all answers, step again. A write is one round, a read one round for each copy that
-//! turns out bad. Between [`Flight::take_off`] and [`Flight::land`] the caller may compute; the disks' own threads carry
-//! on.
+//! [`Flight`] runs any number of I/Os on vdevs at once. In rounds: step every cursor, put what they
+//! ask for into the disks' queues, wait for all answers, step again. A write is one round, a read
+//! one round for each copy that turns out bad. Between [`Flight::take_off`] and [`Flight::land`]
+//! the caller may compute; the disks' own threads carry on.
 //!
 //! ```text
 //!   write   transform ─▶ place ─▶ issue        (write.rs joins them, in chunks, so that CPU and disks overlap;
@@ -11,9 +11,10 @@
 //!   log     place ─▶ issue ─▶ flush                         (log.rs: blocks of intent logs, durable at once)
 //!   read    cache ─▶ copies ─▶ verify ─▶ repair ─▶ decode  (read.rs; ahead.rs and shelf.rs before anybody asks; gang.rs)
 //! ```
-//! Errors are counted where they occur: disk errors by the queue, bad checksums here, on the leaf that gave the bytes. Of
-//! bytes that are no whole block the cursor says whose were wrong.
-//! A disk that has vanished is faulted if the pool can do without it, one that errs is told of ([`crate::vdev::report`]).
+//! Errors are counted where they occur: disk errors by the queue, bad checksums here, on the leaf
+//! that gave the bytes. Of bytes that are no whole block the cursor says whose were wrong. A disk
+//! that has vanished is faulted if the pool can do without it, one that errs is told of
+//! ([`crate::vdev::report`]).
 
 pub(crate) mod ahead;
 pub mod dedup;
@@ -47,7 +48,8 @@ use crate::vdev::status::VdevState;
 use crate::vdev::{Cursor, Done, Io, Kind, Op, Step, Vdev, Verify};
 use crate::{IoError, Payload};
 
-/// Up to so many bytes the caller brings to the disk itself: that is quicker than waking another thread.
+/// Up to so many bytes the caller brings to the disk itself: that is quicker than waking another
+/// thread.
 const CARRIED: usize = 256 << 10;
 
 /// I/Os on their way.
@@ -93,7 +95,8 @@ impl<'t> Flight<'t> {
         flight
     }
 
-    /// Puts a round into the queues. What only the caller waits for it carries itself, so no worker is woken for it.
+    /// Puts a round into the queues. What only the caller waits for it carries itself, so no worker
+    /// is woken for it.
     fn issue(&mut self, wanted: Vec<LeafIo>) {
         let tree = self.tree;
         self.completion = Completion::new(wanted.len());
@@ -135,7 +138,8 @@ impl<'t> Flight<'t> {
         self.frames.into_iter().map(|frame| frame.end(tree)).collect()
     }
 
-    /// Waits for the round that is on its way, and puts the next one into the queues. False if there was none.
+    /// Waits for the round that is on its way, and puts the next one into the queues. False if
+    /// there was none.
     pub fn turn(&mut self, verify: VerifyEach<'_>) -> bool {
         let answers = self.completion.wait(self.env, &self.queues, self.class);
         if answers.is_empty() && self.frames.iter().all(Frame::is_done) {
@@ -257,7 +261,8 @@ impl Frame {
         }
     }
 
-    /// Takes the answers to what this frame asked for, in that order, and asks for more until it has to wait.
+    /// Takes the answers to what this frame asked for, in that order, and asks for more until it
+    /// has to wait.
     fn advance(
         &mut self,
         tree: &Tree,

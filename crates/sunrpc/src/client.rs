@@ -1,6 +1,7 @@
 //! A small blocking caller over TCP: for tools, tests and benchmarks.
 //!
-//! [`Client::call`] asks and waits; [`Client::send`] and [`Client::receive`] keep many calls in flight.
+//! [`Client::call`] asks and waits; [`Client::send`] and [`Client::receive`] keep many calls in
+//! flight.
 
 use std::io::{self, IoSlice, Write};
 use std::net::{TcpStream, ToSocketAddrs};
@@ -98,7 +99,8 @@ impl Client {
         self.xid = xid;
     }
 
-    /// Sends a call: `args`, then `data` with padding, whose length `args` has said already. Gives its id.
+    /// Sends a call: `args`, then `data` with padding, whose length `args` has said already. Gives
+    /// its id.
     pub fn send(&mut self, procedure: u32, args: &[u8], data: &[u8]) -> io::Result<u32> {
         let xid = self.xid;
         self.xid = self.xid.wrapping_add(1);
@@ -161,7 +163,8 @@ pub fn write_all(to: &mut impl Write, mut parts: &mut [IoSlice<'_>]) -> io::Resu
     Ok(())
 }
 
-/// Servers remember ids for a while: a client that starts anew must not begin with those of the one before.
+/// Servers remember ids for a while: a client that starts anew must not begin with those of the one
+/// before.
 fn first_xid() -> u32 {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     (now.as_nanos() as u32).wrapping_mul(0x9e37_79b1) ^ std::process::id()

@@ -1,8 +1,8 @@
 //! Telling rpcbind which port a program listens on (portmapper version 2, RFC 1833 §3).
 //!
-//! Registration is a courtesy to clients that ask port 111 first: where no rpcbind runs it fails quickly and the
-//! server works on. rpcbind believes only callers on the loopback interface with a reserved port, so an ordinary
-//! user's server stays unregistered.
+//! Registration is a courtesy to clients that ask port 111 first: where no rpcbind runs it fails
+//! quickly and the server works on. rpcbind believes only callers on the loopback interface with a
+//! reserved port, so an ordinary user's server stays unregistered.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};

@@ -1,12 +1,15 @@
-//! Record marking (RFC 5531 §11): a record is fragments, each led by a word of one bit "last" and 31 bits of length.
+//! Record marking (RFC 5531 §11): a record is fragments, each led by a word of one bit "last" and
+//! 31 bits of length.
 //!
-//! [`Reader`] reads ahead only a little, so that small calls cost one read together, and takes the body of a large
-//! record from the stream straight into the buffer it will be worked on in. That buffer grows as bytes arrive: what a mark
-//! promises takes no memory. What peers hold so is leased ([`sockets::budget`]): where there is no room, the reader
-//! waits, the socket fills, and the peer slows down.
+//! [`Reader`] reads ahead only a little, so that small calls cost one read together, and takes the
+//! body of a large record from the stream straight into the buffer it will be worked on in. That
+//! buffer grows as bytes arrive: what a mark promises takes no memory. What peers hold so is leased
+//! ([`sockets::budget`]): where there is no room, the reader waits, the socket fills, and the peer
+//! slows down.
 //!
-//! The stream may have a read timeout. It is no error between records; inside one it is, so that nobody holds memory
-//! by sending half a record. Nor by sending it byte by byte: a whole record has its time too ([`Patience`]).
+//! The stream may have a read timeout. It is no error between records; inside one it is, so that
+//! nobody holds memory by sending half a record. Nor by sending it byte by byte: a whole record has
+//! its time too ([`Patience`]).
 
 use std::fmt;
 use std::io::{self, Read};
@@ -23,8 +26,8 @@ const MARK: usize = 4;
 const MAX_FRAGMENTS: u32 = 1024;
 const LAST: u32 = 1 << 31;
 
-/// How much of a large record is made room for: so many times what has arrived, and a little more. What has been read ahead
-/// of a record of 64 KiB makes room for all of it.
+/// How much of a large record is made room for: so many times what has arrived, and a little more.
+/// What has been read ahead of a record of 64 KiB makes room for all of it.
 const STRIDE: usize = 4;
 
 /// Buffers that were used for large records and are kept for the next.
@@ -76,7 +79,8 @@ pub struct Record {
 }
 
 impl Record {
-    /// What was taken for it, if it is a large one of a guarded reader's: whoever takes that holds the record with it.
+    /// What was taken for it, if it is a large one of a guarded reader's: whoever takes that holds
+    /// the record with it.
     pub fn take_lease(&mut self) -> Option<Lease> {
         self.lease.take()
     }
@@ -178,7 +182,8 @@ impl Reader {
         self.start < self.end
     }
 
-    /// Whether another whole record has been read already, so that `next` would not touch the stream.
+    /// Whether another whole record has been read already, so that `next` would not touch the
+    /// stream.
     pub fn has_record(&self) -> bool {
         let rest = self.buffered();
         rest.first_chunk().is_some_and(|mark| {

@@ -1,5 +1,6 @@
-//! For tests: a portmapper that knows one port, for clients that cannot be told one and ask port 111 (qemu, showmount),
-//! and a network of a test's own, where that port is free whatever runs on the machine.
+//! For tests: a portmapper that knows one port, for clients that cannot be told one and ask port
+//! 111 (qemu, showmount), and a network of a test's own, where that port is free whatever runs on
+//! the machine.
 
 use std::io::{self, Write};
 use std::net::{TcpListener, TcpStream, UdpSocket};
@@ -9,8 +10,9 @@ use crate::msg::{Accepted, parse_call, put_accepted};
 use crate::record::{Pool, Reader, mark};
 use crate::xdr::Encoder;
 
-/// Gives the calling thread, and all threads and processes that it starts from now on, a network namespace in which there
-/// is only loopback, up, and nobody listens. Sockets that it has stay where they are.
+/// Gives the calling thread, and all threads and processes that it starts from now on, a network
+/// namespace in which there is only loopback, up, and nobody listens. Sockets that it has stay
+/// where they are.
 ///
 /// # Errors
 /// The operating system's: namespaces are root's.
@@ -33,8 +35,8 @@ pub fn own_network() -> io::Result<()> {
     }
 }
 
-/// Answers GETPORT of version 2 (RFC 1833) on port 111 of `host`, over TCP and UDP, with `port` for every program, until
-/// the process ends.
+/// Answers GETPORT of version 2 (RFC 1833) on port 111 of `host`, over TCP and UDP, with `port` for
+/// every program, until the process ends.
 ///
 /// # Errors
 /// The operating system's: port 111 is root's.

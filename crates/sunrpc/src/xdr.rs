@@ -1,7 +1,7 @@
 //! XDR (RFC 4506): big-endian words of four bytes; opaques are padded to whole words.
 //!
-//! The decoder borrows from the slice it is given and takes a limit for every variable length. Padding is skipped
-//! without a look at its value, as every server in use does.
+//! The decoder borrows from the slice it is given and takes a limit for every variable length.
+//! Padding is skipped without a look at its value, as every server in use does.
 
 use stdx::cursor::{Endian, Reader};
 

@@ -56,7 +56,8 @@ fn run_list(app: &App, asked: &DatasetQuery) -> Result<Vec<Dataset>, Problem> {
     Ok(datasets)
 }
 
-/// What a mount was asked for counts while it lasts (`get_numeric_property` in lib/libzfs/libzfs_dataset.c).
+/// What a mount was asked for counts while it lasts (`get_numeric_property` in
+/// lib/libzfs/libzfs_dataset.c).
 fn say_how_it_is_mounted(app: &App, datasets: &mut [Dataset]) {
     let mounts = app.local.mounted();
     for dataset in datasets.iter_mut() {
@@ -126,8 +127,8 @@ fn run_create(app: &App, create: &DatasetCreate) -> Result<Changed, Problem> {
     Ok(Changed { txg: committed.txg, warnings })
 }
 
-/// The first on the way down to `name` that isn't there: it and what is below it are what a create makes. What was
-/// there before, and somebody may have unmounted, stays as it is.
+/// The first on the way down to `name` that isn't there: it and what is below it are what a create
+/// makes. What was there before, and somebody may have unmounted, stays as it is.
 fn first_missing<'a>(app: &App, name: &'a str) -> Option<&'a str> {
     let ends = name.match_indices('/').map(|(at, _)| at).chain([name.len()]);
     ends.map(|end| &name[..end]).find(|ancestor| find(app, ancestor, DatasetKind::Filesystem).is_err())

@@ -121,7 +121,8 @@ fn run_unmount(app: &App, request: &UnmountRequest) -> Result<MountOutcome, Prob
         find(app, target, DatasetKind::Filesystem)?;
         return Err(cannot("not currently mounted"));
     };
-    // Other file systems may be mounted inside; they go first, and come back where the one asked for stays.
+    // Other file systems may be mounted inside; they go first, and come back where the one asked
+    // for stays.
     mounting::unmount_all(app, &dataset)?;
     Ok(MountOutcome { done: vec![dataset], failed: Vec::new() })
 }

@@ -114,7 +114,8 @@ pub async fn importable(State(app): State<Shared>, body: Body) -> Response {
     .await
 }
 
-/// A pool that waits for its devices is let go of by force only; then nobody who uses its mounts waits any more.
+/// A pool that waits for its devices is let go of by force only; then nobody who uses its mounts
+/// waits any more.
 fn let_go(app: &App, name: &str, verb: &str, force: bool) -> Result<(), Problem> {
     let pool = app.pool(name)?;
     if pool.status().health != Health::Suspended {

@@ -121,7 +121,8 @@ fn run_send(
     sent.map(|()| Vec::new()).map_err(|error| of_error(&error))
 }
 
-/// The pool that a stream came from, if it is here. What the token says is told in any case: receivers ask for that.
+/// The pool that a stream came from, if it is here. What the token says is told in any case:
+/// receivers ask for that.
 fn sender_of(app: &App, token: &str, out: &Outgoing) -> Result<Arc<dyn Pool>, Problem> {
     let token = app.engine.read_token(token).map_err(|error| of_error(&error))?;
     let snapshot = &token.snapshot;

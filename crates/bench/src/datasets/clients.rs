@@ -1,4 +1,5 @@
-//! What clients see of snapshots and of large datasets that are destroyed: how long their writes take meanwhile.
+//! What clients see of snapshots and of large datasets that are destroyed: how long their writes
+//! take meanwhile.
 //!
 //! On disks in memory, so that the figures are the engine's own.
 

@@ -1,5 +1,5 @@
-//! What compression costs and brings: beside none on the disk that is measured elsewhere, since what it saves is the
-//! disk's work, and beside the library alone.
+//! What compression costs and brings: beside none on the disk that is measured elsewhere, since
+//! what it saves is the disk's work, and beside the library alone.
 
 use std::time::{Duration, Instant};
 

@@ -1,5 +1,5 @@
-//! Deduplicated writes of blocks that are nowhere yet, with a table that memory is far too small for, beside plain ones; on
-//! the disk that is measured elsewhere.
+//! Deduplicated writes of blocks that are nowhere yet, with a table that memory is far too small
+//! for, beside plain ones; on the disk that is measured elsewhere.
 
 use engine_api::Error;
 use load::Fail;
@@ -9,7 +9,8 @@ use crate::options::Options;
 use crate::pool_file::{Noise, PoolFile};
 use crate::results::{Results, Row, median};
 
-/// Memory while the table is made, and how many times the table is as large as what there is afterwards.
+/// Memory while the table is made, and how many times the table is as large as what there is
+/// afterwards.
 const AMPLE: usize = 2 << 30;
 const TIMES: u64 = 10;
 /// Blocks that the table knows, and their size.

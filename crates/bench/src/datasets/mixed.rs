@@ -1,7 +1,9 @@
-//! What compression saves of a mixed tree: text, a program and noise in turns, so that blocks which do not compress lie
-//! between those which do. Beside it what `zstd -b` and `gzip` make of the same bytes, cut as records are.
+//! What compression saves of a mixed tree: text, a program and noise in turns, so that blocks which
+//! do not compress lie between those which do. Beside it what `zstd -b` and `gzip` make of the same
+//! bytes, cut as records are.
 //!
-//! Ours can be a little less: a block has to save an eighth, and ends at a sector. Told in percent of what is stored.
+//! Ours can be a little less: a block has to save an eighth, and ends at a sector. Told in percent
+//! of what is stored.
 
 use std::fs;
 use std::path::Path;

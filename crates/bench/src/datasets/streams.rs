@@ -1,5 +1,6 @@
-//! Streams: sending to nowhere beside reading the file, receiving from memory beside writing it, both on the disk that is
-//! measured elsewhere; and what it costs to send what little has changed, on a disk in memory.
+//! Streams: sending to nowhere beside reading the file, receiving from memory beside writing it,
+//! both on the disk that is measured elsewhere; and what it costs to send what little has changed,
+//! on a disk in memory.
 
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
@@ -73,8 +74,8 @@ fn compressed(bench: &mut Bench, rates: &mut [Vec<f64>; 2]) -> Result<(), Fail> 
     Ok(bench.settle()?)
 }
 
-/// Reads the file of a dataset, and sends its snapshot: MB/s. Nothing is in memory that is read or sent. The disk's own rate
-/// changes from second to second, so both are done by turns.
+/// Reads the file of a dataset, and sends its snapshot: MB/s. Nothing is in memory that is read or
+/// sent. The disk's own rate changes from second to second, so both are done by turns.
 fn take_turns(
     bench: &mut Bench,
     dataset: &str,

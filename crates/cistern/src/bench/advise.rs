@@ -1,5 +1,6 @@
-//! `cistern bench advise`: is the advisor right? Runs a load on a disk alone, asks what a device would change, adds the
-//! device, runs the same load again, and prints what was predicted beside what is measured.
+//! `cistern bench advise`: is the advisor right? Runs a load on a disk alone, asks what a device
+//! would change, adds the device, runs the same load again, and prints what was predicted beside
+//! what is measured.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -13,20 +14,22 @@ use super::loads;
 use super::rehearse::median;
 use super::rig::{Rig, SetUp};
 
-/// Memory of the cache where a cache device is tried, and bytes of the file that is read: memory holds a third of it.
+/// Memory of the cache where a cache device is tried, and bytes of the file that is read: memory
+/// holds a third of it.
 const MEMORY: usize = 64 << 20;
 const FILE: u64 = 192 << 20;
 /// How long a cache device may take to be filled.
 const WARM_UP: Duration = Duration::from_secs(120);
 /// How long to read in order: enough for all of the file from the disk alone.
 const A_WHILE: Duration = Duration::from_secs(3);
-/// It is full when of so many reads less than one goes to the disk; seen over so long a time, with so many readers.
+/// It is full when of so many reads less than one goes to the disk; seen over so long a time, with
+/// so many readers.
 const HARDLY: u64 = 200;
 const WARMING_SPAN: Duration = Duration::from_secs(2);
 const WARMING: usize = 2;
 
-/// How often each load runs, and the advisor is asked: on which processors the kernel has a connection's threads makes a
-/// difference. The median counts.
+/// How often each load runs, and the advisor is asked: on which processors the kernel has a
+/// connection's threads makes a difference. The median counts.
 const TURNS: u32 = 3;
 
 /// What is done, and what would be added.
@@ -230,8 +233,9 @@ fn file_to_read(rig: &Rig) -> Result<Share, Fail> {
     Ok(share)
 }
 
-/// Reads until the cache device holds what memory cannot, as it would after a day: what was read in order is not worth
-/// its space to it, so the rest comes by reading in disorder, until hardly anything goes to the disk.
+/// Reads until the cache device holds what memory cannot, as it would after a day: what was read in
+/// order is not worth its space to it, so the rest comes by reading in disorder, until hardly
+/// anything goes to the disk.
 fn warm_up(rig: &Rig, share: &Share) -> Result<(), Fail> {
     let begun = Instant::now();
     loads::read_all(share, FILE, A_WHILE)?;

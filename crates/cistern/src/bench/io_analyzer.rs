@@ -1,4 +1,5 @@
-//! `cistern bench io-analyzer`: what hypervisors do to logical units, by name, done to any iSCSI target.
+//! `cistern bench io-analyzer`: what hypervisors do to logical units, by name, done to any iSCSI
+//! target.
 
 use std::time::Duration;
 

@@ -20,13 +20,14 @@ pub fn synchronous_writes(share: &Share, span: Duration) -> Result<Outcome, Fail
     share.run(Work::Append { block: 4096 }, &Crowd::new(1, span))
 }
 
-/// Many writers make small files: a CREATE, then one stable WRITE, then the next file. An operation is a file.
+/// Many writers make small files: a CREATE, then one stable WRITE, then the next file. An operation
+/// is a file.
 pub fn small_files(share: &Share, writers: usize, span: Duration) -> Result<Outcome, Fail> {
     share.run(Work::SmallFile { bytes: 512 }, &Crowd::new(writers, span).over(CONNECTIONS))
 }
 
-/// A large file is written in order, several stable writes in flight; `settle` waits until the disks have it, and that
-/// counts: with `sync=disabled` the answers promise nothing.
+/// A large file is written in order, several stable writes in flight; `settle` waits until the
+/// disks have it, and that counts: with `sync=disabled` the answers promise nothing.
 pub fn copy(share: &Share, span: Duration, settle: &dyn Fn() -> Result<(), Fail>) -> Result<Outcome, Fail> {
     let blocks = Blocks { block: COPY_WRITE, size: COPY_SIZE, is_random: false };
     let mut outcome = share.run(Work::Write { blocks, is_sync: true }, &Crowd::new(COPY_DEPTH, span))?;
@@ -50,7 +51,8 @@ pub fn read_all(share: &Share, size: u64, span: Duration) -> Result<(), Fail> {
     Ok(())
 }
 
-/// So many readers read anywhere in that file, each one block after the other; elsewhere in another turn.
+/// So many readers read anywhere in that file, each one block after the other; elsewhere in another
+/// turn.
 pub fn random_reads(
     share: &Share,
     size: u64,

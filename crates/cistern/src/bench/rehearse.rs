@@ -1,8 +1,9 @@
 //! `cistern bench rehearse`: where the advisor rehearses a load (see [`engine::rehearsal`]).
 //!
-//! A scene is played by a process of its own: the daemon's memory and figures are left alone, and what the play takes of
-//! the processors is the child's. The child builds a pool in memory, serves it on loopback, and is its client too; how
-//! long the device takes is a model's. It prints two numbers.
+//! A scene is played by a process of its own: the daemon's memory and figures are left alone, and
+//! what the play takes of the processors is the child's. The child builds a pool in memory, serves
+//! it on loopback, and is its client too; how long the device takes is a model's. It prints two
+//! numbers.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -17,8 +18,8 @@ use load::{Blocks, Crowd, Fail, Share, Work};
 use super::loads;
 use super::rig::{Rig, SetUp};
 
-/// A scene is played so often, each time on new connections: on which processors the kernel has their threads makes a
-/// difference. The median counts.
+/// A scene is played so often, each time on new connections: on which processors the kernel has
+/// their threads makes a difference. The median counts.
 const TIMES: u32 = 5;
 /// Operations that each should have, and the time it takes at the least and at the most.
 const ENOUGH: u64 = 30;
@@ -26,7 +27,8 @@ const SHORTEST: Duration = Duration::from_millis(120);
 const LONGEST: Duration = Duration::from_millis(400);
 /// Connections that callers share.
 const CONNECTIONS: usize = 8;
-/// Memory of the cache where reads are rehearsed, and what it holds at the least of the file, which is no larger therefore.
+/// Memory of the cache where reads are rehearsed, and what it holds at the least of the file, which
+/// is no larger therefore.
 const MEMORY: usize = 24 << 20;
 const HELD: f64 = 0.1;
 /// Its size is a multiple of this, and so of every record's.
@@ -157,7 +159,8 @@ fn played(rig: &Rig, scene: &Scene, share: &Share, work: Work, crowd: &Crowd) ->
         };
         Ok((outcome.took, waits, used.0))
     };
-    // Once for nothing: what is used for the first time is slow. Then without time: that is preparations.
+    // Once for nothing: what is used for the first time is slow. Then without time: that is
+    // preparations.
     run(*crowd)?;
     let (_, few, prepared) = run(Crowd { span: Duration::ZERO, ..*crowd })?;
     let (mut cycles, mut works) = (Vec::new(), Vec::new());

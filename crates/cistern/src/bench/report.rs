@@ -22,7 +22,8 @@ pub struct Row {
     pub copy: Cell,
 }
 
-/// Published figures of a set-up: synchronous writes a second of one writer, small files of 400 writers, copy.
+/// Published figures of a set-up: synchronous writes a second of one writer, small files of 400
+/// writers, copy.
 struct Published {
     set_up: &'static str,
     sync: &'static str,
@@ -31,7 +32,8 @@ struct Published {
     copy: &'static str,
 }
 
-/// What administrators reported of file servers with such devices, clients on a network of one gigabit.
+/// What administrators reported of file servers with such devices, clients on a network of one
+/// gigabit.
 const PUBLISHED: &[Published] = &[
     Published { set_up: "one disk", sync: "standard", single: "120", files: "880", copy: "28" },
     Published { set_up: "one disk", sync: "disabled", single: "", files: "", copy: "48" },

@@ -1,4 +1,5 @@
-//! POSIX ACLs on a local mount, beside the kernel's own on a tmpfs: the same commands, by the same users, to the same end.
+//! POSIX ACLs on a local mount, beside the kernel's own on a tmpfs: the same commands, by the same
+//! users, to the same end.
 
 use std::fs;
 use std::path::Path;
@@ -128,7 +129,8 @@ fn acltype_says_whether_there_are_acls() {
         daemon.zfs(&format!("set acltype={word} tank")).done();
         assert_eq!(acltype(), shown);
         let posix = shown.starts_with("posix");
-        // The kernel believes what it knows of the file for a second, and setfacl changes nothing that is so already.
+        // The kernel believes what it knows of the file for a second, and setfacl changes nothing
+        // that is so already.
         std::thread::sleep(std::time::Duration::from_millis(1100));
         assert_eq!(set().status == 0, posix, "{word}");
         assert_eq!(reads() == "x", !posix, "{word}");

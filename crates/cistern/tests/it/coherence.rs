@@ -1,5 +1,5 @@
-//! One file system, changed by a local mount, over NFS and by rollbacks: what one changes, the other sees. The kernel is told, for
-//! it believes what it knows for a minute.
+//! One file system, changed by a local mount, over NFS and by rollbacks: what one changes, the
+//! other sees. The kernel is told, for it believes what it knows for a minute.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -21,7 +21,8 @@ const NAMES: usize = 4;
 const ROUNDS: usize = 40;
 /// Changes between two comparisons.
 const CHANGES: usize = 25;
-/// How long what was changed may take to be seen: a second name of a file is believed for a second, all else for a minute.
+/// How long what was changed may take to be seen: a second name of a file is believed for a second,
+/// all else for a minute.
 const SOON: Duration = Duration::from_millis(1500);
 
 /// A name's mode, links, modification time and content; of a directory there is none.
@@ -283,7 +284,8 @@ fn one_below_the_other(scratch: &Scratch) -> Daemon {
     daemon
 }
 
-/// The kernel looks everything up again when a property is set, and takes nothing away that is mounted below.
+/// The kernel looks everything up again when a property is set, and takes nothing away that is
+/// mounted below.
 #[test]
 fn what_is_mounted_below_stays_when_all_may_have_changed() {
     let scratch = Scratch::new("mounted-below");
@@ -343,7 +345,8 @@ fn a_rollback_shows_at_once_in_the_mount_that_is_there() {
     stop_and_check(&mut daemon, &scratch.path("disks"), "tank");
 }
 
-/// Whoever opens a file after a change was answered reads what it is now, even while the kernel is being told.
+/// Whoever opens a file after a change was answered reads what it is now, even while the kernel is
+/// being told.
 #[test]
 fn who_opens_a_file_after_a_change_reads_the_change() {
     let scratch = Scratch::new("close-to-open");
@@ -363,7 +366,8 @@ fn who_opens_a_file_after_a_change_reads_the_change() {
     stop_and_check(&mut daemon, &scratch.path("disks"), "tank");
 }
 
-/// The space that a file takes is known when its transaction group is written, and the kernel is told of it.
+/// The space that a file takes is known when its transaction group is written, and the kernel is
+/// told of it.
 #[test]
 fn the_space_that_is_written_shows() {
     let scratch = Scratch::new("space");
@@ -391,7 +395,8 @@ fn the_space_that_is_written_shows() {
     stop_and_check(&mut daemon, &scratch.path("disks"), "tank");
 }
 
-/// Whoever tells the kernel stays for a moment after the last change; the file system is not kept in use by that.
+/// Whoever tells the kernel stays for a moment after the last change; the file system is not kept
+/// in use by that.
 #[test]
 fn what_was_just_written_and_unmounted_is_in_use_no_more() {
     let scratch = Scratch::new("unmounted");

@@ -1,4 +1,5 @@
-//! Command lines of which OpenZFS refuses what makes no sense, and takes what does: each was wrong here once.
+//! Command lines of which OpenZFS refuses what makes no sense, and takes what does: each was wrong
+//! here once.
 
 use std::fs;
 

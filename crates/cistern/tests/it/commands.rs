@@ -1,5 +1,5 @@
-//! zpool and zfs against real pools: what they do, what they refuse and in which words, and that a refusal disturbs
-//! nothing.
+//! zpool and zfs against real pools: what they do, what they refuse and in which words, and that a
+//! refusal disturbs nothing.
 
 use std::fs::{self, File};
 use std::os::unix::process::CommandExt;
@@ -207,8 +207,8 @@ fn bad_devices_and_names_are_refused_and_disturb_nothing() {
     daemon.stop();
 }
 
-/// With /etc/hostid the machine is the same for every daemon on it; without, a daemon of another state folder is a
-/// stranger, and has to be told.
+/// With /etc/hostid the machine is the same for every daemon on it; without, a daemon of another
+/// state folder is a stranger, and has to be told.
 #[test]
 fn a_pool_left_active_comes_back_to_its_own_machine() {
     let scratch = Scratch::new("active");
@@ -288,7 +288,8 @@ fn what_create_would_do_is_told_in_openzfs_lines() {
         said("create -nv -V 128M tank/v"),
         done("would create tank/v\n\tvolsize=134217728\n\trefreservation=138412032\n", "")
     );
-    // What is known better than it was asked for comes last: blocks that are not the usual ones, whole blocks.
+    // What is known better than it was asked for comes last: blocks that are not the usual ones,
+    // whole blocks.
     let warning = "Warning: volblocksize (8192) is less than the default minimum block size (16384).\n\
                    To reduce wasted space a volblocksize of 16384 is recommended.\n";
     let lines = "compression\tlz4\nvolblocksize\t8192\nvolsize\t33005568\nrefreservation\t36151296\n";

@@ -1,4 +1,5 @@
-//! Tens of thousands of real files, written by NFS and by the local mount, read by the other, before and after restarts.
+//! Tens of thousands of real files, written by NFS and by the local mount, read by the other,
+//! before and after restarts.
 
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;

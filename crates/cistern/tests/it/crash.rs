@@ -1,4 +1,5 @@
-//! kill -9 in the middle of a copy: what a server answered as stable is there after the restart, and the client goes on.
+//! kill -9 in the middle of a copy: what a server answered as stable is there after the restart,
+//! and the client goes on.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -33,7 +34,8 @@ struct Promised {
     large: BTreeMap<u64, u64>,
 }
 
-/// Copies until the server is gone: small files, each committed as it is closed, and a large one, committed in steps.
+/// Copies until the server is gone: small files, each committed as it is closed, and a large one,
+/// committed in steps.
 fn copy(client: &Client, number: u64, round: u64, promised: &Mutex<Promised>) -> std::io::Result<()> {
     let name = format!("large-{number}");
     let start = promised.lock().expect("unpoisoned").large.get(&number).copied().unwrap_or(0);
@@ -113,7 +115,8 @@ fn what_was_committed_survives_kill_9_in_the_middle_of_a_copy() {
     stop_and_check(&mut daemon, &scratch.path("disks"), "tank");
 }
 
-/// Writes pieces of a file, each of which `write` makes durable, until the server is gone; counts them.
+/// Writes pieces of a file, each of which `write` makes durable, until the server is gone; counts
+/// them.
 fn write_on<E>(seed: u64, kept: &AtomicU64, mut write: impl FnMut(u64, &[u8]) -> Result<(), E>) {
     let pieces = kept.load(Ordering::SeqCst)..;
     let answered = |piece: &u64| write(piece * PIECE as u64, &content(seed << 32 | piece, PIECE)).is_ok();

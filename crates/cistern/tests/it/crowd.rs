@@ -1,4 +1,5 @@
-//! Strangers who want nothing but the server's memory, threads and connections; and that others do not notice them.
+//! Strangers who want nothing but the server's memory, threads and connections; and that others do
+//! not notice them.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -33,7 +34,8 @@ const SPAN: Duration = Duration::from_secs(3);
 /// Bytes of a file and a volume, which are asked for in pieces.
 const SIZE: u64 = 64 << 20;
 
-/// A control group that limits memory, gone at the end. Of either version; `None`: this machine has none to give.
+/// A control group that limits memory, gone at the end. Of either version; `None`: this machine has
+/// none to give.
 struct Group(PathBuf);
 
 impl Group {
@@ -43,7 +45,8 @@ impl Group {
         let (parent, limit) = if one.is_dir() {
             (one, "memory.limit_in_bytes")
         } else {
-            // Where the root's processes may have other groups beside them: on a machine, not in a container.
+            // Where the root's processes may have other groups beside them: on a machine, not in a
+            // container.
             drop(fs::write("/sys/fs/cgroup/cgroup.subtree_control", "+memory"));
             (Path::new("/sys/fs/cgroup"), "memory.max")
         };
@@ -261,7 +264,8 @@ fn a_crowd_that_never_reads_starves_nobody() {
     say(&format!(
         "{before:?} operations alone, {beside:?} beside the crowd, {after:?} after; {most} MiB at most"
     ));
-    // How many is a figure for a quiet machine; here other tests take their share of the processors.
+    // How many is a figure for a quiet machine; here other tests take their share of the
+    // processors.
     for span in beside {
         assert!(
             span.iter().all(|served| *served > 0),
@@ -279,7 +283,8 @@ const FLOOD: u32 = 2_500;
 /// A login takes no longer beside a flood of them.
 const AT_MOST: Duration = Duration::from_secs(10);
 
-/// Logins that go no further: nothing, half a request, one of a name that is not known, one that stays where it is.
+/// Logins that go no further: nothing, half a request, one of a name that is not known, one that
+/// stays where it is.
 fn begin_a_login(number: u32, iscsi: SocketAddrV4) -> Option<TcpStream> {
     let mut stream = connection(address(number), iscsi)?;
     let request = |flags: u8, target: &str| {
@@ -298,7 +303,8 @@ fn begin_a_login(number: u32, iscsi: SocketAddrV4) -> Option<TcpStream> {
     Some(stream)
 }
 
-/// Strangers hold as many connections as there may be, and take each anew that is ended; for who means it there is a place.
+/// Strangers hold as many connections as there may be, and take each anew that is ended; for who
+/// means it there is a place.
 #[test]
 fn a_flood_of_logins_locks_no_initiator_out() {
     let (_, most) = getrlimit(Resource::RLIMIT_NOFILE).expect("a limit");

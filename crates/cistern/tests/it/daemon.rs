@@ -1,10 +1,12 @@
-//! The appliance as a user runs it: the daemon in a folder of its own, commands through its socket, an end by signal.
+//! The appliance as a user runs it: the daemon in a folder of its own, commands through its socket,
+//! an end by signal.
 //!
-//! Everything ends with the value that stands for it, also when a test fails: daemons by process id, mounts below the
-//! folder, the folder itself. A daemon also ends with the thread of its test, should that be killed.
+//! Everything ends with the value that stands for it, also when a test fails: daemons by process
+//! id, mounts below the folder, the folder itself. A daemon also ends with the thread of its test,
+//! should that be killed.
 //!
-//! Tests run at the same time, several test programs too, and must not meet: each has a folder and each daemon a loopback
-//! address of its own.
+//! Tests run at the same time, several test programs too, and must not meet: each has a folder and
+//! each daemon a loopback address of its own.
 
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Write};
@@ -360,7 +362,8 @@ impl Daemon {
         assert!(!self.log().contains("panicked"), "{}", self.log());
     }
 
-    /// kill -9: as a power cut for all but what outlives the process. What it had mounted is detached.
+    /// kill -9: as a power cut for all but what outlives the process. What it had mounted is
+    /// detached.
     #[track_caller]
     pub fn kill(&mut self) {
         self.signal("-KILL");

@@ -1,5 +1,5 @@
-//! Disks of data by command line: they join, leave, are replaced, grow and are stood in for; zdb reads what is left with
-//! the old disks away.
+//! Disks of data by command line: they join, leave, are replaced, grow and are stood in for; zdb
+//! reads what is left with the old disks away.
 
 use std::fs;
 
@@ -49,7 +49,8 @@ impl Data {
         self.files.push((name, data));
     }
 
-    /// zdb finds everything good without these disks; the pool is in use again then, and its files are what they were.
+    /// zdb finds everything good without these disks; the pool is in use again then, and its files
+    /// are what they were.
     #[track_caller]
     fn judge_without(&mut self, names: &[&str]) {
         self.daemon.stop();

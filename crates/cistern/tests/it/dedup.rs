@@ -1,4 +1,5 @@
-//! Deduplication as an administrator sees it: what is foretold, and what is there then, beside what zdb says of the same.
+//! Deduplication as an administrator sees it: what is foretold, and what is there then, beside what
+//! zdb says of the same.
 
 use crate::daemon::{Daemon, Scratch};
 use crate::libnfs::Client;

@@ -44,8 +44,8 @@ fn pool(scratch: &Scratch) -> Daemon {
     daemon
 }
 
-/// zdb knows of the table of those that something is delegated to, and takes what it leads to for lost
-/// (`count_dir_mos_objects`): so all of it goes before zdb looks.
+/// zdb knows of the table of those that something is delegated to, and takes what it leads to for
+/// lost (`count_dir_mos_objects`): so all of it goes before zdb looks.
 fn check(mut daemon: Daemon, scratch: &Scratch) {
     daemon.zfs("destroy -r tank/d").done();
     for who in [&format!("-u {JOE}"), "-s @more"] {
@@ -230,7 +230,8 @@ fn who_may_not_mount_does_not_and_takes_no_mount_away() {
     joe(&daemon, "zfs rollback tank/d/old@s").done();
     assert_eq!(daemon.zfs("get -H -o value mounted tank/d/old").done(), "yes\n");
     joe(&daemon, "zfs rename tank/d/new tank/d/newer").done();
-    // A directory that his file system could have been mounted at is not his: the daemon, as root, leaves it alone.
+    // A directory that his file system could have been mounted at is not his: the daemon, as root,
+    // leaves it alone.
     let others = scratch.folder("others");
     std::fs::create_dir(others.join("empty")).expect("made");
     joe(&daemon, &format!("zfs set mountpoint={} tank/d/newer", text(&others))).done();

@@ -32,9 +32,9 @@ fn labelled(device: &str) -> Vec<String> {
     said
 }
 
-/// A pool that was made on image files is imported from devices with the same content, as when an image was written to a
-/// disk. OpenZFS opens no device whose label says `file`, so the labels say `disk` from then on. A disk that was copied into
-/// a file is still a disk, for it may go back.
+/// A pool that was made on image files is imported from devices with the same content, as when an
+/// image was written to a disk. OpenZFS opens no device whose label says `file`, so the labels say
+/// `disk` from then on. A disk that was copied into a file is still a disk, for it may go back.
 #[test]
 fn images_that_were_copied_to_devices_are_imported() {
     let scratch = Scratch::new("devices");

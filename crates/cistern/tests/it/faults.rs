@@ -1,4 +1,5 @@
-//! Blocks that fail by command: what a scrub says of them, and what is left when they don't any more.
+//! Blocks that fail by command: what a scrub says of them, and what is left when they don't any
+//! more.
 
 use std::fs;
 

@@ -1,5 +1,5 @@
-//! Pools that OpenZFS wrote, on whole-disk images, in this daemon's hands: imported, mounted, written, exported; and their
-//! volumes as initiators see them.
+//! Pools that OpenZFS wrote, on whole-disk images, in this daemon's hands: imported, mounted,
+//! written, exported; and their volumes as initiators see them.
 
 use std::fs::{self, File};
 use std::io::{Read, Write};
@@ -12,8 +12,8 @@ use crate::tree::{self, Node};
 use crate::virtual_disks::{cut_out, read_ext4, tool};
 use crate::zdb::{assert_clean, assert_readable};
 
-/// Unpacks a fixture below the scratch folder, its images to a folder of their own: which is given. `None`: it is of the
-/// larger collection beside the repository, and that is not there.
+/// Unpacks a fixture below the scratch folder, its images to a folder of their own: which is given.
+/// `None`: it is of the larger collection beside the repository, and that is not there.
 fn unpack(scratch: &Scratch, name: &str) -> Option<PathBuf> {
     let places = ["../../tests/fixtures", "../../../shared/pools"];
     let archives = places.map(|place| format!("{}/{place}/{name}.tar.zst", env!("CARGO_MANIFEST_DIR")));
@@ -34,7 +34,8 @@ fn unpack(scratch: &Scratch, name: &str) -> Option<PathBuf> {
     Some(images)
 }
 
-/// zdb does not look for partitions in files: it gets the ZFS partition alone, as the GPT has it as its first entry.
+/// zdb does not look for partitions in files: it gets the ZFS partition alone, as the GPT has it as
+/// its first entry.
 fn cut_partitions(images: &Path, to: &Path) {
     for entry in fs::read_dir(images).expect("listed").map(|entry| entry.expect("readable").path()) {
         let disk = File::open(&entry).expect("an image");
@@ -153,8 +154,8 @@ fn hex(sha256: [u64; 4]) -> String {
     sha256.map(|word| format!("{word:016x}")).concat()
 }
 
-/// Shares a pool's volumes, and clones of its volumes' snapshots, and holds what comes by iSCSI against the manifest.
-/// `false` where there is no such fixture.
+/// Shares a pool's volumes, and clones of its volumes' snapshots, and holds what comes by iSCSI
+/// against the manifest. `false` where there is no such fixture.
 fn volumes_are_read(daemon: &Daemon, scratch: &Scratch, fixture: &str, pool: &str) -> bool {
     let Some(images) = unpack(scratch, fixture) else { return false };
     let folder = scratch.path("fixture").join(fixture);
@@ -186,7 +187,8 @@ fn volumes_are_read(daemon: &Daemon, scratch: &Scratch, fixture: &str, pool: &st
         assert_eq!(Some(&*data.len().to_string()), line.field("size"), "{dataset}");
         assert_eq!(Some(&*hex(tree::sha256(&data))), line.field("sha256"), "{dataset}");
     }
-    // What OpenZFS's notes say of one that is too large to be read whole, behind what commands of 10 bytes reach.
+    // What OpenZFS's notes say of one that is too large to be read whole, behind what commands of
+    // 10 bytes reach.
     if fixture == "zvols" {
         // 's' of "start", nothing behind it, nothing anywhere, and 'Z' to the end.
         let places =

@@ -1,6 +1,7 @@
 //! Disks that hold something else: nothing is overwritten that nobody said may be.
 //!
-//! The contents are made by the tools that people make them with, and `blkid` is asked whether it calls them the same.
+//! The contents are made by the tools that people make them with, and `blkid` is asked whether it
+//! calls them the same.
 
 use std::fs;
 use std::process::{Command, Stdio};
@@ -135,7 +136,8 @@ fn is_held(image: &str) -> bool {
     !ran.status.success()
 }
 
-/// A spare that waits belongs to the pool as its other disks do: nobody else can have it, whatever it is.
+/// A spare that waits belongs to the pool as its other disks do: nobody else can have it, whatever
+/// it is.
 #[test]
 fn a_spare_that_waits_is_held() {
     let scratch = Scratch::new("held");

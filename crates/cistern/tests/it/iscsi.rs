@@ -159,7 +159,8 @@ fn libiscsi_finds_one_unit_at_the_end_of_two_paths() {
     for (portal, tag) in portals.iter().zip([1, 1, 2]) {
         assert!(listed.contains(&format!("Target:{target} Portal:{portal},{tag}")), "{listed}");
     }
-    // One block behind what it makes zero, libiscsi's test of COMPARE AND WRITE expects zeroes and writes: a new volume each.
+    // One block behind what it makes zero, libiscsi's test of COMPARE AND WRITE expects zeroes and
+    // writes: a new volume each.
     for (number, other) in portals[1..].iter().enumerate() {
         daemon.zfs(&format!("create -s -V 64M -o cistern:iscsi=on tank/v{number}")).done();
         let unit = |portal: &String| format!("iscsi://{portal}/{target}{number}/0");
@@ -210,7 +211,8 @@ fn reservations_outlive_the_daemon() {
     let unit = |daemon: &Daemon| {
         Unit::parse(&format!("iscsi://{}/iqn.2026-01.org.cistern:tank:v/0", portal(daemon))).expect("a place")
     };
-    // Registers a key, and reserves for itself alone; each session is another port of the initiator.
+    // Registers a key, and reserves for itself alone; each session is another port of the
+    // initiator.
     let reserve = |daemon: &Daemon, persist: u8| {
         let (unit, mut list) = (unit(daemon), [0; 24]);
         let mut initiator = Initiator::log_in(&unit).expect("a session");
@@ -247,8 +249,8 @@ fn reservations_outlive_the_daemon() {
     stop_and_check(&mut daemon, &scratch.path("disks"), "tank");
 }
 
-/// A session that stays while its pool goes and comes back, and while another volume takes its volume's name: it is told
-/// what became of its unit before it works with it again.
+/// A session that stays while its pool goes and comes back, and while another volume takes its
+/// volume's name: it is told what became of its unit before it works with it again.
 #[test]
 fn a_session_is_told_what_becomes_of_its_volume() {
     let scratch = Scratch::new("session");
@@ -277,7 +279,8 @@ fn a_session_is_told_what_becomes_of_its_volume() {
     told(&mut initiator, other);
     assert_eq!(read(&mut initiator), [7; 512]);
 
-    // It has asked for nothing meanwhile: what else it is told depends on whether it was looked after for it.
+    // It has asked for nothing meanwhile: what else it is told depends on whether it was looked
+    // after for it.
     daemon.zpool("export tank").done();
     daemon.zpool(&format!("import -d {} tank", scratch.path("disks").display())).done();
     told(&mut initiator, new);

@@ -1,5 +1,5 @@
-//! kill -9 of the daemon while its clients live: what they were told over iSCSI and NBD is there, though nobody flushed it and
-//! nobody sends it again.
+//! kill -9 of the daemon while its clients live: what they were told over iSCSI and NBD is there,
+//! though nobody flushed it and nobody sends it again.
 
 use std::fs;
 use std::io::{Read, Write};

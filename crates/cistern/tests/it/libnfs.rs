@@ -1,12 +1,13 @@
 //! A client over libnfs, an NFS client in user space that others wrote.
 //!
-//! A connection that breaks is an error here: libnfs would otherwise connect again by itself and send a COMMIT for data
-//! that a new server has never seen, without looking at the verifier.
+//! A connection that breaks is an error here: libnfs would otherwise connect again by itself and
+//! send a COMMIT for data that a new server has never seen, without looking at the verifier.
 //!
-//! A broken connection is never touched again, not even to free it. When poll(2) tells of the break, libnfs 4.0 returns
-//! from the call that was waiting but keeps its request, with a callback whose data is in the frame that is gone
-//! (`rpc_service` with POLLERR or POLLHUP, `wait_for_nfs_reply`); whatever empties its queue later, closing a file or
-//! destroying the context included, runs that callback.
+//! A broken connection is never touched again, not even to free it. When poll(2) tells of the
+//! break, libnfs 4.0 returns from the call that was waiting but keeps its request, with a callback
+//! whose data is in the frame that is gone (`rpc_service` with POLLERR or POLLHUP,
+//! `wait_for_nfs_reply`); whatever empties its queue later, closing a file or destroying the
+//! context included, runs that callback.
 
 use std::cell::Cell;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
@@ -121,11 +122,13 @@ impl Client {
     /// As root, with what the server makes of that.
     pub fn mount(daemon: &Daemon, export: &str) -> io::Result<Client> {
         let (host, port) = (&daemon.host, daemon.port);
-        // SAFETY: no arguments; the context is owned by `client` from here on and freed by its drop.
+        // SAFETY: no arguments; the context is owned by `client` from here on and freed by its
+        // drop.
         let client = Client { context: unsafe { nfs_init_context() }, is_broken: Cell::new(false) };
         assert!(!client.context.is_null(), "libnfs has no memory");
         let url = c(&format!("nfs://{host}{export}?nfsport={port}&mountport={port}"));
-        // SAFETY: the context is live; strings live through the calls; the URL is freed exactly once.
+        // SAFETY: the context is live; strings live through the calls; the URL is freed exactly
+        // once.
         let status = unsafe {
             let url = nfs_parse_url_dir(client.context, url.as_ptr());
             assert!(!url.is_null(), "{}", client.error());
@@ -266,7 +269,8 @@ impl Client {
     pub fn readlink(&self, path: &str) -> io::Result<Vec<u8>> {
         let (nfs, path) = (self.live()?, c(path));
         let mut to = vec![0u8; 8192];
-        // SAFETY: the context is live, the path ends with NUL, `to` has the room it is said to have.
+        // SAFETY: the context is live, the path ends with NUL, `to` has the room it is said to
+        // have.
         let status = unsafe { nfs_readlink(nfs, path.as_ptr(), to.as_mut_ptr().cast(), to.len() as c_int) };
         self.check(status)?;
         let end = to.iter().position(|byte| *byte == 0).expect("it ends with NUL");

@@ -1,4 +1,5 @@
-//! What a local mount owes to programs: its options follow the properties, and a file is all that the kernel lets it be.
+//! What a local mount owes to programs: its options follow the properties, and a file is all that
+//! the kernel lets it be.
 
 use std::ffi::CString;
 use std::fs::{self, File, OpenOptions};
@@ -313,7 +314,8 @@ fn a_mount_shows_what_was_received_over_it() {
     fs::write(other.join("file"), "of the other").expect("written");
     fs::create_dir(other.join("folder")).expect("made");
     fs::write(other.join("folder/more"), "more").expect("written");
-    // The snapshot ends a group: a file of the same number that was made in the same group would pass for the same file.
+    // The snapshot ends a group: a file of the same number that was made in the same group would
+    // pass for the same file.
     daemon.zfs("snapshot tank/other@one").done();
     fs::write(at.join("file"), "of before").expect("written");
     // A mount that nobody uses is mounted anew, so the kernel forgets all that it knew.
@@ -333,7 +335,8 @@ fn a_mount_shows_what_was_received_over_it() {
     daemon.copy("tank/other@one", "-F tank/fs").done();
     assert_eq!(fs::read_to_string(at.join("file")).expect("read"), "of the other");
     assert_eq!(fs::read_to_string(at.join("folder/more")).expect("read"), "more");
-    // A file that was open before the receive gives its old data from the page cache, or an error; never the new data.
+    // A file that was open before the receive gives its old data from the page cache, or an error;
+    // never the new data.
     match io::read_to_string(&before) {
         Ok(kept) => assert_eq!(kept, "of before"),
         Err(error) => assert!(matches!(error.raw_os_error(), Some(libc::ESTALE | libc::EIO)), "{error}"),
@@ -351,7 +354,8 @@ fn a_mount_shows_what_was_received_over_it() {
     stop_and_check(&mut daemon, &scratch.path("disks"), "tank");
 }
 
-/// The directory that was made for a mount goes with the file system, unless somebody put something there or chose the place.
+/// The directory that was made for a mount goes with the file system, unless somebody put something
+/// there or chose the place.
 #[test]
 fn a_destroyed_file_system_leaves_no_directory() {
     let scratch = Scratch::new("directories");
@@ -386,7 +390,8 @@ fn a_destroyed_file_system_leaves_no_directory() {
     stop_and_check(&mut daemon, &scratch.path("disks"), "tank");
 }
 
-/// The kernel knows a mount by the path without symbolic links, and shells end a directory's name with '/'.
+/// The kernel knows a mount by the path without symbolic links, and shells end a directory's name
+/// with '/'.
 #[test]
 fn paths_lead_to_mounts_by_links_and_with_a_slash() {
     let scratch = Scratch::new("paths");
@@ -415,7 +420,8 @@ fn paths_lead_to_mounts_by_links_and_with_a_slash() {
     stop_and_check(&mut daemon, &scratch.path("disks"), "tank");
 }
 
-/// A directory that was made for a file system goes when that is mounted elsewhere, renamed, or exported, and comes again.
+/// A directory that was made for a file system goes when that is mounted elsewhere, renamed, or
+/// exported, and comes again.
 #[test]
 fn directories_go_with_what_moves_and_what_is_exported() {
     let scratch = Scratch::new("moving-directories");

@@ -1,4 +1,5 @@
-//! Log devices by command line: every verb, the words of refusals, and OpenZFS's judgement afterwards.
+//! Log devices by command line: every verb, the words of refusals, and OpenZFS's judgement
+//! afterwards.
 
 use std::fs;
 

@@ -1,5 +1,5 @@
-//! The appliance end to end: the program itself, its commands, real clients of it, and OpenZFS's judgement of the pools
-//! it leaves.
+//! The appliance end to end: the program itself, its commands, real clients of it, and OpenZFS's
+//! judgement of the pools it leaves.
 //!
 //! Needs root, /dev/fuse and the tools that `scripts/setup test` installs.
 

@@ -1,4 +1,5 @@
-//! mount(8) and /etc/fstab: file systems whose mountpoint is `legacy`, through `mount.fuse.cistern`.
+//! mount(8) and /etc/fstab: file systems whose mountpoint is `legacy`, through
+//! `mount.fuse.cistern`.
 
 use std::fs;
 use std::process::Command;
@@ -6,7 +7,8 @@ use std::process::Command;
 use crate::daemon::{Daemon, PROGRAM, Ran, Scratch};
 use crate::zdb::stop_and_check;
 
-/// mount(8), where there is a link for it in /sbin: in a mount namespace of its own, for the machine's is not ours.
+/// mount(8), where there is a link for it in /sbin: in a mount namespace of its own, for the
+/// machine's is not ours.
 fn mount(daemon: &Daemon, line: &str) -> Ran {
     let link = format!("ln -s {PROGRAM} /sbin/mount.fuse.cistern");
     let shell = format!("mount -t tmpfs tmpfs /sbin && {link} && exec mount {line}");

@@ -1,5 +1,5 @@
-//! Two daemons with hostids of their own and the same disks: the second sees that the first lives, and takes the pool
-//! when it does not any more. OpenZFS's debugger reads the signs of life.
+//! Two daemons with hostids of their own and the same disks: the second sees that the first lives,
+//! and takes the pool when it does not any more. OpenZFS's debugger reads the signs of life.
 
 use std::fs;
 use std::process::Stdio;
@@ -58,7 +58,8 @@ fn a_pool_in_use_by_one_host_is_refused_to_another() {
     assert_clean(&scratch.path("disks"), "tank");
 }
 
-/// An import that waits, here for a sign of life of another host, keeps neither other commands nor an end waiting.
+/// An import that waits, here for a sign of life of another host, keeps neither other commands nor
+/// an end waiting.
 #[test]
 fn a_daemon_that_is_to_end_gives_up_an_import_that_waits() {
     let scratch = Scratch::new("watching");

@@ -1,4 +1,5 @@
-//! Calls of NFSv3 as they are, for what libnfs does not show or cannot ask for: verifiers, and writes that are stable.
+//! Calls of NFSv3 as they are, for what libnfs does not show or cannot ask for: verifiers, and
+//! writes that are stable.
 //!
 //! Facts: RFC 1813.
 

@@ -1,6 +1,6 @@
-//! Pools of versions 1 to 15 in every layout, written by Solaris on x86 and on SPARC: the images that OpenZFS tests
-//! itself with, as Debian's zfs-test installs them. Each is compared with what zdb sees, written, upgraded and compared
-//! again. What a SPARC wrote is big-endian.
+//! Pools of versions 1 to 15 in every layout, written by Solaris on x86 and on SPARC: the images
+//! that OpenZFS tests itself with, as Debian's zfs-test installs them. Each is compared with what
+//! zdb sees, written, upgraded and compared again. What a SPARC wrote is big-endian.
 
 use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -108,7 +108,8 @@ impl Old {
     }
 }
 
-/// Changes what is there and adds to it, enough for a directory to turn from one block into a table.
+/// Changes what is there and adds to it, enough for a directory to turn from one block into a
+/// table.
 fn change(at: &Path, round: usize) {
     for (number, file) in tree::files(at, 1 << 20).into_iter().enumerate().take(60) {
         match number % 5 {
@@ -237,9 +238,10 @@ fn damage_pointers(image: &str, shown: &str) {
     }
 }
 
-/// A file's pointers that nobody can read any more are that file's loss alone: the import looks at what the last groups
-/// wrote, and those of an export wrote nothing of the datasets. Such a file can neither be truncated nor freed, which is
-/// found before a group is lost by it; it can be removed, and stays in the unlinked set.
+/// A file's pointers that nobody can read any more are that file's loss alone: the import looks at
+/// what the last groups wrote, and those of an export wrote nothing of the datasets. Such a file
+/// can neither be truncated nor freed, which is found before a group is lost by it; it can be
+/// removed, and stays in the unlinked set.
 #[test]
 fn damaged_blocks_of_pointers_refuse_neither_the_pool_nor_a_removal() {
     let scratch = Scratch::new("old-l1");

@@ -1,8 +1,10 @@
-//! docs/operations.md, done: every command of the walk-through is typed, and what the page shows has to be what comes out,
-//! but for times and amounts. With `DOCS=1` what comes out is written into the page.
+//! docs/operations.md, done: every command of the walk-through is typed, and what the page shows
+//! has to be what comes out, but for times and amounts. With `DOCS=1` what comes out is written
+//! into the page.
 //!
-//! Comments of the page tell what is done unseen: `zdb POOL without DISK…` stops the daemon and has zdb read every block
-//! without these disks, `ruin POOL in DISK` makes the newest state of a pool unreadable. `/srv` is a scratch folder.
+//! Comments of the page tell what is done unseen: `zdb POOL without DISK…` stops the daemon and has
+//! zdb read every block without these disks, `ruin POOL in DISK` makes the newest state of a pool
+//! unreadable. `/srv` is a scratch folder.
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;

@@ -1,6 +1,6 @@
-//! Snapshots by policy, and copies of them, by programs that were written for OpenZFS and are used as they are: sanoid,
-//! zfs-auto-snapshot, and syncoid between two appliances. A day passes in seconds: the appliance and the programs see the
-//! time that a file says (libfaketime).
+//! Snapshots by policy, and copies of them, by programs that were written for OpenZFS and are used
+//! as they are: sanoid, zfs-auto-snapshot, and syncoid between two appliances. A day passes in
+//! seconds: the appliance and the programs see the time that a file says (libfaketime).
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};

@@ -32,7 +32,8 @@ fn mounted(scratch: &Scratch) -> (Daemon, PathBuf) {
     (daemon, scratch.path("mnt/fs"))
 }
 
-/// All its test cases but those that need what FUSE in user space has not: remounting (EROFS is tested in crates/fuse).
+/// All its test cases but those that need what FUSE in user space has not: remounting (EROFS is
+/// tested in crates/fuse).
 #[test]
 fn pjdfstest_passes() {
     let scratch = Scratch::new("pjd");

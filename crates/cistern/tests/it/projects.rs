@@ -1,4 +1,5 @@
-//! Projects as an administrator gives them, by our command and by chattr, and as clients meet their limits.
+//! Projects as an administrator gives them, by our command and by chattr, and as clients meet their
+//! limits.
 
 use std::fs;
 use std::io;

@@ -1,4 +1,5 @@
-//! Limits as an administrator sets them and a client meets them, and what is said of the space that is used.
+//! Limits as an administrator sets them and a client meets them, and what is said of the space that
+//! is used.
 
 use crate::daemon::{Daemon, Scratch};
 use crate::delegation::{JOE, run_as};

@@ -1,5 +1,5 @@
-//! RAID-Z by command line: pools of every level, without the disks that they can lose, with wrong bytes on as many, and
-//! OpenZFS's judgement of each.
+//! RAID-Z by command line: pools of every level, without the disks that they can lose, with wrong
+//! bytes on as many, and OpenZFS's judgement of each.
 
 use std::collections::BTreeMap;
 use std::fs;

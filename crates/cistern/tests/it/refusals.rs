@@ -1,5 +1,6 @@
-//! What an administrator may get wrong with the disks of a pool: each command is refused in OpenZFS's words, and nothing
-//! has changed then: not what the pools look like, not their histories, not a byte that zdb cares for.
+//! What an administrator may get wrong with the disks of a pool: each command is refused in
+//! OpenZFS's words, and nothing has changed then: not what the pools look like, not their
+//! histories, not a byte that zdb cares for.
 //!
 //! Messages: lib/libzfs/libzfs_pool.c, libzfs_util.c, cmd/zpool/zpool_main.c, zpool_vdev.c.
 
@@ -9,7 +10,8 @@ use crate::daemon::{Daemon, Scratch};
 use crate::suspended::{until, zinject};
 use crate::zdb::assert_clean;
 
-/// Pools, and what lies about: `tank` with everything, `rz` and `one`, `gone` exported, disks that are blank or too small.
+/// Pools, and what lies about: `tank` with everything, `rz` and `one`, `gone` exported, disks that
+/// are blank or too small.
 struct Bay {
     /// Ends before its folder goes.
     daemon: Daemon,

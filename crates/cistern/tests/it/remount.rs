@@ -1,4 +1,5 @@
-//! What was mounted is mounted again by the next start, after a clean stop and after kill -9, whose mounts the kernel keeps.
+//! What was mounted is mounted again by the next start, after a clean stop and after kill -9, whose
+//! mounts the kernel keeps.
 
 use std::fs;
 use std::path::Path;
@@ -71,7 +72,8 @@ fn what_was_mounted_is_mounted_again_and_what_a_killed_daemon_left_is_taken_away
         );
     }
 
-    // What is no more, or was unmounted by somebody else, is not mounted again: the list follows by itself.
+    // What is no more, or was unmounted by somebody else, is not mounted again: the list follows by
+    // itself.
     daemon.zfs("destroy tank/gone").done();
     detach(&below);
     let list = || fs::read_to_string(scratch.path("state/mounts")).expect("it is there");

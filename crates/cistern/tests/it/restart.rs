@@ -1,7 +1,8 @@
-//! The daemon dies, or is told to stop, and starts again while clients change names: for them that is a pause.
+//! The daemon dies, or is told to stop, and starts again while clients change names: for them that
+//! is a pause.
 //!
-//! The client is one of ours that does as kernels do: what is not answered it sends again, with the number that the call had,
-//! over a new connection, for as long as it takes.
+//! The client is one of ours that does as kernels do: what is not answered it sends again, with the
+//! number that the call had, over a new connection, for as long as it takes.
 
 use std::net::TcpListener;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -158,13 +159,14 @@ fn work(client: &mut Stubborn<'_>, root: &[u8], round: u64) {
     client.remove(RMDIR, root, &format!("dir-{}-{round}", client.xid >> 24));
 }
 
-/// Changes the mode, which is refused unless nothing was changed since the client looked. Doing again what a log says is a change,
-/// too: then it looks again.
+/// Changes the mode, which is refused unless nothing was changed since the client looked. Doing
+/// again what a log says is a change, too: then it looks again.
 fn change_guarded(client: &mut Stubborn<'_>, file: &[u8], dir: &[u8], name: &str) {
     const MODE: u32 = 0o640;
     let change = |client: &mut Stubborn<'_>| {
         let reply = client.done("lookup", LOOKUP, &place(dir, name));
-        // Handle (as the file's, with its length), that attributes follow, attributes: the last of them is the ctime.
+        // Handle (as the file's, with its length), that attributes follow, attributes: the last of
+        // them is the ctime.
         let attrs = &reply[4 + file.len().next_multiple_of(4) + 4..];
         let mut args = Encoder::new();
         args.opaque(file);
@@ -224,7 +226,8 @@ fn clients_do_not_notice_that_the_daemon_dies_or_restarts() {
             if over.load(Ordering::SeqCst) {
                 break;
             }
-            // A clean restart loses answers, too: what was sent to a connection that is closed with calls unread.
+            // A clean restart loses answers, too: what was sent to a connection that is closed with
+            // calls unread.
             if kill % 4 == 3 {
                 daemon.stop()
             } else {

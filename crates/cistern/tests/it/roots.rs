@@ -1,5 +1,5 @@
-//! Snapshots and bookmarks of a pool's root dataset, whose names have no slash: every command that takes one does to it what
-//! it does to others.
+//! Snapshots and bookmarks of a pool's root dataset, whose names have no slash: every command that
+//! takes one does to it what it does to others.
 
 use std::fs;
 

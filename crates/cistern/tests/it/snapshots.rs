@@ -1,5 +1,5 @@
-//! Snapshots as a user has them: taken, looked into over NFS and through a local mount, rolled back to under both, cloned,
-//! held and destroyed, in OpenZFS's words.
+//! Snapshots as a user has them: taken, looked into over NFS and through a local mount, rolled back
+//! to under both, cloned, held and destroyed, in OpenZFS's words.
 
 use std::fs;
 
@@ -32,7 +32,8 @@ fn snapshots_are_seen_rolled_back_to_cloned_held_and_destroyed() {
     let listed = daemon.zfs("list -H -t snapshot -o name -r tank").done();
     assert_eq!(listed, "tank/fs@one\ntank/fs@two\ntank/fs/below@one\n");
 
-    // Over NFS, by a client that knew the file system before, and one that mounts the snapshot itself.
+    // Over NFS, by a client that knew the file system before, and one that mounts the snapshot
+    // itself.
     assert_eq!(client.read_file("/.zfs/snapshot/one/file").expect("read"), b"first");
     assert_eq!(client.read_file("/.zfs/snapshot/two/file").expect("read"), b"later");
     let names: Vec<Vec<u8>> =
@@ -61,7 +62,8 @@ fn snapshots_are_seen_rolled_back_to_cloned_held_and_destroyed() {
     assert_eq!(count, 2);
     assert!(fs::write(local.join(".zfs/snapshot/one/file"), b"x").is_err());
 
-    // What is younger stands in the way; then both see the old state, the client under the same handle.
+    // What is younger stands in the way; then both see the old state, the client under the same
+    // handle.
     refused(
         &daemon,
         "rollback tank/fs@one",

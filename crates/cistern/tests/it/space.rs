@@ -51,7 +51,8 @@ fn what_is_written_but_not_on_disk_does_not_stand_in_the_way_of_a_snapshot() {
     daemon.zfs(&format!("create -o mountpoint={at} -o quota=25M -o refreservation=10M tank/fs")).done();
     daemon.zfs("mount tank/fs").done();
     let part = noise(7 << 20);
-    // What the snapshot before has is outside of the reservation: 7, 14, and there is no room for 21.
+    // What the snapshot before has is outside of the reservation: 7, 14, and there is no room for
+    // 21.
     for name in ["one", "two", "three"] {
         fs::write(scratch.path("fs").join(name), &part).expect("written");
         let ran = daemon.zfs(&format!("snapshot tank/fs@{name}"));

@@ -1,5 +1,5 @@
-//! Snapshots on their way from one pool to another, as a user sends them: through pipes, in OpenZFS's words, judged by its
-//! `zstream`.
+//! Snapshots on their way from one pool to another, as a user sends them: through pipes, in
+//! OpenZFS's words, judged by its `zstream`.
 
 use std::fs::{self, File};
 use std::process::{Command, Stdio};

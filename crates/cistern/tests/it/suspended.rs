@@ -1,5 +1,5 @@
-//! Disks that fail by command: a pool that loses all of them is suspended and resumed or given up, one that errs is
-//! judged, and other pools, the daemon and those who use the pool come through it.
+//! Disks that fail by command: a pool that loses all of them is suspended and resumed or given up,
+//! one that errs is judged, and other pools, the daemon and those who use the pool come through it.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -114,7 +114,8 @@ fn a_pool_without_disks_waits_and_others_do_not() {
     assert_clean(&scratch.path("disks"), "tank");
 }
 
-/// A mount point may lie in a file system whose pool waits for its disks: who mounts there hears so, and nobody else waits.
+/// A mount point may lie in a file system whose pool waits for its disks: who mounts there hears
+/// so, and nobody else waits.
 #[test]
 fn a_mount_in_a_file_system_that_waits_holds_up_nobody() {
     let scratch = Scratch::new("suspended-mount");
@@ -424,7 +425,8 @@ fn streams_wait_for_a_suspended_pool() {
     assert_clean(&scratch.path("disks"), "tank");
 }
 
-/// A file that was deleted is no disk any more, though it can be written until it is closed: nothing of that would be kept.
+/// A file that was deleted is no disk any more, though it can be written until it is closed:
+/// nothing of that would be kept.
 #[test]
 fn a_deleted_image_is_not_online() {
     let scratch = Scratch::new("deleted");

@@ -1,13 +1,14 @@
-//! What thin volumes take of their pool, to the block. The classic experiment: a volume of 500 GiB on a pool that is much
-//! smaller; data is written to it by iSCSI, then zeroes over half of that, then all is unmapped. At each step what we say is
-//! what OpenZFS would count over the blocks that zdb lists in the exported pool; a small volume that is not thin goes the
-//! same way.
+//! What thin volumes take of their pool, to the block. The classic experiment: a volume of 500 GiB
+//! on a pool that is much smaller; data is written to it by iSCSI, then zeroes over half of that,
+//! then all is unmapped. At each step what we say is what OpenZFS would count over the blocks that
+//! zdb lists in the exported pool; a small volume that is not thin goes the same way.
 //!
-//! One GiB of data stands for the ten of the experiment, for the sake of time: a program built for tests takes half a minute
-//! for ten. `THIN=10` writes as many.
+//! One GiB of data stands for the ten of the experiment, for the sake of time: a program built for
+//! tests takes half a minute for ten. `THIN=10` writes as many.
 //!
-//! Sources of what is counted: `dsl_dataset_block_born` in module/zfs/dsl_dataset.c, BP_GET_UCSIZE in include/sys/spa.h;
-//! with them the listings of OpenZFS's own pools give what its `zfs get` says of their volumes.
+//! Sources of what is counted: `dsl_dataset_block_born` in module/zfs/dsl_dataset.c, BP_GET_UCSIZE
+//! in include/sys/spa.h; with them the listings of OpenZFS's own pools give what its `zfs get` says
+//! of their volumes.
 
 use std::path::Path;
 
@@ -48,7 +49,8 @@ fn places<'a>(words: impl Iterator<Item = &'a str>) -> u64 {
 }
 
 impl Count {
-    /// Adds up what zdb lists. Blocks within their pointers take nothing, and no data here is so small.
+    /// Adds up what zdb lists. Blocks within their pointers take nothing, and no data here is so
+    /// small.
     fn of(folder: &Path, dataset: &str) -> Count {
         let (mut count, mut is_data, mut is_head, mut is_list) = (Count::default(), false, false, false);
         for line in zdb(folder, &["-dddddd", dataset]).done().lines() {
@@ -74,7 +76,8 @@ impl Count {
         count
     }
 
-    /// A block with its lengths as in `20000L/400P`. Of metadata the compressed length stands for both.
+    /// A block with its lengths as in `20000L/400P`. Of metadata the compressed length stands for
+    /// both.
     fn add(&mut self, size: &str, is_data: bool) {
         let (logical, rest) = size.split_once("L/").expect("two lengths");
         let physical = hex(rest.split('P').next().unwrap_or_default());

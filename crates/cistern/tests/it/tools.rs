@@ -1,6 +1,7 @@
-//! The command lines of two programs that replicate and provision with OpenZFS, word for word as their sources have them,
-//! and what they read out of the answers: zrepl (internal/zfs) and democratic-csi (src/utils/zfs.js,
-//! src/driver/controller-zfs). Neither is run here; who reads an answer with a pattern is given what the pattern wants.
+//! The command lines of two programs that replicate and provision with OpenZFS, word for word as
+//! their sources have them, and what they read out of the answers: zrepl (internal/zfs) and
+//! democratic-csi (src/utils/zfs.js, src/driver/controller-zfs). Neither is run here; who reads an
+//! answer with a pattern is given what the pattern wants.
 
 use std::fs::{self, File};
 use std::process::Stdio;
@@ -139,7 +140,8 @@ fn zrepl_replicates(daemon: &Daemon, scratch: &Scratch) {
     let both = "incremental\ttank/fs@zrepl_1\ttank/fs@zrepl_2";
     assert_eq!(sized("-L -c -e -i tank/fs@zrepl_1 tank/fs@zrepl_2"), both);
 
-    // The line breaks; the receiver reads its token by having it sent, dry, though it has not what is to be sent.
+    // The line breaks; the receiver reads its token by having it sent, dry, though it has not what
+    // is to be sent.
     send(daemon, scratch, "-L -c -e tank/fs@zrepl_1", "full");
     let whole = fs::read(scratch.path("full")).expect("sent");
     fs::write(scratch.path("part"), &whole[..whole.len() / 2]).expect("written");

@@ -134,8 +134,8 @@ pub fn assert_equal(what: &str, found: &Tree, wanted: &Tree) {
     }
 }
 
-/// Where this machine keeps many files: the Rust toolchain's documentation and libraries, sources of crates, the
-/// system's own.
+/// Where this machine keeps many files: the Rust toolchain's documentation and libraries, sources
+/// of crates, the system's own.
 fn sources() -> Vec<PathBuf> {
     let sysroot =
         Command::new("rustc").args(["--print", "sysroot"]).output().map(|out| out.stdout).unwrap_or_default();
@@ -149,8 +149,8 @@ fn sources() -> Vec<PathBuf> {
     all
 }
 
-/// Copies `count` real files of at most `largest` bytes, with their directories and links, to `to`, and a few larger
-/// ones of at most `total` bytes together.
+/// Copies `count` real files of at most `largest` bytes, with their directories and links, to `to`,
+/// and a few larger ones of at most `total` bytes together.
 pub fn gather(to: &Path, count: usize, largest: u64, total: u64) -> usize {
     let (mut files, mut room) = (0, total);
     for (number, source) in sources().iter().enumerate() {

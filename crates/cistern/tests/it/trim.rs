@@ -1,4 +1,5 @@
-//! Trimming and initializing by command line: what an operator sees of it, and that disks get their free space back.
+//! Trimming and initializing by command line: what an operator sees of it, and that disks get their
+//! free space back.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;

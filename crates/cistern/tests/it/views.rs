@@ -1,5 +1,5 @@
-//! Who sees which volume as which unit, while volumes are made by the hundred, grow, fill their pool, are promoted, move to
-//! another machine and are replicated.
+//! Who sees which volume as which unit, while volumes are made by the hundred, grow, fill their
+//! pool, are promoted, move to another machine and are replicated.
 
 use std::fs::File;
 use std::process::Stdio;
@@ -34,7 +34,8 @@ fn shared<T: Send>(work: impl Fn(usize) -> T + Sync) -> Vec<(usize, T)> {
     })
 }
 
-/// As soon as a command says that a volume is made, it can be logged in to; and what discovery finds meanwhile can be too.
+/// As soon as a command says that a volume is made, it can be logged in to; and what discovery
+/// finds meanwhile can be too.
 #[test]
 fn hundreds_of_volumes_are_there_as_soon_as_they_are_made() {
     let scratch = Scratch::new("hundreds");
@@ -130,7 +131,8 @@ fn views_go_where_their_volumes_go() {
     second.zpool(&format!("import -d {} tank", scratch.path("tank").display())).done();
     as_before(&second, "on another machine");
 
-    // A replica says of itself what its original says, and waits until that is gone; its name would come first.
+    // A replica says of itself what its original says, and waits until that is gone; its name would
+    // come first.
     let disk = scratch.image_in("backup", "b", 512);
     second.zpool(&format!("create -m none backup {disk}")).done();
     second.zfs("snapshot -r tank@r").done();

@@ -1,6 +1,7 @@
-//! Disks of virtual machines on volumes, by qemu's iSCSI driver: a partition table, and file systems full of files, go in as
-//! an image and come out as one; at once, after a restart, from a snapshot's clone, and after all was written over and rolled
-//! back. Whoever made them finds nothing wrong, and every file is what it was.
+//! Disks of virtual machines on volumes, by qemu's iSCSI driver: a partition table, and file
+//! systems full of files, go in as an image and come out as one; at once, after a restart, from a
+//! snapshot's clone, and after all was written over and rolled back. Whoever made them finds
+//! nothing wrong, and every file is what it was.
 
 use std::fs::{self, File};
 use std::io;

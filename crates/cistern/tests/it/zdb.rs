@@ -22,8 +22,8 @@ pub fn zdb(folder: &Path, words: &[&str]) -> Ran {
     ran
 }
 
-/// Every block is read and verified, what is allocated is exactly what is referenced, and what is there is what we see.
-/// Gives the number of objects of every dataset.
+/// Every block is read and verified, what is allocated is exactly what is referenced, and what is
+/// there is what we see. Gives the number of objects of every dataset.
 #[track_caller]
 pub fn assert_clean(folder: &Path, pool: &str) -> BTreeMap<String, u64> {
     assert_readable(folder, pool);
@@ -42,7 +42,8 @@ pub fn assert_readable(folder: &Path, pool: &str) {
     });
 }
 
-/// OpenZFS and our own inspection list the same datasets, of the same sizes and with as many objects: these lines, by name.
+/// OpenZFS and our own inspection list the same datasets, of the same sizes and with as many
+/// objects: these lines, by name.
 #[track_caller]
 pub fn assert_same_list(folder: &Path, pool: &str) -> BTreeMap<String, String> {
     let theirs = datasets(&zdb(folder, &["-d", pool]).done());
@@ -61,7 +62,8 @@ fn compare_datasets(folder: &Path, pool: &str) -> BTreeMap<String, u64> {
         let objects: u64 = objects.and_then(|count| count.parse().ok()).expect("a count");
         let listing = inspect(folder, pool, &["-o", name]);
         let numbers = listing.lines().filter_map(|line| line.split_whitespace().next()?.parse::<i64>().ok());
-        // Negative are those that an object set has beside its objects, 0 is the one that they are in.
+        // Negative are those that an object set has beside its objects, 0 is the one that they are
+        // in.
         let read = numbers.filter(|number| *number > 0).count() as u64;
         assert_eq!(read, objects, "objects of {name}, read and counted");
         (name.clone(), objects)
@@ -69,13 +71,15 @@ fn compare_datasets(folder: &Path, pool: &str) -> BTreeMap<String, u64> {
     theirs.iter().map(count).collect()
 }
 
-/// How many records of a kind zdb finds in the intent log of a dataset, in whatever state the pool was left.
+/// How many records of a kind zdb finds in the intent log of a dataset, in whatever state the pool
+/// was left.
 pub fn log_records(folder: &Path, dataset: &str, kind: &str) -> usize {
     let shown = zdb(folder, &["-iii", dataset]).done();
     shown.lines().filter(|line| line.trim_start().starts_with(kind) && line.contains(", txg ")).count()
 }
 
-/// Where the root of the newest group is, in bytes behind the labels of a pool's only disk: all its copies.
+/// Where the root of the newest group is, in bytes behind the labels of a pool's only disk: all its
+/// copies.
 pub fn newest_root(folder: &Path, pool: &str) -> Vec<u64> {
     let shown = zdb(folder, &["-uuuu", pool]).done();
     let root = shown.lines().find(|line| line.trim_start().starts_with("rootbp = ")).expect("a root");

@@ -1,4 +1,5 @@
-//! The fields of `arcstat`: width, scale and meaning of each, and how it follows from two readings of the kstat.
+//! The fields of `arcstat`: width, scale and meaning of each, and how it follows from two readings
+//! of the kstat.
 //!
 //! Facts: OpenZFS's cmd/zarcstat.in (2.4; named arcstat before).
 
@@ -145,7 +146,8 @@ const FIXED: &[Row] = &[
     ("zactive", 7, K, "zfetch prefetches active per second"),
 ];
 
-/// A part of the cache: field prefix, kstat prefix, meaning; and what is told of it: field suffix, kstat suffix, meaning.
+/// A part of the cache: field prefix, kstat prefix, meaning; and what is told of it: field suffix,
+/// kstat suffix, meaning.
 type Part = (&'static str, &'static str, &'static str);
 
 const STRUCTURE: &[Part] = &[
@@ -243,7 +245,8 @@ pub fn fields() -> Vec<Field> {
 /// The kstat, read.
 pub type Counts = BTreeMap<String, u64>;
 
-/// What is shown of the change from one reading to the next, over `seconds`; without `before` it is since start.
+/// What is shown of the change from one reading to the next, over `seconds`; without `before` it is
+/// since start.
 pub fn values(before: Option<&Counts>, now: &Counts, seconds: u64, time: String) -> BTreeMap<String, Value> {
     let mut reckoning = Reckoning { before, now, seconds: seconds.max(1) as f64, values: BTreeMap::new() };
     reckoning.values.insert("time".to_owned(), Value::Text(time));
@@ -287,7 +290,8 @@ impl Reckoning<'_> {
         self.values.insert(field.into(), share);
     }
 
-    /// Hits, hits on what is being read, and misses of one sort of lookups; with the names of the seven fields.
+    /// Hits, hits on what is being read, and misses of one sort of lookups; with the names of the
+    /// seven fields.
     fn family(&mut self, sorts: &[&str], names: [&str; 7]) {
         let total = |what: &str| -> Vec<String> {
             sorts.iter().map(|sort| format!("{sort}{what}")).collect::<Vec<_>>()
@@ -393,7 +397,8 @@ impl Reckoning<'_> {
         self.put_size("l2size", size);
     }
 
-    /// Bytes that each list aims at, by data and metadata, from the shares that the kstat tells in parts of 2³².
+    /// Bytes that each list aims at, by data and metadata, from the shares that the kstat tells in
+    /// parts of 2³².
     fn targets(&self) -> BTreeMap<String, f64> {
         let whole = 4_294_967_296.0;
         let share = |count: &str| self.size(count) as f64 / whole;

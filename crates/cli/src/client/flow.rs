@@ -1,5 +1,5 @@
-//! Requests and answers without end: the request's body goes out in chunks by a thread of its own, the answer's frames come
-//! in meanwhile. See `api_types::StreamEvent`.
+//! Requests and answers without end: the request's body goes out in chunks by a thread of its own,
+//! the answer's frames come in meanwhile. See `api_types::StreamEvent`.
 
 use super::{CallError, Client, header_line, lost, odd, read_body};
 use api_types::{FRAME_DATA, FRAME_EVENT, FRAME_HEAD, StreamEvent, read_frame_head};
@@ -19,8 +19,8 @@ pub enum Piece<'a> {
 }
 
 impl Client {
-    /// Sends a request, and `input` after it until that ends or the daemon has answered. `each` sees the answer as it
-    /// comes; what it fails with ends the exchange.
+    /// Sends a request, and `input` after it until that ends or the daemon has answered. `each`
+    /// sees the answer as it comes; what it fails with ends the exchange.
     pub fn flow<E: From<CallError>>(
         &self,
         path: &str,
@@ -59,7 +59,8 @@ impl Client {
     }
 }
 
-/// The daemon may have enough before the input ends, or before it begins: then writing fails, and the answer says why.
+/// The daemon may have enough before the input ends, or before it begins: then writing fails, and
+/// the answer says why.
 fn pump(input: Option<Box<dyn Read + Send>>, mut to: UnixStream) {
     let mut buffer = vec![0; PIECE];
     if let Some(mut input) = input {

@@ -117,8 +117,8 @@ fn warn_of_small_blocks(cx: &mut Cx<'_>, request: &DatasetCreate) -> Result<(), 
     ))
 }
 
-/// The properties as `-v` tells them: as they were given, in that order; what is known better comes last (`zfs_do_create` in
-/// cmd/zfs/zfs_main.c). A text is never known better.
+/// The properties as `-v` tells them: as they were given, in that order; what is known better comes
+/// last (`zfs_do_create` in cmd/zfs/zfs_main.c). A text is never known better.
 fn asked(options: &getopt::Parsed, plan: &DatasetPlan) -> Vec<(String, String)> {
     let mut list: Vec<(String, String)> = Vec::new();
     let put = |list: &mut Vec<(String, String)>, name: &str, value: String| {

@@ -1,5 +1,5 @@
-//! `zfs destroy`: the daemon knows what goes along, and in OpenZFS's words why something cannot go; here are the options and
-//! what is printed.
+//! `zfs destroy`: the daemon knows what goes along, and in OpenZFS's words why something cannot go;
+//! here are the options and what is printed.
 
 use super::name_fault;
 use crate::fail::{Noun, Outcome, Stop, fail, sentence, usage};
@@ -113,7 +113,8 @@ impl Print {
         let Some((head, _)) = name.split_once('@') else {
             return Ok(write!(cx.io.out, "{}", lines(&all))?);
         };
-        // Clones are told last, as OpenZFS does where it destroys them; here they are told of before, too.
+        // Clones are told last, as OpenZFS does where it destroys them; here they are told of
+        // before, too.
         let is_below =
             |of: &str| of.strip_prefix(head).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
         let is_asked = |one: &&String| one.split_once('@').is_some_and(|(of, _)| is_below(of));

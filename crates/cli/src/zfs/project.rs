@@ -1,8 +1,9 @@
 //! `zfs project`
 //!
-//! OpenZFS's command asks the kernel about every file by ioctl; this one asks the daemon, a directory at a time, so a file
-//! system need not be mounted on this machine. Nodes that have no project, such as links, are passed over, and what is
-//! mounted below a directory is another file system.
+//! OpenZFS's command asks the kernel about every file by ioctl; this one asks the daemon, a
+//! directory at a time, so a file system need not be mounted on this machine. Nodes that have no
+//! project, such as links, are passed over, and what is mounted below a directory is another file
+//! system.
 //!
 //! Sources: cmd/zfs/zfs_main.c (`zfs_do_project`), cmd/zfs/zfs_project.c.
 
@@ -202,7 +203,8 @@ fn one_target(cx: &mut Cx<'_>, control: &Control, operand: &str) -> Outcome {
     Ok(0)
 }
 
-/// Lists, checks or changes nodes: entries of a directory, or where the name is empty the node itself. Whether all went well.
+/// Lists, checks or changes nodes: entries of a directory, or where the name is empty the node
+/// itself. Whether all went well.
 fn handle(
     cx: &mut Cx<'_>,
     control: &Control,
@@ -292,8 +294,8 @@ fn page(cx: &Cx<'_>, at: &Place, entries: Option<u64>) -> Result<ProjectPage, Ca
     cx.client.get(&format!("{}?path={path}&entries={wanted}&after={after}", at.route()))
 }
 
-/// The file system that a path lies in, and where. Links are followed as far as the path can be seen on this machine; a file
-/// system that is not mounted here lies where its clients see it.
+/// The file system that a path lies in, and where. Links are followed as far as the path can be
+/// seen on this machine; a file system that is not mounted here lies where its clients see it.
 fn place(cx: &mut Cx<'_>, operand: &str) -> Result<Option<Place>, Stop> {
     use std::os::unix::ffi::OsStrExt;
     let seen = std::fs::canonicalize(operand).or_else(|_| std::path::absolute(operand));

@@ -63,8 +63,8 @@ pub fn rename(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
     }
 }
 
-/// The new name of a snapshot may be given without its dataset, with or without the `@` (lib/libzfs/libzfs_dataset.c,
-/// `zfs_rename`).
+/// The new name of a snapshot may be given without its dataset, with or without the `@`
+/// (lib/libzfs/libzfs_dataset.c, `zfs_rename`).
 fn snapshot_target(from: &str, to: &str) -> String {
     match from.split_once('@') {
         Some((head, _)) if to.starts_with('@') => format!("{head}{to}"),

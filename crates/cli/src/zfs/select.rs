@@ -14,7 +14,8 @@ pub struct Selection {
     pub operands: Vec<String>,
     /// `None`: all the way down.
     pub depth: Option<u32>,
-    /// What is named need not be of the kinds itself: something below it may be. Always so where the depth is not 0.
+    /// What is named need not be of the kinds itself: something below it may be. Always so where
+    /// the depth is not 0.
     pub within: bool,
     /// Names of kinds; empty: whatever is named, and file systems and volumes below.
     pub kinds: Vec<&'static str>,
@@ -38,8 +39,9 @@ pub fn kinds(list: Option<&str>) -> Result<Vec<&'static str>, Stop> {
     Ok(kinds)
 }
 
-/// How deep to go: `-d`, `-r`, or not below what is named, unless that has what is asked for: snapshots alone, or bookmarks
-/// alone, are those of the datasets named (cmd/zfs/zfs_main.c, `zfs_do_list`).
+/// How deep to go: `-d`, `-r`, or not below what is named, unless that has what is asked for:
+/// snapshots alone, or bookmarks alone, are those of the datasets named (cmd/zfs/zfs_main.c,
+/// `zfs_do_list`).
 pub fn depth(options: &crate::getopt::Parsed, kinds: &[&str]) -> Result<Option<u32>, Stop> {
     if let Some(text) = options.value("d") {
         return match text.parse() {
@@ -169,7 +171,8 @@ pub fn at_path(cx: &mut Cx<'_>, operand: &str) -> Result<Option<String>, Stop> {
     }
 }
 
-/// By name; the snapshots of one dataset in the order of their making (cmd/zfs/zfs_iter.c, `zfs_compare`).
+/// By name; the snapshots of one dataset in the order of their making (cmd/zfs/zfs_iter.c,
+/// `zfs_compare`).
 pub fn in_name_order(a: &Dataset, b: &Dataset) -> Ordering {
     fn split(name: &str) -> (&str, bool) {
         name.split_once('@').map_or((name, false), |(dataset, _)| (dataset, true))

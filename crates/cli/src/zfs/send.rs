@@ -363,7 +363,8 @@ impl Watch {
     }
 }
 
-/// How a snapshot of the same dataset is called where many are sent. What a clone begins with is not told at all.
+/// How a snapshot of the same dataset is called where many are sent. What a clone begins with is
+/// not told at all.
 fn short_of<'a>(from: &'a str, snapshot: &str, parsable: bool) -> Option<&'a str> {
     let (head, _) = snapshot.split_once('@')?;
     let short = from.strip_prefix(head).filter(|short| short.starts_with('@'))?;

@@ -73,7 +73,8 @@ fn send(cx: &mut Cx<'_>, name: &str, request: &PoolAdd) -> Outcome {
     }
 }
 
-/// `-n`: what there is, and what would come. Vdevs have their numbers only among data, as `print_vdev_tree` has it.
+/// `-n`: what there is, and what would come. Vdevs have their numbers only among data, as
+/// `print_vdev_tree` has it.
 fn show(cx: &mut Cx<'_>, pool: &Pool, layout: &Layout, naming: Naming) -> Outcome {
     writeln!(cx.io.out, "would update '{0}' to the following configuration:\n\n\t{0}", pool.name)?;
     let apart = vdevs::classes(&pool.root);

@@ -119,7 +119,8 @@ fn check_name(name: &str) -> Result<(), Stop> {
     Ok(())
 }
 
-/// What is wrong with a new pool's name (module/zcommon/zfs_namecheck.c, `pool_namecheck`; lib/libzfs/libzfs_pool.c).
+/// What is wrong with a new pool's name (module/zcommon/zfs_namecheck.c, `pool_namecheck`;
+/// lib/libzfs/libzfs_pool.c).
 pub fn name_fault(name: &str) -> Option<String> {
     const RESERVED: [&str; 4] = ["mirror", "raidz", "draid", "spare"];
     if name == "log" || RESERVED.iter().any(|word| name.starts_with(word)) {

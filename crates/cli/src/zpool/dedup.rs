@@ -31,7 +31,8 @@ pub fn prefetch(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
     }
 }
 
-/// No pool has tables whose entries have an age: OpenZFS refuses those without the feature `fast_dedup`.
+/// No pool has tables whose entries have an age: OpenZFS refuses those without the feature
+/// `fast_dedup`.
 pub fn prune(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
     let options = getopt::parse(args, "d:p:", &[])?;
     if let [.., last] = options.options.as_slice()

@@ -1,4 +1,5 @@
-//! `zpool iostat`: operations and bytes, latencies, queues and histograms, since import and then per interval.
+//! `zpool iostat`: operations and bytes, latencies, queues and histograms, since import and then
+//! per interval.
 
 mod columns;
 mod histogram;

@@ -164,8 +164,8 @@ fn print_vdevs(cx: &mut Cx<'_>, format: &Format, pool: &Pool, widths: &[usize]) 
     Ok(())
 }
 
-/// A heading and dashes: none for altroot, which no vdev has, and the last not aligned. As OpenZFS 2.1 has it, also for
-/// scripts.
+/// A heading and dashes: none for altroot, which no vdev has, and the last not aligned. As OpenZFS
+/// 2.1 has it, also for scripts.
 fn print_title(cx: &mut Cx<'_>, format: &Format, title: &str, widths: &[usize]) -> Result<(), Stop> {
     write!(cx.io.out, "{title:<width$}", width = widths[0])?;
     let shown = widths.iter().zip(&format.columns).filter(|(_, column)| column.name != "altroot");

@@ -1,5 +1,5 @@
-//! What going back to an older transaction group costs, in the words of lib/libzfs/libzfs_pool.c (`zpool_rewind_exclaim`,
-//! `zpool_explain_recover`).
+//! What going back to an older transaction group costs, in the words of lib/libzfs/libzfs_pool.c
+//! (`zpool_rewind_exclaim`, `zpool_explain_recover`).
 
 use crate::clock::ctime;
 use api_types::Rewound;

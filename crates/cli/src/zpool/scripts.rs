@@ -1,8 +1,10 @@
-//! `-c` of `zpool iostat` and `zpool status`: programs that are run for each device, and columns of what they print.
+//! `-c` of `zpool iostat` and `zpool status`: programs that are run for each device, and columns of
+//! what they print.
 //!
-//! A line `NAME=VALUE` is a column, any other line is a program's last and stands behind the columns. Programs are found by name
-//! in the folders of `$ZPOOL_SCRIPTS_PATH`, else in `~/.zpool.d` and `/etc/zfs/zpool.d`; nothing with a slash is run. Root
-//! runs none unless `$ZPOOL_SCRIPTS_AS_ROOT` says so. Source: cmd/zpool/zpool_iter.c (`vdev_run_cmd`), zpool_main.c.
+//! A line `NAME=VALUE` is a column, any other line is a program's last and stands behind the
+//! columns. Programs are found by name in the folders of `$ZPOOL_SCRIPTS_PATH`, else in
+//! `~/.zpool.d` and `/etc/zfs/zpool.d`; nothing with a slash is run. Root runs none unless
+//! `$ZPOOL_SCRIPTS_AS_ROOT` says so. Source: cmd/zpool/zpool_iter.c (`vdev_run_cmd`), zpool_main.c.
 
 use crate::fail::{Stop, fail};
 use crate::program::Cx;

@@ -202,8 +202,8 @@ fn dedup(tables: &DedupTables, literal: bool) -> String {
     )
 }
 
-/// What is said of the last scrub, and of the resilver that runs or ran last, be it block by block or sequential
-/// (`print_scan_status`).
+/// What is said of the last scrub, and of the resilver that runs or ran last, be it block by block
+/// or sequential (`print_scan_status`).
 fn scans(format: &Format, pool: &Pool, with_scrub: bool) -> Vec<String> {
     let lines = |scan: &ScanStatus| scan::lines(scan, clock::seconds());
     let (scrub, resilver): (Vec<_>, Vec<_>) = pool.scan.iter().partition(|scan| scan.kind == ScanKind::Scrub);
@@ -288,7 +288,8 @@ fn print_errors(cx: &mut Cx<'_>, pool: &Pool) -> Result<(), Stop> {
     Ok(())
 }
 
-/// Long sentences in lines of at most 70 characters, as the originals are broken; what has line breaks keeps them.
+/// Long sentences in lines of at most 70 characters, as the originals are broken; what has line
+/// breaks keeps them.
 pub fn folded(text: &str) -> String {
     if text.contains('\n') {
         return text.trim_end().replace("\n\t", "\n").replace('\n', "\n\t");
@@ -318,7 +319,8 @@ fn leaf_is_healthy(vdev: &Vdev) -> bool {
     }
 }
 
-/// How far a disk is trimmed or initialized (`print_status_trim`, `print_status_initialize`): `doing` it, and `done`.
+/// How far a disk is trimmed or initialized (`print_status_trim`, `print_status_initialize`):
+/// `doing` it, and `done`.
 fn sweep_note(sweep: &SweepStatus, wanted: bool, (doing, done): (&str, &str)) -> String {
     let when = match sweep.state {
         SweepState::Running if !wanted => return format!("  ({doing})"),

@@ -1,7 +1,8 @@
-//! `zpool trim`: disks are told which of their space is free, in the background; and `initialize`: all of it is written to.
+//! `zpool trim`: disks are told which of their space is free, in the background; and `initialize`:
+//! all of it is written to.
 //!
-//! Facts from OpenZFS's cmd/zpool/zpool_main.c (`zpool_do_trim`, `zpool_do_initialize`) and lib/libzfs/libzfs_pool.c
-//! (`check_trim_errs`, `zpool_initialize_one`).
+//! Facts from OpenZFS's cmd/zpool/zpool_main.c (`zpool_do_trim`, `zpool_do_initialize`) and
+//! lib/libzfs/libzfs_pool.c (`check_trim_errs`, `zpool_initialize_one`).
 
 use super::add::known;
 use super::pools;
@@ -109,7 +110,8 @@ fn send(cx: &mut Cx<'_>, pool: &Pool, request: PoolTrim, wait: bool) -> Outcome 
 /// Tells how a disk is.
 type How<'a> = &'a dyn Fn(&Vdev) -> SweepState;
 
-/// Has it begun, or stopped; with `until` waits until these disks are not at it any more, by what tells how they are.
+/// Has it begun, or stopped; with `until` waits until these disks are not at it any more, by what
+/// tells how they are.
 fn ask(
     cx: &mut Cx<'_>,
     route: &'static str,

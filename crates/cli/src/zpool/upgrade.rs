@@ -1,4 +1,5 @@
-//! `zpool upgrade`: which pools are of an old version or lack features, and bringing them up to date.
+//! `zpool upgrade`: which pools are of an old version or lack features, and bringing them up to
+//! date.
 //!
 //! Source: cmd/zpool/zpool_main.c (`zpool_do_upgrade` and what it calls).
 

@@ -1,5 +1,5 @@
-//! What is done to single devices of a pool: `zpool remove`, `online`, `offline`, `attach`, `detach`, `replace`, `clear`;
-//! `reopen`, and `reguid`.
+//! What is done to single devices of a pool: `zpool remove`, `online`, `offline`, `attach`,
+//! `detach`, `replace`, `clear`; `reopen`, and `reguid`.
 
 use super::add::{ashift, known};
 use super::pools;
@@ -163,7 +163,8 @@ pub fn reguid(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
     }
 }
 
-/// `-n` is taken and means nothing: a disk that is back is resilvered, and the daemon takes it by itself.
+/// `-n` is taken and means nothing: a disk that is back is resilvered, and the daemon takes it by
+/// itself.
 pub fn reopen(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
     let options = getopt::parse(args, "n", &[])?;
     let (found, mut status) = pools(cx, &options.operands)?;

@@ -1,5 +1,6 @@
-//! A test double of the engine: pools and datasets as tables of properties, no bytes stored. It can start as the
-//! mirrored pool whose listings a real OpenZFS made, so that ours can be compared with them letter by letter.
+//! A test double of the engine: pools and datasets as tables of properties, no bytes stored. It can
+//! start as the mirrored pool whose listings a real OpenZFS made, so that ours can be compared with
+//! them letter by letter.
 
 use api_types::PropKind as WireKind;
 use engine_api::*;

@@ -1,5 +1,5 @@
-//! The commands against a daemon's API: a fake engine behind a real server on a real Unix socket, and the commands run
-//! in-process with their output caught.
+//! The commands against a daemon's API: a fake engine behind a real server on a real Unix socket,
+//! and the commands run in-process with their output caught.
 
 mod api;
 mod datasets;

@@ -1,4 +1,5 @@
-//! What is counted, as tables: `zpool iostat`'s columns and histograms, `arcstat`, `zilstat`, `advise`, `dedup-estimate`.
+//! What is counted, as tables: `zpool iostat`'s columns and histograms, `arcstat`, `zilstat`,
+//! `advise`, `dedup-estimate`.
 
 use super::fake::{self, FakeEngine};
 use super::{Daemon, Ran, refused, said};
@@ -17,7 +18,8 @@ impl Daemon {
     }
 }
 
-/// The captured pool, whose root took 8 ms for each of three reads and once wrote 8 KiB out of two neighbours.
+/// The captured pool, whose root took 8 ms for each of three reads and once wrote 8 KiB out of two
+/// neighbours.
 fn counted() -> Daemon {
     let pool = fake::captured();
     let guid = pool.status.lock().expect("unpoisoned").root.guid;

@@ -439,7 +439,8 @@ fn programs_know_their_commands() {
         one.out.contains("examples:\n\tzfs list\n")
             && one.out.contains("\tcompressratio           NO       NO   ")
     );
-    // Behind a command it is an option that makes no sense, as in OpenZFS: the same text, elsewhere.
+    // Behind a command it is an option that makes no sense, as in OpenZFS: the same text,
+    // elsewhere.
     for line in ["create --help", "create -?", "create -? tank"] {
         let asked = daemon.zpool(line);
         assert_eq!((asked.status, asked.out.as_str()), (2, ""), "zpool {line}");

@@ -47,7 +47,8 @@ fn every_length_and_byte_counts() {
     }
 }
 
-/// A block of the kind with its trailer's checksum filled in, as a writer of the given byte order does.
+/// A block of the kind with its trailer's checksum filled in, as a writer of the given byte order
+/// does.
 fn sealed(kind: u8, verifier: [u64; 4], swap: bool) -> (Vec<u8>, usize) {
     let order = |word: u64| if swap { word.to_be_bytes() } else { word.to_le_bytes() };
     let mut data: Vec<u8> = (0..8192u32).map(|i| (i % 251) as u8).collect();

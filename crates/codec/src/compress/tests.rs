@@ -88,7 +88,8 @@ fn hostile_bytes_never_panic() {
                 }
                 bad.truncate(noise.next() as usize % (2 * bad.len()));
                 let mut back = vec![0; sample.len()];
-                // Either is fine: damage may cancel out, or go unseen. The test is that this returns.
+                // Either is fine: damage may cancel out, or go unseen. The test is that this
+                // returns.
                 let _ = decompress(kind, &bad, &mut back);
             }
             assert_eq!(decompress(kind, &[], &mut [0; 100]), Err(Corrupt), "kind {kind}");

@@ -1,4 +1,5 @@
-//! GF(2⁸) as RAID-Z defines it: polynomials over bits modulo x⁸ + x⁴ + x³ + x² + 1, in which 2 generates all but zero.
+//! GF(2⁸) as RAID-Z defines it: polynomials over bits modulo x⁸ + x⁴ + x³ + x² + 1, in which 2
+//! generates all but zero.
 
 use super::MAX_PARITY;
 
@@ -35,11 +36,13 @@ fn inverse(a: u8) -> u8 {
     power(a, 254)
 }
 
-/// Row `i` says how the `i`-th lost column is made of the sums that `parities` (by number, P is 0) stand for. `exponents`
-/// are the powers with which the lost columns count; there are as many as parities, all different.
+/// Row `i` says how the `i`-th lost column is made of the sums that `parities` (by number, P is 0)
+/// stand for. `exponents` are the powers with which the lost columns count; there are as many as
+/// parities, all different.
 pub fn solution(parities: &[usize], exponents: &[usize]) -> Matrix {
     let n = parities.len();
-    // Equation by equation, the factors of the lost columns; beside them the unit matrix, which becomes the inverse.
+    // Equation by equation, the factors of the lost columns; beside them the unit matrix, which
+    // becomes the inverse.
     let mut left: Matrix = [[0; MAX_PARITY]; MAX_PARITY];
     let mut right: Matrix = [[0; MAX_PARITY]; MAX_PARITY];
     for row in 0..n {

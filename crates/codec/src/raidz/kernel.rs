@@ -1,9 +1,9 @@
 //! The one loop behind generating and reconstructing, over any kind of register.
 //!
-//! At each position the sums over all columns are computed in registers, several positions at once so that the processor
-//! has something to do while a sum waits for its predecessor. Generating stores the sums; reconstructing multiplies them
-//! by the solution's matrix. Where P takes part the last lost column needs no multiplication: it is P's sum less the
-//! other lost ones.
+//! At each position the sums over all columns are computed in registers, several positions at once
+//! so that the processor has something to do while a sum waits for its predecessor. Generating
+//! stores the sums; reconstructing multiplies them by the solution's matrix. Where P takes part the
+//! last lost column needs no multiplication: it is P's sum less the other lost ones.
 //!
 //! Which parities take part is a constant (`MASK`), so what is not wanted costs nothing.
 
@@ -32,7 +32,8 @@ pub enum Sink<'a> {
 }
 
 impl Job<'_> {
-    /// Panics unless everything has `len` bytes, which are whole units, and there are as many sinks as `mask` has bits.
+    /// Panics unless everything has `len` bytes, which are whole units, and there are as many sinks
+    /// as `mask` has bits.
     pub fn check(&self, mask: u8) {
         let (Sink::Parity(into) | Sink::Lost { into, .. }) = &self.sink;
         let inputs = self.columns.iter().chain(&self.parity).flatten();
@@ -51,7 +52,8 @@ impl Job<'_> {
 ///
 /// # Safety
 ///
-/// Of every method: the processor has the instructions. Loads and stores need no alignment, but `BYTES` bytes.
+/// Of every method: the processor has the instructions. Loads and stores need no alignment, but
+/// `BYTES` bytes.
 pub trait Register: Copy {
     const BYTES: usize;
 
@@ -81,7 +83,8 @@ type Sums<L, const N: usize> = [[L; N]; MAX_PARITY];
 
 /// # Safety
 ///
-/// As of [`Lanes`]; the job has passed [`Job::check`] with this mask, and `N` registers fit a unit a whole number of times.
+/// As of [`Lanes`]; the job has passed [`Job::check`] with this mask, and `N` registers fit a unit
+/// a whole number of times.
 #[inline(always)]
 pub unsafe fn run<L: Lanes, const N: usize>(mask: u8, job: Job<'_>) {
     const { assert!(super::UNIT.is_multiple_of(N * L::BYTES)) };
@@ -103,7 +106,8 @@ pub unsafe fn run<L: Lanes, const N: usize>(mask: u8, job: Job<'_>) {
 #[inline(always)]
 unsafe fn run_with<L: Lanes, const N: usize, const MASK: u8>(job: Job<'_>) {
     let Job { columns, trailing, parity, sink, len } = job;
-    // SAFETY: every slice has `len` bytes, and `at` plus a step never exceeds it, for steps divide units.
+    // SAFETY: every slice has `len` bytes, and `at` plus a step never exceeds it, for steps divide
+    // units.
     unsafe {
         match sink {
             Sink::Parity(mut into) => {

@@ -1,4 +1,5 @@
-//! Eight bytes in an ordinary register: for processors without better, and as the judge of the others.
+//! Eight bytes in an ordinary register: for processors without better, and as the judge of the
+//! others.
 
 use super::field::POLYNOMIAL;
 use super::kernel::{self, Job, Lanes, Register};

@@ -148,7 +148,8 @@ fn one_loss_more_than_parities_is_too_many() {
 #[test]
 fn the_quickest_is_the_one_that_took_least() {
     let mut now = 0;
-    // Methods are tried from the last on, four rounds each, with two looks at the clock: the second from behind is best.
+    // Methods are tried from the last on, four rounds each, with two looks at the clock: the second
+    // from behind is best.
     let count = Method::available().len();
     let mut looks = 0;
     let found = Method::fastest(&mut || {

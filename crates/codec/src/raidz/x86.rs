@@ -1,16 +1,17 @@
 //! Vector registers of x86-64, with and without the instructions for Galois fields.
 //!
-//! Without these, doubling compares with zero to find the bytes whose highest bit leaves, and a product is looked up for
-//! each half of a byte by a shuffle. With them, an affine map over the bits of a byte multiplies by any element at once:
-//! its matrix has the products of the element and 2ʲ as columns.
+//! Without these, doubling compares with zero to find the bytes whose highest bit leaves, and a
+//! product is looked up for each half of a byte by a shuffle. With them, an affine map over the
+//! bits of a byte multiplies by any element at once: its matrix has the products of the element and
+//! 2ʲ as columns.
 
 use std::arch::x86_64::*;
 
 use super::field::{POLYNOMIAL, double, times};
 use super::kernel::{self, Job, Lanes, Register};
 
-/// What the affine instruction takes to multiply by an element: byte `7 - i` says which bits of the factor make up bit
-/// `i` of the product.
+/// What the affine instruction takes to multiply by an element: byte `7 - i` says which bits of the
+/// factor make up bit `i` of the product.
 const fn affine(element: u8) -> i64 {
     let mut matrix = 0u64;
     let mut bit = 0;
@@ -122,7 +123,8 @@ impl Lanes for Ssse3 {
 }
 
 impl Lanes for Avx2 {
-    /// Products of the lower and of the upper half of a byte, twice each: a shuffle stays within 16 bytes.
+    /// Products of the lower and of the upper half of a byte, twice each: a shuffle stays within 16
+    /// bytes.
     type Factor = [__m256i; 2];
 
     #[inline(always)]
@@ -161,7 +163,8 @@ impl Lanes for Avx2 {
 }
 
 impl Lanes for Avx512 {
-    /// Products of the lower and of the upper half of a byte, four times each: a shuffle stays within 16 bytes.
+    /// Products of the lower and of the upper half of a byte, four times each: a shuffle stays
+    /// within 16 bytes.
     type Factor = [__m512i; 2];
 
     #[inline(always)]
@@ -259,7 +262,8 @@ macro_rules! compiled {
     ($name:ident, $features:literal, $lanes:ident, $at_once:literal) => {
         /// # Safety
         ///
-        /// The processor has the instructions, and the job has passed [`Job::check`] with this mask.
+        /// The processor has the instructions, and the job has passed [`Job::check`] with this
+        /// mask.
         #[target_feature(enable = $features)]
         pub unsafe fn $name(mask: u8, job: Job<'_>) {
             // SAFETY: the caller's promise.
@@ -268,7 +272,8 @@ macro_rules! compiled {
     };
 }
 
-// As many registers at once as leave some for constants: the older sets have sixteen, the newer thirty-two.
+// As many registers at once as leave some for constants: the older sets have sixteen, the newer
+// thirty-two.
 compiled!(run_ssse3, "ssse3", Ssse3, 2);
 compiled!(run_avx2, "avx2", Avx2, 2);
 compiled!(run_avx512, "avx512f,avx512bw", Avx512, 4);

@@ -1,5 +1,5 @@
-//! Blocks written by OpenZFS 2.1.11 on Linux, cut out of a pool: their checksums must be those of their pointers, and
-//! their contents those of the files (hashed on that machine).
+//! Blocks written by OpenZFS 2.1.11 on Linux, cut out of a pool: their checksums must be those of
+//! their pointers, and their contents those of the files (hashed on that machine).
 
 use std::path::Path;
 

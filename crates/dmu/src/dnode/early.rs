@@ -1,4 +1,5 @@
-//! Blocks written before their group is synced, because a record of an intent log is to lead to them (`dmu_sync`).
+//! Blocks written before their group is synced, because a record of an intent log is to lead to
+//! them (`dmu_sync`).
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,9 +13,10 @@ use crate::policy::BlockKind;
 use crate::store::{Block, Dedup, WriteItem, WritePolicy};
 use crate::tx::Tx;
 
-/// Writes those of the blocks that are dirty in the transaction's group, and tells where each is now; the sync will not
-/// write them again unless they change. They are on disk when this returns, but not flushed. `None`: the block is not
-/// dirty in this group, or what it came to is no block that one pointer leads to. All dnodes are of one object set.
+/// Writes those of the blocks that are dirty in the transaction's group, and tells where each is
+/// now; the sync will not write them again unless they change. They are on disk when this returns,
+/// but not flushed. `None`: the block is not dirty in this group, or what it came to is no block
+/// that one pointer leads to. All dnodes are of one object set.
 pub fn write_early(wanted: &[(Arc<Dnode>, u64)], tx: &Tx) -> Result<Vec<Option<BlkPtr>>, DmuError> {
     let mut answers = vec![None; wanted.len()];
     let mut writing: Vec<(usize, Arc<Block>)> = Vec::new();

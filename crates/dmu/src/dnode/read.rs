@@ -18,7 +18,8 @@ use crate::tree::{Step, Walker, check_pointer};
 pub const MAX_READ: usize = 64 << 20;
 
 impl Dnode {
-    /// The newest bytes, this open txg's included; `len` bytes whatever the object's size, in order.
+    /// The newest bytes, this open txg's included; `len` bytes whatever the object's size, in
+    /// order.
     pub fn read(&self, offset: u64, len: usize) -> Result<Vec<Chunk>, DmuError> {
         let end = offset.checked_add(len as u64).ok_or(DmuError::TooBig)?;
         if len == 0 {
@@ -125,8 +126,8 @@ impl Dnode {
         prefetch::range(&mut walker, offset / size, last);
     }
 
-    /// The first byte at or after `offset` that lies in a block of data (or in a hole), dirty state included; exact
-    /// to whole blocks. `None`: no more of them before the end of the last block.
+    /// The first byte at or after `offset` that lies in a block of data (or in a hole), dirty state
+    /// included; exact to whole blocks. `None`: no more of them before the end of the last block.
     pub fn next_offset(&self, offset: u64, seek: Seek) -> Result<Option<u64>, DmuError> {
         loop {
             let state = self.state();
@@ -145,8 +146,9 @@ impl Dnode {
         }
     }
 
-    /// Reads all that leads to the blocks on disk from a byte on: who is about to free them in a group learns now what
-    /// cannot be read, for the group would be lost by it (`dmu_tx_check_ioerr` in module/zfs/dmu_tx.c).
+    /// Reads all that leads to the blocks on disk from a byte on: who is about to free them in a
+    /// group learns now what cannot be read, for the group would be lost by it
+    /// (`dmu_tx_check_ioerr` in module/zfs/dmu_tx.c).
     pub fn check_reach(&self, offset: u64) -> Result<(), DmuError> {
         let state = self.state();
         let first = offset / u64::from(state.attrs().block_size);

@@ -73,8 +73,8 @@ impl Dnode {
         Ok(())
     }
 
-    /// Changes a block in place (a hole is zeros first). `f` runs under the object's lock: short, no I/O, no calls
-    /// on this dnode.
+    /// Changes a block in place (a hole is zeros first). `f` runs under the object's lock: short,
+    /// no I/O, no calls on this dnode.
     pub fn update_block<R>(
         &self,
         blkid: u64,
@@ -89,9 +89,9 @@ impl Dnode {
         })
     }
 
-    /// As [`Dnode::update_block`], for a form that `f` relies on and keeps. `f` is told whether the block is sound: it was left
-    /// so in this group by this call, and nothing else has changed it since. Where it is not, `f` checks it first. `f` fails
-    /// before it changes anything.
+    /// As [`Dnode::update_block`], for a form that `f` relies on and keeps. `f` is told whether the
+    /// block is sound: it was left so in this group by this call, and nothing else has changed it
+    /// since. Where it is not, `f` checks it first. `f` fails before it changes anything.
     pub fn update_sound_block<R, E>(
         &self,
         blkid: u64,
@@ -108,8 +108,8 @@ impl Dnode {
         })
     }
 
-    /// As [`Dnode::update_block`]; so many bytes of it change, all of them as far as is known without. `f` is told what the block
-    /// was, and says whether it is sound now; it starts as not.
+    /// As [`Dnode::update_block`]; so many bytes of it change, all of them as far as is known
+    /// without. `f` is told what the block was, and says whether it is sound now; it starts as not.
     fn change_block<R>(
         &self,
         blkid: u64,
@@ -136,7 +136,8 @@ impl Dnode {
             }
         };
         let size = state.attrs().block_size as usize;
-        // The reference in `old` would force a copy of a block that is in this group's overlay already.
+        // The reference in `old` would force a copy of a block that is in this group's overlay
+        // already.
         let mine = state.changes(tx.txg()).is_some_and(|c| c.blocks.contains_key(&blkid));
         let is_hole = !mine && old.is_none();
         let fresh = if mine {
@@ -331,8 +332,8 @@ impl Dnode {
         Ok(f(&mut self.change(&mut state, tx.txg()).attrs.bonus))
     }
 
-    /// Replaces (whole sectors, up to 128 KiB) or removes the spill block. `TooBig` where the bonus leaves no room
-    /// for its pointer: shrink that first.
+    /// Replaces (whole sectors, up to 128 KiB) or removes the spill block. `TooBig` where the bonus
+    /// leaves no room for its pointer: shrink that first.
     pub fn set_spill(&self, bytes: Option<&[u8]>, tx: &Tx) -> Result<(), DmuError> {
         let mut state = self.state_mut();
         self.check_block(&state, 0)?;

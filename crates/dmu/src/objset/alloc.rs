@@ -1,10 +1,11 @@
 //! Finding room for a new dnode.
 //!
-//! A block of the meta dnode has 32 slots; a dnode takes consecutive ones of one block. A slot is free if neither the
-//! newest block says it is taken nor an object made or freed since the last done group covers it (`taken`). The search
-//! stays in one block as long as that has room, then goes to a block where something was freed, then to the next that
-//! is at most three quarters full by its fill count (subtrees that are fuller are passed over without being read), and
-//! at last behind the end.
+//! A block of the meta dnode has 32 slots; a dnode takes consecutive ones of one block. A slot is
+//! free if neither the newest block says it is taken nor an object made or freed since the last
+//! done group covers it (`taken`). The search stays in one block as long as that has room, then
+//! goes to a block where something was freed, then to the next that is at most three quarters full
+//! by its fill count (subtrees that are fuller are passed over without being read), and at last
+//! behind the end.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,14 +23,15 @@ const HINTS: usize = 1024;
 /// Blocks that looked roomy and were not, before the search goes to the end.
 const TRIES: u32 = 32;
 
-/// Where the search is. Held across reads of the meta dnode's blocks: the one lock that is, and nobody who syncs
-/// takes it.
+/// Where the search is. Held across reads of the meta dnode's blocks: the one lock that is, and
+/// nobody who syncs takes it.
 #[derive(Debug, Default)]
 pub struct Search {
     block: u64,
 }
 
-/// Slots that must not be given out, whatever the disk says: object → (slots, last group that changed it).
+/// Slots that must not be given out, whatever the disk says: object → (slots, last group that
+/// changed it).
 #[derive(Debug, Default)]
 pub struct Taken {
     objects: BTreeMap<u64, (u8, Txg)>,
@@ -42,7 +44,8 @@ impl Taken {
         self.objects.insert(object, (slots, txg));
     }
 
-    /// The group is done: the disk speaks for this object again, unless a later group has changed it too.
+    /// The group is done: the disk speaks for this object again, unless a later group has changed
+    /// it too.
     pub fn done(&mut self, object: u64, txg: Txg, freed: bool) {
         if self.objects.get(&object).is_some_and(|&(_, at)| at == txg) {
             self.objects.remove(&object);

@@ -1,8 +1,8 @@
 //! The dnodes in memory: one for each object, a bounded number of idle ones.
 //!
-//! A dnode leaves the cache only when nobody else refers to it: holders, and the lists of what is dirty, keep it here,
-//! so that two of the same object can never exist. Which idle one goes is decided by a clock: one that was looked up
-//! since the hand last passed stays for another round.
+//! A dnode leaves the cache only when nobody else refers to it: holders, and the lists of what is
+//! dirty, keep it here, so that two of the same object can never exist. Which idle one goes is
+//! decided by a clock: one that was looked up since the hand last passed stays for another round.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex};
@@ -35,8 +35,8 @@ impl Cache {
         Some(dnode.clone())
     }
 
-    /// Puts it in if the object is not there and `still` holds, both decided at once. The dnode in the cache, or `None`
-    /// if `still` failed.
+    /// Puts it in if the object is not there and `still` holds, both decided at once. The dnode in
+    /// the cache, or `None` if `still` failed.
     pub fn insert(&self, dnode: Arc<Dnode>, still: impl FnOnce() -> bool) -> Option<Arc<Dnode>> {
         let mut inner = env::lock(&self.inner);
         if let Some(there) = inner.dnodes.get(&dnode.object()) {

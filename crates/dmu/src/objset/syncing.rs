@@ -1,4 +1,5 @@
-//! An object set's part in a sync: order its objects' trees, put the dnodes into the meta dnode, write the root.
+//! An object set's part in a sync: order its objects' trees, put the dnodes into the meta dnode,
+//! write the root.
 
 use std::sync::Arc;
 
@@ -29,7 +30,8 @@ impl Objset {
         list.values().any(|dnode| dnode.state().changes(txg).is_some_and(|c| c.pending))
     }
 
-    /// Writes all that is dirty in this txg and answers with the new root. May be called again in later passes.
+    /// Writes all that is dirty in this txg and answers with the new root. May be called again in
+    /// later passes.
     pub fn sync(&self, tx: &SyncTx) -> Result<BlkPtr, SyncError> {
         let cx = Cx { core: &self.core, tx: *tx, policy: policy_of_pass(self.policy(), tx.pass) };
         let mut jobs = self.begin_jobs(tx.txg, |object| self.special(object).is_none());
@@ -103,8 +105,8 @@ impl Objset {
         let fill = objects_below(&phys.meta_dnode);
         let mut policy = cx.policy.block(what, fill);
         if old.uses_crypt() {
-            // Only the head of the log may differ, and that is under no MAC. Such a block is never compressed
-            // (`dmu_objset_open_impl`), and the third DVA is not for DVAs here.
+            // Only the head of the log may differ, and that is under no MAC. Such a block is never
+            // compressed (`dmu_objset_open_impl`), and the third DVA is not for DVAs here.
             policy.authenticated = true;
             policy.compression = CompressKind::Off;
             policy.copies = policy.copies.min(2);
@@ -117,13 +119,15 @@ impl Objset {
         Ok(new)
     }
 
-    /// The uberblock that leads to this txg is written: its overlay is dropped, its roots are the clean ones.
+    /// The uberblock that leads to this txg is written: its overlay is dropped, its roots are the
+    /// clean ones.
     pub fn sync_done(&self, txg: Txg) {
         let list = std::mem::take(&mut *env::lock(self.core.dirty_list(txg)));
         for dnode in list.values().filter(|dnode| dnode.object() != super::META_OBJECT) {
             done(dnode, txg);
         }
-        // From here on a look-up on disk finds what this group did; only now may its dnodes leave the memory.
+        // From here on a look-up on disk finds what this group did; only now may its dnodes leave
+        // the memory.
         done(&self.meta, txg);
         let mut taken = env::lock(&self.taken);
         for dnode in list.values().filter(|dnode| self.special(dnode.object()).is_none()) {
@@ -140,8 +144,8 @@ impl Objset {
     }
 }
 
-/// From this pass on nothing is compressed: a block that changes its size from pass to pass cannot be rewritten in
-/// place, and syncing would not come to an end (`zfs_sync_pass_dont_compress`).
+/// From this pass on nothing is compressed: a block that changes its size from pass to pass cannot
+/// be rewritten in place, and syncing would not come to an end (`zfs_sync_pass_dont_compress`).
 const PASS_DONT_COMPRESS: u32 = 8;
 
 fn policy_of_pass(policy: Arc<ObjsetPolicy>, pass: u32) -> Arc<ObjsetPolicy> {

@@ -43,7 +43,8 @@ fn a_file_system_agrees_with_its_model_in_every_state() {
     }
 }
 
-/// The pool's own object set: changed only in syncing context, in several passes, from the second on in place.
+/// The pool's own object set: changed only in syncing context, in several passes, from the second
+/// on in place.
 #[test]
 fn passes_rewrite_what_they_wrote() {
     for seed in 0..8 {
@@ -291,8 +292,8 @@ fn holes_remember_their_birth_where_something_was() {
     assert_eq!(dnode.next_offset(2000 * 512, Seek::Hole).unwrap(), None);
 }
 
-/// Writers on several threads, each in its own blocks of one object, while groups are synced under them. What they
-/// read back at once is what they wrote, and so is what lies on disk at the end.
+/// Writers on several threads, each in its own blocks of one object, while groups are synced under
+/// them. What they read back at once is what they wrote, and so is what lies on disk at the end.
 #[test]
 fn writers_and_the_sync_do_not_disturb_each_other() {
     const WRITERS: u64 = 4;

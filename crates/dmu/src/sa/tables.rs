@@ -1,8 +1,9 @@
-//! An object set's registry of attributes and its layouts: read whole at open (there are some tens of them), kept in
-//! core, and written when one is used for the first time.
+//! An object set's registry of attributes and its layouts: read whole at open (there are some tens
+//! of them), kept in core, and written when one is used for the first time.
 //!
 //! Attribute and layout numbers, once given, never change, so readers may keep what they have seen.
-//! Source: `sa_setup`, `sa_attr_table_setup`, `sa_find_layout`, `sa_attr_register_sync` in module/zfs/sa.c.
+//! Source: `sa_setup`, `sa_attr_table_setup`, `sa_find_layout`, `sa_attr_register_sync` in
+//! module/zfs/sa.c.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -29,7 +30,8 @@ pub struct Tables {
     writing: Mutex<Objects>,
 }
 
-/// The attributes, which stay as they are while the object set is open: every request asks for many, without a lock.
+/// The attributes, which stay as they are while the object set is open: every request asks for
+/// many, without a lock.
 #[derive(Default)]
 struct Known {
     by_number: Vec<Option<AttrInfo>>,
@@ -164,8 +166,8 @@ impl Known {
         &mut self.by_number[at]
     }
 
-    /// Gives every attribute of `attr::ALL` its number: the registered one, a fixed one, or the next that is free.
-    /// Whether all were registered.
+    /// Gives every attribute of `attr::ALL` its number: the registered one, a fixed one, or the
+    /// next that is free. Whether all were registered.
     fn number_the_attributes(&mut self, named: &BTreeMap<Vec<u8>, u16>) -> bool {
         let mut next = match named.is_empty() {
             true => attr::LEGACY_COUNT as u16,

@@ -1,4 +1,5 @@
-//! An object's attributes as they were at one moment: copies of its buffers, and where in them each value lies.
+//! An object's attributes as they were at one moment: copies of its buffers, and where in them each
+//! value lies.
 
 use std::ops::Range;
 

@@ -1,5 +1,5 @@
-//! Attributes in file systems before version 5: the fixed structure that a bonus begins with, and what may follow it, the
-//! target of a short symbolic link or the stamp of a virus scanner.
+//! Attributes in file systems before version 5: the fixed structure that a bonus begins with, and
+//! what may follow it, the target of a short symbolic link or the stamp of a virus scanner.
 //!
 //! Attributes that came later have no place there; who writes leaves them out.
 //! Source: include/sys/zfs_sa.h (`znode_phys_t`), `zfs_sa_symlink` in module/zfs/zfs_sa.c.

@@ -1,4 +1,5 @@
-//! Applying freed ranges to a tree: every block below is given up, pointers become holes that know their birth.
+//! Applying freed ranges to a tree: every block below is given up, pointers become holes that know
+//! their birth.
 
 use std::ops::Range;
 use std::sync::Arc;

@@ -75,7 +75,8 @@ impl Job {
         !self.attrs.exists
     }
 
-    /// Whether the object has a place among the dnodes: one that was made and freed between two passes has not.
+    /// Whether the object has a place among the dnodes: one that was made and freed between two
+    /// passes has not.
     pub fn was_stored(&self) -> bool {
         self.previous.is_some()
     }

@@ -1,6 +1,7 @@
 //! The block tree of one object while it is being changed by a sync.
 //!
-//! Indirect blocks on the way to a change are held here, decoded from disk once and written once; nothing else is.
+//! Indirect blocks on the way to a change are held here, decoded from disk once and written once;
+//! nothing else is.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -72,8 +73,8 @@ impl SyncTree {
         Ok(())
     }
 
-    /// What an indirect block says that is a hole itself: its pointers inherit its birth (`dbuf_handle_indirect_hole`
-    /// in module/zfs/dbuf.c).
+    /// What an indirect block says that is a hole itself: its pointers inherit its birth
+    /// (`dbuf_handle_indirect_hole` in module/zfs/dbuf.c).
     fn below_hole(&self, level: u8, bp: &BlkPtr) -> Block {
         let mut block = Block::zeroed(self.phys.indirect_block_size() as usize);
         if bp.hole_birth() == 0 {
@@ -107,7 +108,8 @@ impl SyncTree {
         range.filter(|(_, node)| node.dirty).map(|(&(_, blkid), _)| blkid).collect()
     }
 
-    /// The blocks of `level` above those: above dirty indirect blocks, and above these data blocks (ascending).
+    /// The blocks of `level` above those: above dirty indirect blocks, and above these data blocks
+    /// (ascending).
     pub fn above(&self, level: u8, data: impl Iterator<Item = u64>) -> Vec<u64> {
         let epbs = self.phys.epbs();
         let mut above: Vec<u64> = data.map(|b| crate::tree::block_above(b, level, epbs)).collect();

@@ -27,8 +27,8 @@ pub(super) trait Blocks {
     /// Changes a block in place. Of a block changed before in this transaction it cannot fail.
     fn update<R>(&self, blkid: u64, f: impl FnOnce(&mut [u8]) -> R) -> Result<R, DmuError>;
 
-    /// As [`Blocks::update`]; `f` is told whether the block is sound: nothing but this has changed it since `f` was Ok in this
-    /// transaction group. Where `f` fails it has changed nothing.
+    /// As [`Blocks::update`]; `f` is told whether the block is sound: nothing but this has changed
+    /// it since `f` was Ok in this transaction group. Where `f` fails it has changed nothing.
     fn update_sound<R>(
         &self,
         blkid: u64,

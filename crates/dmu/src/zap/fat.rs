@@ -1,11 +1,12 @@
 //! Fat ZAPs: an extensible hash table.
 //!
-//! A hash's top bits index the pointer table, which names the hash's leaf. A leaf knows how many of those bits all
-//! its entries share (its prefix), and `2^(shift − prefix length)` pointers lead to it. A full leaf splits by one bit
-//! more; one that only a single pointer leads to makes the table double first. The doubling of a table that has
-//! blocks of its own is spread over many changes: each copies one block ([`TablePhys::blks_copied`]), and until it is
-//! done changes of pointers go to both tables. Of two leafs that differ in the last bit of their prefixes, and are
-//! both empty, one is given up.
+//! A hash's top bits index the pointer table, which names the hash's leaf. A leaf knows how many of
+//! those bits all its entries share (its prefix), and `2^(shift − prefix length)` pointers lead to
+//! it. A full leaf splits by one bit more; one that only a single pointer leads to makes the table
+//! double first. The doubling of a table that has blocks of its own is spread over many changes:
+//! each copies one block ([`TablePhys::blks_copied`]), and until it is done changes of pointers go
+//! to both tables. Of two leafs that differ in the last bit of their prefixes, and are both empty,
+//! one is given up.
 //!
 //! Sources: module/zfs/zap_fat.c, include/sys/zap_impl.h.
 //!
@@ -138,8 +139,8 @@ impl<'a, B: Blocks> Fat<'a, B> {
         pointer_at(&block, at).ok_or(self.blocks.corrupt(blkid))
     }
 
-    /// Reads the leafs of these hashes, which are in order, and before them the blocks of pointers to them, each
-    /// together. How many leafs.
+    /// Reads the leafs of these hashes, which are in order, and before them the blocks of pointers
+    /// to them, each together. How many leafs.
     fn warm(&self, hashes: &[u64]) -> Result<usize, DmuError> {
         let table = self.head.ptrtbl;
         let places = hashes.iter().flat_map(|hash| self.places(table.blk, slot(*hash, table.shift), 1));
@@ -257,7 +258,8 @@ impl<'a, B: Blocks> Fat<'a, B> {
         Ok(Matched { value, name, conflict })
     }
 
-    /// The values of many, which are in the order of their hashes; what is read for them is read together.
+    /// The values of many, which are in the order of their hashes; what is read for them is read
+    /// together.
     pub fn values(&self, wanted: &[Wanted<'_>]) -> Values {
         let hashes: Vec<u64> = wanted.iter().map(|wanted| wanted.hash).collect();
         // A leaf that cannot be read is the affair of those who are in it.
@@ -336,7 +338,8 @@ impl<'a, B: Blocks> Fat<'a, B> {
         Ok(())
     }
 
-    /// Doubles the table, or does a step towards that. `NoSpace` when there are hardly more bits in a hash.
+    /// Doubles the table, or does a step towards that. `NoSpace` when there are hardly more bits in
+    /// a hash.
     fn grow_table(&mut self) -> Result<(), DmuError> {
         let mut table = self.head.ptrtbl;
         if table.shift >= self.max_shift() {
@@ -418,7 +421,8 @@ impl<'a, B: Blocks> Fat<'a, B> {
         if last_freed { self.lower_freeblk() } else { Ok(()) }
     }
 
-    /// Blocks of the hash's leaf and its sibling, prefix ending in 0 first, if there is a sibling and both are empty.
+    /// Blocks of the hash's leaf and its sibling, prefix ending in 0 first, if there is a sibling
+    /// and both are empty.
     fn empty_siblings(&self, hash: u64) -> Result<Option<(u64, u64)>, DmuError> {
         let (blkid, block) = self.leaf_of(hash)?;
         let leaf = Leaf::new(&block).map_err(self.corrupt_at(blkid))?;

@@ -73,8 +73,8 @@ impl<'a> Hasher<'a> {
         Ok(of_name(form.as_deref().unwrap_or(name), self.salt, self.flags))
     }
 
-    /// Of a name that is stored: one without a normal form (or where there is no function to tell) counts as it is,
-    /// so that what is there can always be listed.
+    /// Of a name that is stored: one without a normal form (or where there is no function to tell)
+    /// counts as it is, so that what is there can always be listed.
     pub fn stored_hash(&self, name: &[u8]) -> u64 {
         self.hash(name).unwrap_or_else(|_| of_name(name, self.salt, self.flags))
     }

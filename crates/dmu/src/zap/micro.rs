@@ -1,4 +1,5 @@
-//! Micro ZAPs: one block, scanned as a whole. At most 2047 entries, so a scan costs some microseconds.
+//! Micro ZAPs: one block, scanned as a whole. At most 2047 entries, so a scan costs some
+//! microseconds.
 //!
 //! A block is let go before it is changed: else the change would copy it.
 
@@ -95,7 +96,8 @@ pub(super) fn put<B: Blocks>(
         return Ok(true);
     }
     let colliding = colliding(blocks, &zap, wanted)?;
-    // Entries of one hash cannot be parted: once fat, all of them must fit into one leaf (ZFS asks only in zap_add).
+    // Entries of one hash cannot be parted: once fat, all of them must fit into one leaf (ZFS asks
+    // only in zap_add).
     if !replace && capacity(1 << DEFAULT_BLOCK_SHIFT) <= (colliding.len() + 1) * FAT_CHUNKS {
         return Ok(false);
     }

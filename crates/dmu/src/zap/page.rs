@@ -70,7 +70,8 @@ impl Page {
     }
 }
 
-/// Marks entries, sorted by place, that have a normal form in common. Equal forms have equal hashes.
+/// Marks entries, sorted by place, that have a normal form in common. Equal forms have equal
+/// hashes.
 pub(super) fn mark_conflicts(entries: &mut [Entry], hasher: &Hasher<'_>) -> Result<(), DmuError> {
     if !hasher.folds() {
         return Ok(());

@@ -451,8 +451,9 @@ fn a_look_up_reads_three_blocks() {
     assert!(reads <= 2 * 3, "{reads} blocks, the pointers to them included");
 }
 
-/// A directory of 5000 files made by OpenZFS 2.1.11, of which zdb printed the salt and the order: same salt and same
-/// names in the same order give the same head and pointer table (their sum was taken from its bytes).
+/// A directory of 5000 files made by OpenZFS 2.1.11, of which zdb printed the salt and the order:
+/// same salt and same names in the same order give the same head and pointer table (their sum was
+/// taken from its bytes).
 #[test]
 fn a_directory_of_openzfs_is_made_again() {
     let bench = Bench::new(512, ZapParams::salted(0x778_51ef));
@@ -473,7 +474,8 @@ fn a_directory_of_openzfs_is_made_again() {
     assert_eq!(numbers, [595, 4633, 401, 2335, 2342, 476]);
 }
 
-/// A batch does what its changes do one after the other: through splits, collisions and leafs that are given up.
+/// A batch does what its changes do one after the other: through splits, collisions and leafs that
+/// are given up.
 #[test]
 fn a_batch_is_its_changes_one_by_one() {
     let flags = FLAG_HASH64 | FLAG_UINT64_KEY | FLAG_PRE_HASHED_KEY;

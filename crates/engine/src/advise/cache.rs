@@ -1,7 +1,8 @@
 //! What more memory or a cache device would change.
 //!
-//! The curve says how many more requests a larger cache would have answered; the rest of the misses still waits for disks.
-//! A cache device answers those in its own time, memory in none; what readers wait for besides is the same, as rehearsed.
+//! The curve says how many more requests a larger cache would have answered; the rest of the misses
+//! still waits for disks. A cache device answers those in its own time, memory in none; what
+//! readers wait for besides is the same, as rehearsed.
 
 use engine_api::{AdviceQuestion, Finding};
 use env::Nanos;
@@ -61,7 +62,8 @@ impl CacheSeen {
         (1.0 - misses(size) / misses(self.memory).max(1e-9)).clamp(0.0, 1.0)
     }
 
-    /// A wait is taken for the device's whole: what is ours of it does not show beside a disk's time.
+    /// A wait is taken for the device's whole: what is ours of it does not show beside a disk's
+    /// time.
     fn load(&self) -> Loop {
         let callers = self.waits.total.0 as f64 / self.waits.busy.0.max(1) as f64;
         Loop::of(&self.waits, callers, self.waits.mean().0 as f64, self.processors)

@@ -1,7 +1,8 @@
 //! What a log device would change.
 //!
-//! A commit waits for log blocks or for its transaction group. A log block takes its writing and flushing, which is the
-//! device's; all the rest between two commits of a caller is not. Waiting for groups stays as it is.
+//! A commit waits for log blocks or for its transaction group. A log block takes its writing and
+//! flushing, which is the device's; all the rest between two commits of a caller is not. Waiting
+//! for groups stays as it is.
 
 use engine_api::{AdviceQuestion, Finding};
 use env::Nanos;
@@ -13,15 +14,16 @@ use super::{Faster, Loop, limit};
 
 /// Commits that say something.
 const ENOUGH: u64 = 100;
-/// Fewer commits than this share of all that waited for groups are chains being begun: that happens as often with a faster
-/// log.
+/// Fewer commits than this share of all that waited for groups are chains being begun: that happens
+/// as often with a faster log.
 const BEGINNINGS: f64 = 0.05;
 /// Where so large a share of what is logged is changes of names, new files are rehearsed.
 const NAMES: f64 = 0.25;
 /// Writes are rehearsed in whole sectors; larger ones would go past the log where it has no device.
 const SECTOR: u32 = 512;
 const LARGEST: u32 = 31 << 10;
-/// What is reckoned with when nobody says: a consumer SSD without power-loss protection, and a battery-backed RAM drive.
+/// What is reckoned with when nobody says: a consumer SSD without power-loss protection, and a
+/// battery-backed RAM drive.
 const SSD: f64 = 1_550_000.0;
 const RAM: f64 = 25_000.0;
 
@@ -96,8 +98,8 @@ impl LogSeen {
         Waited { busy, total, ..self.waits }
     }
 
-    /// Who waits while another waits for the same block is not counted as waiting: how many there are is told by how many
-    /// come to a burst.
+    /// Who waits while another waits for the same block is not counted as waiting: how many there
+    /// are is told by how many come to a burst.
     fn load(&self) -> Loop {
         let waits = self.log_waits();
         let burst = (self.main.nanos + self.devices.nanos) / self.bursts().max(1.0);

@@ -1,11 +1,14 @@
-//! What a load's requests would take besides the device, found out by playing it on a pool in memory.
+//! What a load's requests would take besides the device, found out by playing it on a pool in
+//! memory.
 //!
-//! Nothing that is counted beside slow disks tells that. Such a load lets the processors sleep between two requests; waking
-//! them, and threads on them, and running from cold caches is then most of what a request takes besides the disk, and
-//! most of it is not paid where the device answers at once: processors stay awake, and one wake-up serves several. So
-//! the load, as it was counted (what, how large, how many at a time), is played twice on this machine, by a client of
-//! a server over a pool in memory: with a device as slow as the one there is, and with one as quick as the one in
-//! question. A [`Stage`] does that; it belongs to the program, for it takes servers and clients.
+//! Nothing that is counted beside slow disks tells that. Such a load lets the processors sleep
+//! between two requests; waking them, and threads on them, and running from cold caches is then
+//! most of what a request takes besides the disk, and most of it is not paid where the device
+//! answers at once: processors stay awake, and one wake-up serves several. So the load, as it was
+//! counted (what, how large, how many at a time), is played twice on this machine, by a client of a
+//! server over a pool in memory: with a device as slow as the one there is, and with one as quick
+//! as the one in question. A [`Stage`] does that; it belongs to the program, for it takes servers
+//! and clients.
 
 use std::fmt::Debug;
 
@@ -70,8 +73,8 @@ impl Rehearsed {
         self.0.is_some()
     }
 
-    /// What becomes of a caller's time besides the device. Where this load takes more than the rehearsed one (its clients
-    /// think, or are far away), the difference stays.
+    /// What becomes of a caller's time besides the device. Where this load takes more than the
+    /// rehearsed one (its clients think, or are far away), the difference stays.
     pub fn rest(&self, now: f64) -> f64 {
         self.0.map_or(now, |(before, after)| after.rest + (now - CHANCE * before.rest).max(0.0))
     }

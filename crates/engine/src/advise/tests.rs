@@ -159,7 +159,8 @@ fn a_larger_cache_answers_as_much_more_as_it_is_larger() {
         AdviceQuestion { memory: Some(128 << 20), cache_size: Some(512 << 20), ..Default::default() };
     let findings = cache::advise(&seen, &question, None);
     let (now, then) = (figure(&findings[0], "hit_percent"), figure(&findings[0], "predicted_hit_percent"));
-    // The last tenth of requests were for blocks never read before; otherwise hits grow with the size.
+    // The last tenth of requests were for blocks never read before; otherwise hits grow with the
+    // size.
     assert!((now - 19.0).abs() < 4.0, "{now}");
     assert!((then - now - 18.0).abs() < 4.0, "{now} {then}");
     assert!(figure(&findings[1], "predicted_device_hit_percent") > 75.0, "{findings:?}");

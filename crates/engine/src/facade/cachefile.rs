@@ -1,12 +1,14 @@
-//! Cache files: which pools are imported, and where their devices are, for programs that are to find them without a search
-//! (`zdb`, `zpool import -c`).
+//! Cache files: which pools are imported, and where their devices are, for programs that are to
+//! find them without a search (`zdb`, `zpool import -c`).
 //!
-//! A file is a list of configurations by name of pool, in OpenZFS's form. Property `cachefile` says in which a pool
-//! stands; it is kept nowhere but in memory. A file is replaced when something of its pools has changed, and removed when
-//! none of them is left. What is in it is a hint: who imports by it reads the labels of the devices all the same.
+//! A file is a list of configurations by name of pool, in OpenZFS's form. Property `cachefile` says
+//! in which a pool stands; it is kept nowhere but in memory. A file is replaced when something of
+//! its pools has changed, and removed when none of them is left. What is in it is a hint: who
+//! imports by it reads the labels of the devices all the same.
 //!
-//! Sources: module/zfs/spa_config.c (`spa_write_cachefile`, `spa_configfile_set`), module/zfs/spa.c (`spa_prop_validate`),
-//! lib/libzfs/libzfs_pool.c (`zpool_valid_proplist`), lib/libzutil/zutil_import.c (`zpool_find_import_cached`).
+//! Sources: module/zfs/spa_config.c (`spa_write_cachefile`, `spa_configfile_set`), module/zfs/spa.c
+//! (`spa_prop_validate`), lib/libzfs/libzfs_pool.c (`zpool_valid_proplist`),
+//! lib/libzutil/zutil_import.c (`zpool_find_import_cached`).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -52,8 +54,8 @@ impl CacheFile {
         Ok(CacheFile::At(value.to_owned()))
     }
 
-    /// What a new or imported pool has: one that is here for a while, below another root or under another name, stands in no
-    /// file, unless told otherwise.
+    /// What a new or imported pool has: one that is here for a while, below another root or under
+    /// another name, stands in no file, unless told otherwise.
     pub fn of_new(props: &[PropertyChange], is_guest: bool) -> std::result::Result<CacheFile, String> {
         match props.iter().rev().find(|prop| is_cachefile(prop)) {
             Some(prop) => CacheFile::parse(&prop.value),
@@ -76,7 +78,8 @@ fn is_cachefile(prop: &PropertyChange) -> bool {
     prop.name == "cachefile"
 }
 
-/// What a change of properties makes of a pool's cache file, and the change without that; `None` where nothing else is left.
+/// What a change of properties makes of a pool's cache file, and the change without that; `None`
+/// where nothing else is left.
 pub(super) fn split(pool: &str, change: &Change) -> Result<(Option<CacheFile>, Option<Change>)> {
     let Change::SetPoolProperties { props } = change else { return Ok((None, Some(change.clone()))) };
     let Some(last) = props.iter().rev().find(|prop| is_cachefile(prop)) else {
@@ -138,7 +141,8 @@ impl CacheFiles {
     }
 }
 
-/// What is written of a pool. Those that are only read stand in no file, nor does one whose locks a panic has poisoned.
+/// What is written of a pool. Those that are only read stand in no file, nor does one whose locks a
+/// panic has poisoned.
 fn listed(pool: &LocalPool) -> Option<PoolConfig> {
     let config = || (!pool.inner().core().readonly).then(|| pool.inner().config());
     catch_unwind(AssertUnwindSafe(config)).ok().flatten()

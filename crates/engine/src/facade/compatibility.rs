@@ -1,7 +1,8 @@
 //! Sets of features that pools are to keep to: property `compatibility`.
 //!
-//! A set is a file of names of features in `/etc/zfs/compatibility.d` or `/usr/share/zfs/compatibility.d`, or elsewhere by its
-//! whole path. The sets that new pools are made from are known without files. Of several sets a pool gets what all have.
+//! A set is a file of names of features in `/etc/zfs/compatibility.d` or
+//! `/usr/share/zfs/compatibility.d`, or elsewhere by its whole path. The sets that new pools are
+//! made from are known without files. Of several sets a pool gets what all have.
 //!
 //! Sources: lib/libzfs/libzfs_pool.c (`zpool_load_compat`), zpool-features(7).
 
@@ -17,7 +18,8 @@ const FOLDERS: [&str; 2] = ["/etc/zfs/compatibility.d", "/usr/share/zfs/compatib
 /// Bytes of a file (`ZPOOL_COMPAT_MAXSIZE`).
 const SIZE_MAX: u64 = 16 << 10;
 
-/// Names of the features that all of these sets have; `Err` says in OpenZFS's words why one is none.
+/// Names of the features that all of these sets have; `Err` says in OpenZFS's words why one is
+/// none.
 pub(super) fn members(sets: Option<&str>) -> Result<Vec<&'static str>, String> {
     let sets = match sets {
         None | Some("off" | "") => DEFAULT,
@@ -56,8 +58,8 @@ fn unreadable(set: &str) -> String {
     format!("could not read/parse feature file(s): {set}")
 }
 
-/// Words apart by commas and space, a comment behind `#`. A word that is no feature is a mistake, but where the system's
-/// own set is newer than this program.
+/// Words apart by commas and space, a comment behind `#`. A word that is no feature is a mistake,
+/// but where the system's own set is newer than this program.
 fn parse(text: &str, set: &str, is_of_system: bool) -> Result<Vec<&'static str>, String> {
     if !text.ends_with('\n') {
         return Err(unreadable(set));

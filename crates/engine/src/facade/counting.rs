@@ -1,7 +1,8 @@
 //! Counting by user, group and project what older software did not count, in the background.
 //!
-//! File systems queue up when they are opened for writing or mounted, and when something is made in them; one worker a pool goes through their objects, a bounded part
-//! a step, and ends when nobody waits. Source: `dmu_objset_id_quota_upgrade` in module/zfs/dmu_objset.c.
+//! File systems queue up when they are opened for writing or mounted, and when something is made in
+//! them; one worker a pool goes through their objects, a bounded part a step, and ends when nobody
+//! waits. Source: `dmu_objset_id_quota_upgrade` in module/zfs/dmu_objset.c.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, Weak};

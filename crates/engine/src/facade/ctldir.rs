@@ -1,4 +1,5 @@
-//! `.zfs`: every file system's directory of its snapshots, which nobody has to mount, and of its shares.
+//! `.zfs`: every file system's directory of its snapshots, which nobody has to mount, and of its
+//! shares.
 //!
 //! ```text
 //!   /            of the file system
@@ -9,12 +10,14 @@
 //! ```
 //! No entry of a root gets the name `.zfs` while that leads here: nobody would find it.
 //!
-//! This wraps a file system and adds nodes with numbers that no object can have. All of them can be read by everybody and
-//! changed by nobody, but for the snapshots where an administrator wants that (see `snapdir`). What is behind a snapshot's name is a file system with an id of its own: protocols step over into it
-//! as they do where one is mounted on another.
+//! This wraps a file system and adds nodes with numbers that no object can have. All of them can be
+//! read by everybody and changed by nobody, but for the snapshots where an administrator wants that
+//! (see `snapdir`). What is behind a snapshot's name is a file system with an id of its own:
+//! protocols step over into it as they do where one is mounted on another.
 //!
-//! There is one of these for a dataset as long as its pool is open, and servers may keep it for as long as they like: it
-//! leads to the open file system, which can be taken away for a moment, be it for good or to be rolled back.
+//! There is one of these for a dataset as long as its pool is open, and servers may keep it for as
+//! long as they like: it leads to the open file system, which can be taken away for a moment, be it
+//! for good or to be rolled back.
 //!
 //! Sources: module/os/linux/zfs/zfs_ctldir.c, zpl_ctldir.c, include/sys/zfs_ctldir.h.
 
@@ -42,9 +45,11 @@ const LEAST: u64 = 0x0000_8000_0000_0000;
 const ROOT_NAME: &[u8] = b".zfs";
 const SNAPSHOTS_NAME: &[u8] = b"snapshot";
 const SHARES_NAME: &[u8] = b"shares";
-/// Where the listing of a root goes on behind `.zfs`: its own entries begin at any place up to here.
+/// Where the listing of a root goes on behind `.zfs`: its own entries begin at any place up to
+/// here.
 const COOKIE: u64 = 3;
-/// Everybody may list and search; and where snapshots can be made here, who may make them is another question.
+/// Everybody may list and search; and where snapshots can be made here, who may make them is
+/// another question.
 const MODE: u32 = 0o555;
 const OPEN_MODE: u32 = 0o777;
 

@@ -34,7 +34,8 @@ pub(super) fn buckets(histogram: &Histogram) -> Vec<DedupBucket> {
     filled.map(bucket).collect()
 }
 
-/// Memory that an entry of a table takes: its share of a leaf that is as full as leafs are after they have split.
+/// Memory that an entry of a table takes: its share of a leaf that is as full as leafs are after
+/// they have split.
 const ENTRY: u64 = 208;
 /// Tables are metadata of the pool, of which there are three copies.
 const COPIES: u64 = 3;

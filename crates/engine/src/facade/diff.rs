@@ -1,4 +1,6 @@
-//! `zfs diff`: between snapshots, or a snapshot and what is there now, of which a temporary snapshot is taken. Source: lib/libzfs/libzfs_diff.c (`get_snapshot_names`, `make_temp_snapshot`).
+//! `zfs diff`: between snapshots, or a snapshot and what is there now, of which a temporary
+//! snapshot is taken. Source: lib/libzfs/libzfs_diff.c (`get_snapshot_names`,
+//! `make_temp_snapshot`).
 
 use ::pool::change::Change;
 use engine_api::{DiffEntry, Error, Result};

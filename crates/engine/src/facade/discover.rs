@@ -1,4 +1,5 @@
-//! Pools that are not imported: what `zpool import` says of them, in OpenZFS's words (cmd/zpool/zpool_main.c).
+//! Pools that are not imported: what `zpool import` says of them, in OpenZFS's words
+//! (cmd/zpool/zpool_main.c).
 
 use ::pool::spa::config::Host;
 use ::pool::spa::create::Surroundings;

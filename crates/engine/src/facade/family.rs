@@ -1,4 +1,5 @@
-//! A dataset and what is below it, with their snapshots: what streams of whole trees are planned by, on both sides.
+//! A dataset and what is below it, with their snapshots: what streams of whole trees are planned
+//! by, on both sides.
 //!
 //! Source: lib/libzfs/libzfs_sendrecv.c (`gather_nvlist`, `send_iterate_fs`).
 
@@ -36,8 +37,8 @@ pub(super) fn short_name(name: &str) -> &str {
     name.split_once('@').map_or("", |(_, short)| short)
 }
 
-/// The guid of the snapshot of the dataset above that a stream starts from; one that has come since has none of that name,
-/// and is known by the one that it ends with. 0 without a dataset above.
+/// The guid of the snapshot of the dataset above that a stream starts from; one that has come since
+/// has none of that name, and is known by the one that it ends with. 0 without a dataset above.
 pub(super) fn parent_from(family: &[Member], name: &str, from: Option<&str>, to: &str) -> u64 {
     let above = name.rsplit_once('/').map(|(above, _)| above);
     let above = family.iter().find(|member| Some(member.name()) == above);

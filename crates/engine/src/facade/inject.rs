@@ -1,7 +1,8 @@
 //! Faults that an operator asks for: rules over the disks of all pools ([`env::FaultDisks`]).
 //!
-//! The engine does not know of them: it meets them as it meets a disk that fails. A fault of blocks is one of the places
-//! where they lie ([`super::places`]). Source: module/zfs/zio_inject.c (what an error code makes of which I/O).
+//! The engine does not know of them: it meets them as it meets a disk that fails. A fault of blocks
+//! is one of the places where they lie ([`super::places`]). Source: module/zfs/zio_inject.c (what
+//! an error code makes of which I/O).
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};

@@ -1,4 +1,5 @@
-//! Between a file system or volume and the intent log of its dataset: `zpl` knows no logs of pools, and `pool` no files.
+//! Between a file system or volume and the intent log of its dataset: `zpl` knows no logs of pools,
+//! and `pool` no files.
 
 use std::sync::{Arc, Mutex};
 
@@ -24,7 +25,8 @@ pub(super) struct FileSystemLog {
 }
 
 impl FileSystemLog {
-    /// The place of the answer to the call that this thread works on, if its transaction changes something for one.
+    /// The place of the answer to the call that this thread works on, if its transaction changes
+    /// something for one.
     fn answer(&self, tx: &Tx) -> Answer {
         let kept = self.kept.as_ref()?;
         call::keep(tx.txg(), |call| kept.note_call(call, self.dataset, tx.txg()))
@@ -58,7 +60,8 @@ impl IntentLog for FileSystemLog {
     }
 
     fn replayed(&self, tx: &Tx) {
-        // While it replays, the log takes nothing from this but that the transaction belongs to the record.
+        // While it replays, the log takes nothing from this but that the transaction belongs to the
+        // record.
         self.zil.log(tx, Vec::new(), None);
     }
 
@@ -129,7 +132,8 @@ impl Replay for Again<'_> {
     }
 }
 
-/// Does again what the log says; in words what went wrong, else. A log that holds nothing is given back all the same.
+/// Does again what the log says; in words what went wrong, else. A log that holds nothing is given
+/// back all the same.
 fn run(
     zil: &Zil,
     name: &str,
@@ -147,8 +151,8 @@ fn run(
     Ok(())
 }
 
-/// As [`run`], for a file system. What lost its last name before the crash goes first: its number may be taken by a record.
-/// What clients were answered is told of it.
+/// As [`run`], for a file system. What lost its last name before the crash goes first: its number
+/// may be taken by a record. What clients were answered is told of it.
 pub(super) fn replay(fs: &Zpl, zil: &Zil, name: &str, kept: Option<&KeptPool>) -> Result<(), String> {
     let apply = |record: &LoggedRecord<'_>| {
         fs.replay_record(&record.head, record.bytes, record.endian, record.data.as_deref())

@@ -1,7 +1,7 @@
 //! What the layers below count, under the names that OpenZFS has for it.
 //!
-//! Names and meanings: module/zfs/arc.c (`arc_stats`), module/zfs/zil.c (`zil_stats`), module/zfs/vdev.c
-//! (`vdev_get_stats_ex`), include/sys/fs/zfs.h.
+//! Names and meanings: module/zfs/arc.c (`arc_stats`), module/zfs/zil.c (`zil_stats`),
+//! module/zfs/vdev.c (`vdev_get_stats_ex`), include/sys/fs/zfs.h.
 
 use ::pool::spa::status::VdevReport;
 use ::pool::zil::{PlaceStats, ZilStats};
@@ -12,7 +12,8 @@ use storage::arc::{L2Stats, Stats, Traffic};
 /// Shares are told in parts of this (`arc_meta`, `arc_pd` and `arc_pm` of arc.c).
 const WHOLE: u64 = 1 << 32;
 
-/// The kstat `arcstats`. `room` is what the cache could still take, `devices` the number of cache devices.
+/// The kstat `arcstats`. `room` is what the cache could still take, `devices` the number of cache
+/// devices.
 pub fn cache_counts(stats: &Stats, room: u64, devices: u64) -> Counts {
     let Stats { hits, missed, ahead, l2, .. } = stats;
     let bytes = stats.mru_bytes + stats.mfu_bytes;
@@ -182,8 +183,8 @@ fn place(names: [&'static str; 4], of: &PlaceStats) -> [(&'static str, u64); 4] 
 const LATENCY_BUCKETS: usize = 37;
 const SIZE_BUCKETS: usize = 25;
 
-/// By kind of I/O, in the order of [`Tally`]: names of waiting in the queue, of sizes alone and joined, of what waits and
-/// what is on the disk.
+/// By kind of I/O, in the order of [`Tally`]: names of waiting in the queue, of sizes alone and
+/// joined, of what waits and what is on the disk.
 const KINDS: [[&str; 5]; 6] = [
     [
         "vdev_sync_r_lat_histo",

@@ -1,8 +1,9 @@
-//! Datasets that are open, as file systems or as volumes: each is opened once, at its first use, and kept until somebody takes
-//! it out of its table, or the pool forgets the dataset: a snapshot may go with its last clone or hold, and its number be given
-//! to another dataset.
+//! Datasets that are open, as file systems or as volumes: each is opened once, at its first use,
+//! and kept until somebody takes it out of its table, or the pool forgets the dataset: a snapshot
+//! may go with its last clone or hold, and its number be given to another dataset.
 //!
-//! Opening takes one lock a pool: nobody uses a dataset before its intent log has been replayed, and that happens once.
+//! Opening takes one lock a pool: nobody uses a dataset before its intent log has been replayed,
+//! and that happens once.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -30,7 +31,8 @@ pub(super) fn take_forgotten<T: Opened>(table: &OpenTable<T>) -> Vec<Arc<T>> {
 }
 
 impl LocalPool {
-    /// What is open of a dataset of this kind; where nothing is, what `open` makes of it, given its name.
+    /// What is open of a dataset of this kind; where nothing is, what `open` makes of it, given its
+    /// name.
     pub(super) fn open_once<T: Opened>(
         &self,
         table: &OpenTable<T>,

@@ -1,7 +1,7 @@
 //! Where the blocks lie that a fault is asked for by what they belong to.
 //!
-//! The tree is walked as it is on disk, past all that is not on the way to what is wanted. Source: cmd/zinject/translate.c
-//! (what types of objects the names mean, bytes to numbers of blocks).
+//! The tree is walked as it is on disk, past all that is not on the way to what is wanted. Source:
+//! cmd/zinject/translate.c (what types of objects the names mean, bytes to numbers of blocks).
 
 use std::collections::BTreeMap;
 use std::ops::Range;

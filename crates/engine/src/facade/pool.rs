@@ -212,8 +212,9 @@ impl LocalPool {
         }
     }
 
-    /// Whatever may read from disks is refused at once while the pool waits for an operator, as every ioctl of OpenZFS
-    /// with POOL_CHECK_SUSPENDED is: nobody who administers it is to be stuck in it.
+    /// Whatever may read from disks is refused at once while the pool waits for an operator, as
+    /// every ioctl of OpenZFS with POOL_CHECK_SUSPENDED is: nobody who administers it is to be
+    /// stuck in it.
     pub(super) fn not_suspended(&self) -> Result<()> {
         if self.pool.core().storage.is_suspended() { Err(Error::Suspended) } else { Ok(()) }
     }

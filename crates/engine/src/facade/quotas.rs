@@ -1,10 +1,12 @@
-//! Quotas of users, groups and projects as an administrator has them: set like properties, listed by dataset.
+//! Quotas of users, groups and projects as an administrator has them: set like properties, listed
+//! by dataset.
 //!
-//! They are no properties of a dataset: its file system keeps them itself, and sets them in open context. A change that
-//! has some of both is done in two steps, properties first; all values are judged before the first.
+//! They are no properties of a dataset: its file system keeps them itself, and sets them in open
+//! context. A change that has some of both is done in two steps, properties first; all values are
+//! judged before the first.
 //!
-//! Sources: lib/libzfs/libzfs_dataset.c (`zfs_valid_proplist`, `zfs_userspace`), `zfs_prop_set_userquota` in
-//! module/zfs/zfs_ioctl.c.
+//! Sources: lib/libzfs/libzfs_dataset.c (`zfs_valid_proplist`, `zfs_userspace`),
+//! `zfs_prop_set_userquota` in module/zfs/zfs_ioctl.c.
 
 use std::collections::BTreeMap;
 
@@ -24,7 +26,8 @@ pub(super) struct Limit {
     limit: u64,
 }
 
-/// The limits in a change, and the change without them; `None` where nothing else is left. Values make sense.
+/// The limits in a change, and the change without them; `None` where nothing else is left. Values
+/// make sense.
 pub(super) fn split(change: &Change) -> Result<(Vec<Limit>, Option<Change>)> {
     let (name, verb, props) = match change {
         Change::SetProperties { name, props } => (name, "set property for", props),
@@ -111,7 +114,8 @@ impl LocalPool {
         Ok(newest)
     }
 
-    /// What all users, groups or projects use and may use, by id. A number that nobody counts is `None`.
+    /// What all users, groups or projects use and may use, by id. A number that nobody counts is
+    /// `None`.
     pub(super) fn space_use(&self, name: &str, of: Spender) -> Result<Vec<SpaceUse>> {
         let failed = |error: ::pool::PoolError| match error {
             ::pool::PoolError::Unsupported(_) => {

@@ -1,6 +1,7 @@
 //! `zfs receive`: where a stream goes to, whether it may, and what is said about it.
 //!
-//! Source: lib/libzfs/libzfs_sendrecv.c (`zfs_receive_impl`, `zfs_receive_one`); messages are theirs.
+//! Source: lib/libzfs/libzfs_sendrecv.c (`zfs_receive_impl`, `zfs_receive_one`); messages are
+//! theirs.
 
 mod corrective;
 mod package;
@@ -255,7 +256,8 @@ impl LocalPool {
         Ok(Some(found))
     }
 
-    /// A dataset that is not there under its name any more may have been renamed: its snapshots are found by guid.
+    /// A dataset that is not there under its name any more may have been renamed: its snapshots are
+    /// found by guid.
     fn relocate(&self, one: &One<'_>, destination: String, is_new: bool) -> Result<String> {
         let (dataset, snapshot) = destination.split_once('@').unwrap_or((&destination, ""));
         let is_exact =

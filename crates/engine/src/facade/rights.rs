@@ -8,7 +8,8 @@
 //! OpenZFS's kernel asks for them, and [`LocalPool::permit`] whether he has them. Every method of
 //! `Pool` that changes something, or tells what is not everybody's, asks first.
 //!
-//! Properties named `cistern:…` say how this program serves a volume: they are an administrator's alone.
+//! Properties named `cistern:…` say how this program serves a volume: they are an administrator's
+//! alone.
 //!
 //! Source: module/zfs/zfs_ioctl.c (`zfs_secpolicy_*`, `zfs_check_settable`), dsl_deleg.c
 //! (`dsl_deleg_can_allow`, `dsl_deleg_can_unallow`).

@@ -1,6 +1,7 @@
 //! `zfs send`: what is sent, from where on, and what is said about it.
 //!
-//! Source: lib/libzfs/libzfs_sendrecv.c (`zfs_send_one`, `zfs_send`, `zfs_send_saved`, `zfs_send_resume_impl_cb_impl`).
+//! Source: lib/libzfs/libzfs_sendrecv.c (`zfs_send_one`, `zfs_send`, `zfs_send_saved`,
+//! `zfs_send_resume_impl_cb_impl`).
 
 mod plan;
 
@@ -208,7 +209,8 @@ impl LocalPool {
         })
     }
 
-    /// The snapshot or bookmark that a stream starts from, if it does, as near to a name as there is one.
+    /// The snapshot or bookmark that a stream starts from, if it does, as near to a name as there
+    /// is one.
     fn source_of(&self, resume: &Resume, near: &str) -> Result<Option<String>> {
         if resume.from_guid == 0 {
             return Ok(None);

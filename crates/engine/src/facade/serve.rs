@@ -120,8 +120,8 @@ fn settings(props: &FsProps) -> Settings {
 }
 
 impl LocalPool {
-    /// The open file system of a dataset. Where its log cannot be replayed, it can be read, and the log stays for another
-    /// try.
+    /// The open file system of a dataset. Where its log cannot be replayed, it can be read, and the
+    /// log stays for another try.
     pub(super) fn mount(&self, name: &str) -> Result<Arc<Mounted>> {
         let object = self.pool.dsl.object_of(name).map_err(api_error)?;
         self.mount_object(object)
@@ -132,7 +132,8 @@ impl LocalPool {
         self.mount_or(object, Unreplayable::Keep)
     }
 
-    /// Logs that could not be replayed are tried once more; what still cannot be done again is given up.
+    /// Logs that could not be replayed are tried once more; what still cannot be done again is
+    /// given up.
     pub(super) fn give_up_logs(&self) -> Result<()> {
         let failed = std::mem::take(&mut *lock(&self.unreplayable));
         for object in failed.into_keys() {
@@ -185,7 +186,8 @@ impl LocalPool {
             .retain(|object, ctldir| mounted.contains_key(object) || Arc::strong_count(ctldir) > 1);
     }
 
-    /// A snapshot of this head by its guid. What was looked for in vain is not looked for again before datasets change.
+    /// A snapshot of this head by its guid. What was looked for in vain is not looked for again
+    /// before datasets change.
     pub(super) fn snapshot_by_guid(&self, head: u64, guid: u64) -> Result<Option<u64>> {
         let dsl = &self.pool.dsl;
         let generation = dsl.generation();
@@ -282,8 +284,8 @@ impl LocalPool {
         }
     }
 
-    /// Makes a change for which nobody may have these datasets open: they are closed, who comes waits, and who is in the
-    /// middle of a call is waited for.
+    /// Makes a change for which nobody may have these datasets open: they are closed, who comes
+    /// waits, and who is in the middle of a call is waited for.
     pub(super) fn without<T>(&self, names: &[String], change: impl FnOnce() -> T) -> T {
         let _nobody_opens = lock(&self.mounting);
         for name in names.iter().filter(|name| !name.contains('#')) {

@@ -1,4 +1,5 @@
-//! What a pool says of itself, and what can be said of one that a panic has left with poisoned locks.
+//! What a pool says of itself, and what can be said of one that a panic has left with poisoned
+//! locks.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

@@ -1,7 +1,8 @@
-//! Pools that come and go: one at a time by a name or guid, while all others come, go and serve as they like.
+//! Pools that come and go: one at a time by a name or guid, while all others come, go and serve as
+//! they like.
 //!
-//! An import takes as long as its pool makes it take, so nobody else waits for one, and it can be cancelled: by exporting
-//! the pool that is to come, and by the end of the program.
+//! An import takes as long as its pool makes it take, so nobody else waits for one, and it can be
+//! cancelled: by exporting the pool that is to come, and by the end of the program.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Condvar, Mutex};
@@ -36,7 +37,8 @@ pub struct Transit {
 }
 
 impl Transits {
-    /// A pool comes, and can be cancelled by its leash. `None` if one of this name or guid is on its way, or none may come.
+    /// A pool comes, and can be cancelled by its leash. `None` if one of this name or guid is on
+    /// its way, or none may come.
     pub fn come(self: &Arc<Transits>, name: &str, guid: u64, leash: Arc<Leash>) -> Option<Transit> {
         self.begin(name, Moving { guid, leash: Some(leash) })
     }

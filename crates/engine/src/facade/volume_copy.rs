@@ -1,17 +1,19 @@
 //! Copying between volumes, piece by piece, holes as holes.
 //!
-//! A piece is read whole before any of it is written, and where a range moves up within its own volume, pieces are taken from
-//! its end: so it may overlap with where it goes. Each piece is whole for others, the range is not.
+//! A piece is read whole before any of it is written, and where a range moves up within its own
+//! volume, pieces are taken from its end: so it may overlap with where it goes. Each piece is whole
+//! for others, the range is not.
 //!
-//! Volumes of one pool could share blocks instead, once the feature block_cloning is built: here is the place, both are known
-//! by their [`engine_api::VolumeId`].
+//! Volumes of one pool could share blocks instead, once the feature block_cloning is built: here is
+//! the place, both are known by their [`engine_api::VolumeId`].
 
 use engine_api::{Error, Result, Seek, Stable, Volume};
 
 /// Bytes that are copied at a time.
 const PIECE: u64 = 1 << 20;
 
-/// A stretch of a piece: where it begins in the source, its length, and what is there if it is no hole.
+/// A stretch of a piece: where it begins in the source, its length, and what is there if it is no
+/// hole.
 struct Run {
     at: u64,
     len: u64,

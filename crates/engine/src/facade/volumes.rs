@@ -1,7 +1,8 @@
 //! Open volumes of a pool, and what servers are given of them.
 //!
-//! Servers keep a [`VolumeHandle`], never an open volume: with each call it asks for the one that is open now, which is taken
-//! away when its dataset goes or is rolled back, and opened again at the next call.
+//! Servers keep a [`VolumeHandle`], never an open volume: with each call it asks for the one that
+//! is open now, which is taken away when its dataset goes or is rolled back, and opened again at
+//! the next call.
 
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::{Arc, Weak};
@@ -179,8 +180,8 @@ impl LocalPool {
         })
     }
 
-    /// A volume ready for use: what its log says has been done, and what was kept beside it. Where that cannot be, it can be
-    /// read, and both stay.
+    /// A volume ready for use: what its log says has been done, and what was kept beside it. Where
+    /// that cannot be, it can be read, and both stay.
     fn open_zvol(&self, name: &str, dataset: &LongHold, unreplayable: Unreplayable) -> Result<Arc<Zvol>> {
         let core = self.pool.core();
         let volume = VolumeKey { object: dataset.object(), guid: dataset.guid() };
@@ -227,8 +228,8 @@ impl LocalPool {
         Ok(zvol)
     }
 
-    /// Opens all volumes with something to be done again: nobody is to see them without. What became of a volume that is no
-    /// more is nobody's concern.
+    /// Opens all volumes with something to be done again: nobody is to see them without. What
+    /// became of a volume that is no more is nobody's concern.
     pub(super) fn do_volumes_again(&self) {
         let Some(kept) = self.pool.core().kept.get() else { return };
         for volume in kept.waiting() {
@@ -295,7 +296,8 @@ impl LocalPool {
         lock(&self.volume_handles).get(&object).is_some_and(|handle| Arc::strong_count(handle) > 1)
     }
 
-    /// Nobody has the volume open afterwards but who is in the middle of a call; gives what that uses.
+    /// Nobody has the volume open afterwards but who is in the middle of a call; gives what that
+    /// uses.
     pub(super) fn close_volume(&self, object: u64) -> Option<Arc<Zvol>> {
         Some(lock(&self.volumes).remove(&object)?.zvol.clone())
     }

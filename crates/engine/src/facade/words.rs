@@ -1,6 +1,8 @@
-//! What `zpool status` says of a pool as a whole: the first thing wrong that an operator should know, and what to do.
+//! What `zpool status` says of a pool as a whole: the first thing wrong that an operator should
+//! know, and what to do.
 //!
-//! Source: lib/libzfs/libzfs_status.c (`check_status`: the order; `zfs_msgid_table`), cmd/zpool/zpool_main.c (`print_status_reason`: the words).
+//! Source: lib/libzfs/libzfs_status.c (`check_status`: the order; `zfs_msgid_table`),
+//! cmd/zpool/zpool_main.c (`print_status_reason`: the words).
 
 use ::pool::spa::errata::Errata;
 use ::pool::spa::status::{PoolReport, VdevReport};
@@ -23,7 +25,8 @@ impl Words {
     }
 }
 
-/// `unreplayable`: datasets whose intent logs cannot be replayed. `stays_legacy`: no newer version is wanted.
+/// `unreplayable`: datasets whose intent logs cannot be replayed. `stays_legacy`: no newer version
+/// is wanted.
 pub(super) fn words(
     report: &PoolReport,
     (health, mode): (Health, FailMode),

@@ -1,6 +1,7 @@
 //! All datasets and snapshots of a pool, by number and by name.
 //!
-//! Read from the meta object set directly, object by object, so that one damaged directory hides only itself.
+//! Read from the meta object set directly, object by object, so that one damaged directory hides
+//! only itself.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};

@@ -44,7 +44,8 @@ pub fn duration(secs: u64) -> String {
     if hours > 0 { format!("{hours}:{minutes:02}:{secs:02}") } else { format!("{minutes}:{secs:02}") }
 }
 
-/// Rows under a head, columns as wide as they need be. Columns whose head starts with `>` are aligned right.
+/// Rows under a head, columns as wide as they need be. Columns whose head starts with `>` are
+/// aligned right.
 pub struct Table {
     rows: Vec<Vec<String>>,
     right: Vec<bool>,

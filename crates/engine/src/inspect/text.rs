@@ -1,4 +1,5 @@
-//! Name-value lists and block pointers as text, as `zdb` prints them (lib/libnvpair/libnvpair.c `dump_nvlist`).
+//! Name-value lists and block pointers as text, as `zdb` prints them (lib/libnvpair/libnvpair.c
+//! `dump_nvlist`).
 
 use std::fmt::Write as _;
 use std::io::{self, Write};

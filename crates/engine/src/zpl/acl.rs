@@ -1,7 +1,8 @@
-//! The ACL that a node is stored with: exactly what its mode says, for this engine knows permissions as modes only.
+//! The ACL that a node is stored with: exactly what its mode says, for this engine knows
+//! permissions as modes only.
 //!
-//! Where a node came with a richer ACL (from another system), it is kept until the node's mode is changed. That is what
-//! OpenZFS does under `aclmode=discard`, its default.
+//! Where a node came with a richer ACL (from another system), it is kept until the node's mode is
+//! changed. That is what OpenZFS does under `aclmode=discard`, its default.
 
 use ondisk::sa::pack_words;
 use ondisk::znode::acl::{self, encode, executable_by_all, trivial};

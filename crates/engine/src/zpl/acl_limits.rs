@@ -1,9 +1,11 @@
-//! ACLs of NFSv4's kind that say more than a mode, as they came from other systems: what they keep from whom.
+//! ACLs of NFSv4's kind that say more than a mode, as they came from other systems: what they keep
+//! from whom.
 //!
-//! They are not followed user by user. The owner is who the mode says; everybody else has of the mode what the ACL's entries
-//! allow plainly ([`plain`]), so that nobody gets by us what the ACL denies him. What is made in a directory whose ACL is
-//! handed down gets no ACL, and a mode that allows no more than that ACL. What cannot be read allows group and others
-//! nothing. POSIX ACLs are another matter: those are followed ([`super::posix_acl`]).
+//! They are not followed user by user. The owner is who the mode says; everybody else has of the
+//! mode what the ACL's entries allow plainly ([`plain`]), so that nobody gets by us what the ACL
+//! denies him. What is made in a directory whose ACL is handed down gets no ACL, and a mode that
+//! allows no more than that ACL. What cannot be read allows group and others nothing. POSIX ACLs
+//! are another matter: those are followed ([`super::posix_acl`]).
 
 use dmu::sa::SaView;
 use ondisk::Endian;

@@ -1,7 +1,8 @@
 //! A node's attributes: read from its bonus, changed there, and shown as `engine_api::Attr`.
 //!
-//! ctime never repeats: where the clock has not moved on, or has just been set back a little, a change is put one
-//! nanosecond after the last. So it serves as the change counter that clients compare.
+//! ctime never repeats: where the clock has not moved on, or has just been set back a little, a
+//! change is put one nanosecond after the last. So it serves as the change counter that clients
+//! compare.
 
 use std::sync::Arc;
 
@@ -68,7 +69,8 @@ impl Attrs {
     }
 }
 
-/// A kind as protocols know it. What cannot be is shown as a file: its attributes at least can be looked at.
+/// A kind as protocols know it. What cannot be is shown as a file: its attributes at least can be
+/// looked at.
 pub fn api_kind(kind: u8) -> NodeKind {
     match kind {
         kind::FIFO => NodeKind::Fifo,
@@ -200,7 +202,8 @@ impl Zpl {
     fn read_attrs(&self, dnode: &dmu::Dnode) -> Result<Attrs> {
         let sa = &self.sa;
         let mut view = sa.read(dnode).map_err(api_error)?;
-        // Others may have packed the attributes in another order; what is not in the bonus is in the spill block.
+        // Others may have packed the attributes in another order; what is not in the bonus is in
+        // the spill block.
         if dnode.has_spill() && sa.word(&view, &attr::LINKS).is_none() {
             view = sa.read_all(dnode).map_err(api_error)?;
         }
@@ -268,8 +271,8 @@ impl Zpl {
         Ok(self.show(node, &self.attrs(node)?))
     }
 
-    /// Changes attributes by what they are: `change` sees them and answers with the new ones. ctime moves on by
-    /// itself. The node's pending access time goes along.
+    /// Changes attributes by what they are: `change` sees them and answers with the new ones. ctime
+    /// moves on by itself. The node's pending access time goes along.
     pub(super) fn update(
         &self,
         node: &Node,
@@ -279,8 +282,8 @@ impl Zpl {
         self.update_and(node, tx, change, |_, _| ())
     }
 
-    /// As [`Zpl::update`]; `log` is told the attributes before and the new ctime while nobody else can change them, so
-    /// that records are in the order of what they say.
+    /// As [`Zpl::update`]; `log` is told the attributes before and the new ctime while nobody else
+    /// can change them, so that records are in the order of what they say.
     pub(super) fn update_and(
         &self,
         node: &Node,
@@ -328,7 +331,8 @@ impl Zpl {
         })
     }
 
-    /// An old znode in a file system that has become version 5 gets system attributes with its first change.
+    /// An old znode in a file system that has become version 5 gets system attributes with its
+    /// first change.
     fn upgrade_znode(&self, node: &Node, tx: &Tx) -> Result<()> {
         let dnode = node.dnode();
         if self.sa.is_old() || dnode.bonus_type() == ondisk::object_type::ObjectType::SA {

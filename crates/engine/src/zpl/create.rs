@@ -1,6 +1,7 @@
 //! New nodes: an object, its attributes in OpenZFS's order, and its first name.
 //!
-//! Source: `zfs_mknode` in module/os/linux/zfs/zfs_znode_os.c, `zfs_create`, `zfs_symlink` in zfs_vnops_os.c.
+//! Source: `zfs_mknode` in module/os/linux/zfs/zfs_znode_os.c, `zfs_create`, `zfs_symlink` in
+//! zfs_vnops_os.c.
 
 use std::sync::Arc;
 
@@ -140,8 +141,8 @@ fn bonus_len(slots: u8) -> u16 {
     (usize::from(slots) * SLOT_SIZE - CORE_SIZE - BlkPtr::SIZE) as u16
 }
 
-/// Makes the object of a new node, which is found only once it is whole; `parent` 0 makes it its own parent, as the
-/// root is.
+/// Makes the object of a new node, which is found only once it is whole; `parent` 0 makes it its
+/// own parent, as the root is.
 pub fn new_object(
     fs: &NewNodes<'_>,
     body: &Body,
@@ -217,7 +218,8 @@ fn fill(
     fs.sa.replace_all(fs.objset, dnode, &values, tx)
 }
 
-/// The same in an old file system; the target of a link lies behind the znode, or where it is too long, in the object.
+/// The same in an old file system; the target of a link lies behind the znode, or where it is too
+/// long, in the object.
 fn fill_znode(
     fs: &NewNodes<'_>,
     dnode: &Dnode,
@@ -419,16 +421,17 @@ impl Zpl {
         let after = self.show_now(dir)?;
         let attr = self.show(&node, &attrs);
         drop((tx, locked));
-        // Who may have a limit of nodes is counted from the first on (`zfs_id_overobjquota` in module/zfs/zfs_quota.c).
+        // Who may have a limit of nodes is counted from the first on (`zfs_id_overobjquota` in
+        // module/zfs/zfs_quota.c).
         if self.lacks_accounting() {
             self.host.count();
         }
         Ok(Created { attr, dir: DirChange { before, after }, new: true })
     }
 
-    /// A file without a name, open for the caller; until it has one it is in the unlinked set. No record of the log tells
-    /// of it or of the ACL it inherits: its first name waits for the group (`zfs_tmpfile` in
-    /// module/os/linux/zfs/zfs_vnops_os.c).
+    /// A file without a name, open for the caller; until it has one it is in the unlinked set. No
+    /// record of the log tells of it or of the ACL it inherits: its first name waits for the group
+    /// (`zfs_tmpfile` in module/os/linux/zfs/zfs_vnops_os.c).
     pub(super) fn make_unnamed(&self, cred: &Cred, dir: NodeId, attr: &SetAttr) -> Result<Attr> {
         let dir = self.dir_node(dir)?;
         let _ops = lock_all(&[&dir]);

@@ -1,10 +1,11 @@
 //! What became of a file system between two snapshots, one object after another.
 //!
-//! An object is looked at on both sides: its generation tells whether it is the same node, its change time whether that
-//! changed, its paths whether it was renamed, its links whether it got or lost names.
+//! An object is looked at on both sides: its generation tells whether it is the same node, its
+//! change time whether that changed, its paths whether it was renamed, its links whether it got or
+//! lost names.
 //!
-//! Source: lib/libzfs/libzfs_diff.c (`write_inuse_diffs_one`, `write_free_diffs`), `zfs_obj_to_stats` in
-//! module/zfs/zfs_znode.c.
+//! Source: lib/libzfs/libzfs_diff.c (`write_inuse_diffs_one`, `write_free_diffs`),
+//! `zfs_obj_to_stats` in module/zfs/zfs_znode.c.
 
 use std::sync::Arc;
 

@@ -1,8 +1,8 @@
 //! Directories: looking up, listing, adding and removing entries.
 //!
-//! A directory is a ZAP from names to object numbers with the node's type in the top bits. A place in a listing is the
-//! ZAP's cursor, which stays good whatever is added or removed; it is never 3 or less, as OpenZFS has it.
-//! Source: `zfs_readdir`, `zfs_match_find` in module/os/linux/zfs.
+//! A directory is a ZAP from names to object numbers with the node's type in the top bits. A place
+//! in a listing is the ZAP's cursor, which stays good whatever is added or removed; it is never 3
+//! or less, as OpenZFS has it. Source: `zfs_readdir`, `zfs_match_find` in module/os/linux/zfs.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -39,7 +39,8 @@ impl Zpl {
         Ok(node)
     }
 
-    /// The directory of shares, which no other leads to; file systems that were never shared over SMB may lack it.
+    /// The directory of shares, which no other leads to; file systems that were never shared over
+    /// SMB may lack it.
     pub fn shares(&self) -> Result<Option<NodeId>> {
         let names = Zap::open(&self.objset, MASTER_NODE).map_err(api_error)?;
         let found = names.find_u64(master::SHARES_DIR).map_err(api_error)?;
@@ -64,8 +65,9 @@ impl Zpl {
         self.follow(|| self.find_entry(dir, name), |found| found.entry.object)
     }
 
-    /// What `look` finds, and the node whose number that has. Nothing is locked, so what was found may be gone by the
-    /// time its node is looked for, and the number mean another node: one made since, which its generation tells.
+    /// What `look` finds, and the node whose number that has. Nothing is locked, so what was found
+    /// may be gone by the time its node is looked for, and the number mean another node: one made
+    /// since, which its generation tells.
     fn follow<T: PartialEq>(
         &self,
         look: impl Fn() -> Result<Option<T>>,
@@ -94,7 +96,8 @@ impl Zpl {
         self.entries(dir)?.remove(name, tx).map_err(api_error)
     }
 
-    /// A directory's own attributes after its entries changed: by how much size and link count grew.
+    /// A directory's own attributes after its entries changed: by how much size and link count
+    /// grew.
     pub(super) fn touch_dir(&self, dir: &Node, size: i64, links: i64, tx: &Tx) -> Result<()> {
         self.update(dir, tx, |old, now| {
             Change::default()
@@ -156,8 +159,8 @@ impl Zpl {
         Ok(page)
     }
 
-    /// An entry whose node cannot be read is listed all the same, so that it can be seen and removed. `newest` is from
-    /// before the entry was read, as in [`Zpl::follow`].
+    /// An entry whose node cannot be read is listed all the same, so that it can be seen and
+    /// removed. `newest` is from before the entry was read, as in [`Zpl::follow`].
     fn list_one(&self, dir: &Node, found: Found, newest: u64, cookie: u64, with_attr: bool) -> DirEntry {
         let Found { entry, name } = &found;
         let still = || matches!(self.find_entry(dir, name), Ok(now) if now.as_ref() == Some(&found));
@@ -178,7 +181,8 @@ impl Zpl {
         Ok(self.entries(dir)?.count().map_err(api_error)? == 0)
     }
 
-    /// Whether `above` is `object` or one of its ancestors. Only of use while no directory can be moved.
+    /// Whether `above` is `object` or one of its ancestors. Only of use while no directory can be
+    /// moved.
     pub(super) fn is_ancestor(&self, above: u64, mut object: u64) -> Result<bool> {
         // A chain of parents longer than the file system has objects is a loop, and damage.
         for _ in 0..1 << 20 {

@@ -9,7 +9,8 @@ pub fn api_error(error: DmuError) -> Error {
         DmuError::NotFound => Error::NotFound,
         DmuError::Exists => Error::Exists,
         DmuError::Corrupt { object, block } => Error::Corrupt { object, block },
-        // Which block it was is in the pool's error log; the caller learns that the data is not to be had.
+        // Which block it was is in the pool's error log; the caller learns that the data is not to
+        // be had.
         DmuError::Io => Error::Corrupt { object: 0, block: 0 },
         DmuError::NoSpace => Error::NoSpace,
         DmuError::Quota => Error::Quota,

@@ -131,7 +131,8 @@ impl Zpl {
         Ok((at, Written { before, after, stable, verifier: self.verifier }))
     }
 
-    /// One transaction. The caller holds the range, or all of it where the file grows, and says whether it will commit.
+    /// One transaction. The caller holds the range, or all of it where the file grows, and says
+    /// whether it will commit.
     fn write_locked(&self, cred: &Cred, node: &Node, at: u64, data: &[u8], soon: bool) -> Result<()> {
         let dnode = node.dnode();
         let end = at + data.len() as u64;
@@ -232,8 +233,8 @@ impl Zpl {
         Ok(next(dmu::Seek::Hole)?.unwrap_or(end))
     }
 
-    /// Contents were read. Reading must not wait for a transaction group, so where none can be had the time is kept in
-    /// memory until the next change.
+    /// Contents were read. Reading must not wait for a transaction group, so where none can be had
+    /// the time is kept in memory until the next change.
     pub(super) fn touch_atime(&self, node: &Node, attrs: &Attrs) {
         let settings = self.settings();
         if !settings.atime || settings.readonly || self.frozen {

@@ -38,7 +38,8 @@ impl Default for AtCreation {
     }
 }
 
-/// Fills an empty object set with a file system whose root directory belongs to `user` and `group`: whoever has it made.
+/// Fills an empty object set with a file system whose root directory belongs to `user` and `group`:
+/// whoever has it made.
 pub fn create_fs(
     objset: &Arc<Objset>,
     env: &Env,

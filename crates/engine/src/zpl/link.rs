@@ -37,8 +37,8 @@ impl Zpl {
         Ok(answer)
     }
 
-    /// With it the group that is to be waited for: the first name of a file that had none is in no log, since that does not
-    /// know the file (`zfs_link`).
+    /// With it the group that is to be waited for: the first name of a file that had none is in no
+    /// log, since that does not know the file (`zfs_link`).
     fn link_under(
         &self,
         cred: &Cred,
@@ -58,7 +58,8 @@ impl Zpl {
         if attrs.is_dir() {
             return Err(Error::NotPermitted);
         }
-        // A file that lost its last name while open does not come back, nor does anything appear in a removed directory.
+        // A file that lost its last name while open does not come back, nor does anything appear in
+        // a removed directory.
         let is_first = attrs.links == 0 && node.is_unnamed();
         if attrs.links == 0 && !is_first || parent.links == 0 {
             return Err(Error::NotFound);
@@ -82,7 +83,8 @@ impl Zpl {
         Ok((answer, is_first.then(|| tx.txg())))
     }
 
-    /// One more name for a node. The caller has checked that it may have it, and holds both `ops` locks.
+    /// One more name for a node. The caller has checked that it may have it, and holds both `ops`
+    /// locks.
     pub(super) fn give_name(
         &self,
         dir: &Node,
@@ -112,7 +114,8 @@ impl Zpl {
             let found = self.find_entry(&dir, name)?.ok_or(Error::NotFound)?;
             let victim = self.node_by_number(found.entry.object).map_err(gone)?;
             let ops = lock_all(&[&dir, &victim]);
-            // Between the look and the lock others may have been here; the number may even mean another node now.
+            // Between the look and the lock others may have been here; the number may even mean
+            // another node now.
             if victim.check_alive().is_err() || self.find_entry(&dir, name)?.as_ref() != Some(&found) {
                 continue;
             }
@@ -168,8 +171,8 @@ impl Zpl {
         check_removable(attrs)
     }
 
-    /// A node lost one name. What becomes of it is for [`Zpl::finish`] to see to after the transaction. The caller
-    /// holds its `ops` lock and its whole range.
+    /// A node lost one name. What becomes of it is for [`Zpl::finish`] to see to after the
+    /// transaction. The caller holds its `ops` lock and its whole range.
     pub(super) fn drop_name(&self, victim: &Arc<Node>, tx: &Tx) -> Result<Fate> {
         let mut left = 0;
         self.update(victim, tx, |old, _| {

@@ -1,14 +1,16 @@
 //! What each operation leaves in the intent log, so that it can be done again after a crash.
 //!
-//! An operation makes its record inside its transaction and under its locks: so records that depend on one another are
-//! in the log in the order in which things happened. Changes of names are *ordered*: all of them go out with any commit.
-//! Changes of one file's contents or attributes belong to that file and go out when it is committed. A change that has
-//! no record says so ([`IntentLog::unlogged`]), and commits then wait for its transaction group.
+//! An operation makes its record inside its transaction and under its locks: so records that depend
+//! on one another are in the log in the order in which things happened. Changes of names are
+//! *ordered*: all of them go out with any commit. Changes of one file's contents or attributes
+//! belong to that file and go out when it is committed. A change that has no record says so
+//! ([`IntentLog::unlogged`]), and commits then wait for its transaction group.
 //!
 //! Invariants:
 //! - Nobody commits while holding a lock or a transaction: see [`Zpl::make_durable`].
 //! - A node without a name leaves nothing in the log: it would not be there after a crash.
-//! - Records of files in a hidden directory of extended attributes are ordered: they are committed with their owner.
+//! - Records of files in a hidden directory of extended attributes are ordered: they are committed
+//!   with their owner.
 //!
 //! Source: module/zfs/zfs_log.c, and its callers in zfs_vnops.c, zfs_vnops_os.c and zfs_sa.c.
 
@@ -28,13 +30,15 @@ use super::attrs::{Attrs, time_words};
 use super::error::api_error;
 use super::node::Node;
 
-/// The intent log of one file system, as the file system sees it. Records are whole, as `Record::encode` makes them.
+/// The intent log of one file system, as the file system sees it. Records are whole, as
+/// `Record::encode` makes them.
 pub trait IntentLog: Send + Sync {
     /// Takes its place among all ordered records.
     fn log(&self, tx: &Tx, record: Vec<u8>);
     /// Belongs to one object, and goes out when that is committed.
     fn log_of(&self, tx: &Tx, object: u64, record: Vec<u8>);
-    /// A write whose bytes are not given is asked for them when it is committed ([`Zpl::logged_data`]).
+    /// A write whose bytes are not given is asked for them when it is committed
+    /// ([`Zpl::logged_data`]).
     fn log_write(&self, tx: &Tx, write: &LoggedWrite<'_>);
     /// What was logged for the object joins the ordered records now.
     fn order(&self, object: u64);
@@ -252,8 +256,8 @@ impl Zpl {
         log.log(tx, Record::SetSaXattr(set).encode());
     }
 
-    /// Until what was done to the node, and to any name, is on stable storage; without one, all that was done. Nothing
-    /// may be locked.
+    /// Until what was done to the node, and to any name, is on stable storage; without one, all
+    /// that was done. Nothing may be locked.
     pub(super) fn make_durable(&self, node: Option<&Node>) -> Result<()> {
         match self.journal() {
             Some(log) => log.commit(node.map(Node::object)).map_err(api_error),
@@ -276,7 +280,8 @@ impl Zpl {
         self.journal().is_some_and(|log| log.is_always())
     }
 
-    /// The answer of an operation that is done, once it may be given: under `sync=always` when it is durable.
+    /// The answer of an operation that is done, once it may be given: under `sync=always` when it
+    /// is durable.
     pub(super) fn settled<T>(&self, answer: Result<T>) -> Result<T> {
         let answer = answer?;
         if self.commits_always() {
@@ -285,8 +290,8 @@ impl Zpl {
         Ok(answer)
     }
 
-    /// The bytes of a logged write, for its record: `None` where the file is gone, or ends before them. Waits for the
-    /// file's range.
+    /// The bytes of a logged write, for its record: `None` where the file is gone, or ends before
+    /// them. Waits for the file's range.
     pub fn logged_data(
         &self,
         object: u64,

@@ -1,9 +1,10 @@
 //! Names of entries: which are allowed, and when two are the same.
 //!
-//! A file system made with `normalization` or without case sensitivity compares names by their normal form, and so
-//! do its directories' ZAPs. Upper case comes first, character by character and only where that is one character,
-//! then the Unicode form; bytes that are no UTF-8 stand for themselves. Source: `u8_textprep_str` in
-//! module/unicode/u8_textprep.c, `zap_normalize` in module/zfs/zap_micro.c.
+//! A file system made with `normalization` or without case sensitivity compares names by their
+//! normal form, and so do its directories' ZAPs. Upper case comes first, character by character and
+//! only where that is one character, then the Unicode form; bytes that are no UTF-8 stand for
+//! themselves. Source: `u8_textprep_str` in module/unicode/u8_textprep.c, `zap_normalize` in
+//! module/zfs/zap_micro.c.
 
 use std::sync::Arc;
 

@@ -1,11 +1,12 @@
 //! Nodes in memory: locks and counts of the objects in use, one [`Node`] for each object.
 //!
-//! The table keeps nodes that were used lately, so that their objects stay loaded, and any node that has something to
-//! remember: openers, a pending access time.
+//! The table keeps nodes that were used lately, so that their objects stay loaded, and any node
+//! that has something to remember: openers, a pending access time.
 //!
-//! A node lives as long as its object; who still holds it afterwards gets `Stale`, also when its number has come to mean
-//! another object, for that is another [`Dnode`]. Of a living object there is one node in use, ever: it leaves the table
-//! when nobody holds it, or after it was freed, and who was slow to load another one gives way to it.
+//! A node lives as long as its object; who still holds it afterwards gets `Stale`, also when its
+//! number has come to mean another object, for that is another [`Dnode`]. Of a living object there
+//! is one node in use, ever: it leaves the table when nobody holds it, or after it was freed, and
+//! who was slow to load another one gives way to it.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -151,7 +152,8 @@ impl Node {
         if self.is_alive() { Ok(()) } else { Err(Error::Stale) }
     }
 
-    /// What reading it gave; where it was freed meanwhile, whatever that did to the reader, it is gone.
+    /// What reading it gave; where it was freed meanwhile, whatever that did to the reader, it is
+    /// gone.
     pub fn unless_dead<T>(&self, answer: Result<T>) -> Result<T> {
         answer.or_else(|error| self.check_alive().and(Err(error)))
     }
@@ -193,8 +195,9 @@ impl Nodes {
         Ok(self.insert(loaded, changed))
     }
 
-    /// The node to be used: this one, or the living one that is there. `changed` is the newest group in which anything
-    /// changed: the table may have had this node, and forgotten in which group that changed.
+    /// The node to be used: this one, or the living one that is there. `changed` is the newest
+    /// group in which anything changed: the table may have had this node, and forgotten in which
+    /// group that changed.
     pub fn insert(&self, node: Arc<Node>, changed: &AtomicU64) -> Arc<Node> {
         let object = node.object();
         let mut shard = self.shard(object);
@@ -216,8 +219,8 @@ impl Nodes {
         self.shard(object).get(&object).is_some_and(|node| node.is_alive())
     }
 
-    /// Nobody finds the node any more. It was freed *before*: else somebody could load it once more in between, and
-    /// have a second one beside this.
+    /// Nobody finds the node any more. It was freed *before*: else somebody could load it once more
+    /// in between, and have a second one beside this.
     pub fn forget(&self, node: &Node) {
         let mut shard = self.shard(node.object());
         if shard.get(&node.object()).is_some_and(|there| !there.is_alive()) {

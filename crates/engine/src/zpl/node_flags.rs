@@ -1,6 +1,8 @@
-//! Flags that chattr(1) sets: what may be done to a node whoever asks. Those who change nodes ask [`super::perm`].
+//! Flags that chattr(1) sets: what may be done to a node whoever asks. Those who change nodes ask
+//! [`super::perm`].
 //!
-//! Source: `__zpl_ioctl_setflags` in module/os/linux/zfs/zpl_file.c, `zfs_setattr` in zfs_vnops_os.c.
+//! Source: `__zpl_ioctl_setflags` in module/os/linux/zfs/zpl_file.c, `zfs_setattr` in
+//! zfs_vnops_os.c.
 
 use dmu::Holds;
 use engine_api::{Cred, Error, NodeFlags, NodeId, Result};

@@ -1,5 +1,5 @@
-//! The path of an object, from its parents: for those who know only numbers. Source: module/zfs/zfs_sa.c and
-//! zfs_znode.c (`zfs_obj_to_path`).
+//! The path of an object, from its parents: for those who know only numbers. Source:
+//! module/zfs/zfs_sa.c and zfs_znode.c (`zfs_obj_to_path`).
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -20,7 +20,8 @@ const OBJECT_BITS: u64 = (1 << 48) - 1;
 /// Names that are kept for those who ask for many paths.
 const NAMES_MAX: usize = 1 << 20;
 
-/// From the root on, with a slash before each name; `/` for the root. `NotFound` for what is no file or has no name.
+/// From the root on, with a slash before each name; `/` for the root. `NotFound` for what is no
+/// file or has no name.
 pub fn path_of(objset: &Arc<Objset>, object: u64) -> Result<String> {
     let path = Paths::open(objset)?.path(object)?;
     Ok(String::from_utf8_lossy(&path).into_owned())

@@ -45,7 +45,8 @@ pub fn check_data(cred: &Cred, attrs: &Attrs, want: u32) -> Result<()> {
     check(cred, attrs, want)
 }
 
-/// Permission to read data. Who may execute a program may read it: the client's kernel has to load it.
+/// Permission to read data. Who may execute a program may read it: the client's kernel has to load
+/// it.
 pub fn check_read(cred: &Cred, attrs: &Attrs) -> Result<()> {
     check_data(cred, attrs, posix::READ).or_else(|refusal| {
         let executes = posix::permitted(&who(cred), &rules(attrs)) & posix::EXEC != 0;

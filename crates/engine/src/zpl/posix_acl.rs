@@ -1,11 +1,13 @@
 //! POSIX ACLs (`acltype=posix`): where they are kept, and what keeps them and the mode in step.
 //!
-//! An ACL is the value of an extended attribute, as [`stdx::posix::acl`] has it, in whichever place the property `xattr`
-//! says. A node whose ACL says no more than its mode has none. Who may what is decided by `stdx::posix`, which [`Attrs`]
-//! bring the ACL to. Under any other `acltype` there are no such attributes, whatever is stored.
+//! An ACL is the value of an extended attribute, as [`stdx::posix::acl`] has it, in whichever place
+//! the property `xattr` says. A node whose ACL says no more than its mode has none. Who may what is
+//! decided by `stdx::posix`, which [`Attrs`] bring the ACL to. Under any other `acltype` there are
+//! no such attributes, whatever is stored.
 //!
-//! A new node has the ACL that its directory hands down before it has a name. An ACL and the mode that goes with it are
-//! changed in one transaction, and their records are both ordered, so that neither is replayed without the other.
+//! A new node has the ACL that its directory hands down before it has a name. An ACL and the mode
+//! that goes with it are changed in one transaction, and their records are both ordered, so that
+//! neither is replayed without the other.
 //!
 //! Source: `zpl_init_acl`, `zpl_set_acl`, `zpl_chmod_acl` in module/os/linux/zfs/zpl_xattr.c.
 
@@ -27,9 +29,11 @@ use super::node::{Node, lock_all};
 use super::perm::{check_mutable, rules, who};
 use super::{Zpl, acl as modes};
 
-/// How often an ACL that is a file is read anew where it cannot be understood: it is replaced in several steps.
+/// How often an ACL that is a file is read anew where it cannot be understood: it is replaced in
+/// several steps.
 const TRIES: u32 = 3;
-/// What storing an ACL takes: the value as a file or among the attributes, and a hidden directory with two files.
+/// What storing an ACL takes: the value as a file or among the attributes, and a hidden directory
+/// with two files.
 const META_BLOCKS: u64 = 40;
 
 /// What a new node gets by its directory's default ACL.
@@ -74,7 +78,8 @@ impl Zpl {
         if is_acl_name(name) && !self.settings().posix_acls { Err(unsupported()) } else { Ok(()) }
     }
 
-    /// The ACL that says who may; what cannot be read allows group and others nothing. `view` is of all there is.
+    /// The ACL that says who may; what cannot be read allows group and others nothing. `view` is of
+    /// all there is.
     pub(super) fn access_acl(&self, view: &SaView) -> Result<Option<Arc<Acl>>> {
         let stored = self.stored_acl(view, ACCESS)?;
         Ok(stored.unwrap_or_else(|_| Some(Acl::closed())).map(Arc::new))
@@ -122,7 +127,8 @@ impl Zpl {
         file.read_bytes(0, size as usize).map(Some).map_err(api_error)
     }
 
-    /// What a new node in the directory gets whose maker asks for this mode. A default ACL takes the umask's place.
+    /// What a new node in the directory gets whose maker asks for this mode. A default ACL takes
+    /// the umask's place.
     pub(super) fn inherited_acl(&self, cred: &Cred, dir: &Node, kind: u8, mode: u32) -> Result<Inherited> {
         let plain = |mode| Inherited { mode, values: Vec::new() };
         if kind == kind::SYMLINK {
@@ -144,7 +150,8 @@ impl Zpl {
         Ok(Inherited { mode, values })
     }
 
-    /// Gives a node that nobody knows yet its ACLs. What is to be logged of that comes later, with the node's name.
+    /// Gives a node that nobody knows yet its ACLs. What is to be logged of that comes later, with
+    /// the node's name.
     pub(super) fn store_inherited(
         &self,
         cred: &Cred,
@@ -181,7 +188,8 @@ impl Zpl {
         Ok(())
     }
 
-    /// Sets an ACL, or takes it away where the value has no entries. With an access ACL goes the mode.
+    /// Sets an ACL, or takes it away where the value has no entries. With an access ACL goes the
+    /// mode.
     pub(super) fn set_posix_acl(&self, cred: &Cred, id: NodeId, name: &[u8], value: &[u8]) -> Result<()> {
         self.check_acl_name(name)?;
         let acl = Acl::decode(value).map_err(invalid)?;
@@ -229,8 +237,8 @@ impl Zpl {
         .map(drop)
     }
 
-    /// After a chmod the ACL says what the mode says; whether that changed it. One that cannot be read stays as it is. The
-    /// caller holds the node's `ops` lock.
+    /// After a chmod the ACL says what the mode says; whether that changed it. One that cannot be
+    /// read stays as it is. The caller holds the node's `ops` lock.
     pub(super) fn posix_acl_follows(
         &self,
         cred: &Cred,

@@ -1,12 +1,14 @@
 //! Projects: which one a node counts for, who hands his on, and giving a node another.
 //!
-//! A node's project is an attribute that accounting finds at a fixed place, so nodes of older software, which have none,
-//! are packed anew when they get one. A directory with the flag `PROJINHERIT` hands its project on to all that is made in
-//! it, and takes no names of nodes of another project. Extended attributes that are files follow their node, also when
-//! it gets another owner.
+//! A node's project is an attribute that accounting finds at a fixed place, so nodes of older
+//! software, which have none, are packed anew when they get one. A directory with the flag
+//! `PROJINHERIT` hands its project on to all that is made in it, and takes no names of nodes of
+//! another project. Extended attributes that are files follow their node, also when it gets another
+//! owner.
 //!
-//! Sources: `zfs_setattr`, `zfs_setattr_dir`, `zfs_link` and `zfs_rename` in module/os/linux/zfs/zfs_vnops_os.c,
-//! `zfs_statfs_project` in zfs_vfsops.c, `zpl_ioctl_setxattr` in zpl_file.c, include/sys/zfs_project.h.
+//! Sources: `zfs_setattr`, `zfs_setattr_dir`, `zfs_link` and `zfs_rename` in
+//! module/os/linux/zfs/zfs_vnops_os.c, `zfs_statfs_project` in zfs_vfsops.c, `zpl_ioctl_setxattr`
+//! in zpl_file.c, include/sys/zfs_project.h.
 
 use dmu::Holds;
 use engine_api::{Cred, Error, FsStat, NodeId, Project, Result};
@@ -108,8 +110,9 @@ impl Zpl {
         Ok(())
     }
 
-    /// A node's extended attributes that are files, each in a transaction of its own: there may be many. It is done
-    /// before the node itself, so who is interrupted does it again. The caller holds the node's `ops` lock.
+    /// A node's extended attributes that are files, each in a transaction of its own: there may be
+    /// many. It is done before the node itself, so who is interrupted does it again. The caller
+    /// holds the node's `ops` lock.
     pub(super) fn move_xattrs(&self, node: &Node, to: Owner) -> Result<()> {
         if to == Owner::default() {
             return Ok(());

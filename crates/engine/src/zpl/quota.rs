@@ -1,13 +1,14 @@
 //! What users, groups and projects use, and how much they may.
 //!
-//! What is used is counted as a transaction group is written ([`dmu::accounting`]), so a limit is met some seconds late,
-//! as it is in OpenZFS: what was not counted yet may still overrun it. A limit is an entry of a ZAP that the master node
-//! names; file systems without such a ZAP pay nothing for the question.
+//! What is used is counted as a transaction group is written ([`dmu::accounting`]), so a limit is
+//! met some seconds late, as it is in OpenZFS: what was not counted yet may still overrun it. A
+//! limit is an entry of a ZAP that the master node names; file systems without such a ZAP pay
+//! nothing for the question.
 //!
 //! Replay of the intent log asks nobody: what it does again was allowed when it was done.
 //!
-//! Sources: module/zfs/zfs_quota.c; `zfs_write` in zfs_vnops.c, `zfs_acl_ids_overquota` in zfs_acl.c, `zfs_setattr`,
-//! `zfs_link` and `zfs_rename` in zfs_vnops_os.c.
+//! Sources: module/zfs/zfs_quota.c; `zfs_write` in zfs_vnops.c, `zfs_acl_ids_overquota` in
+//! zfs_acl.c, `zfs_setattr`, `zfs_link` and `zfs_rename` in zfs_vnops_os.c.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -179,7 +180,8 @@ impl Zpl {
         if over { Err(Error::Quota) } else { Ok(()) }
     }
 
-    /// `Quota` where one of these may not have another node. `None` is nobody, or who has it already.
+    /// `Quota` where one of these may not have another node. `None` is nobody, or who has it
+    /// already.
     pub(super) fn check_more_nodes(
         &self,
         user: Option<u64>,
@@ -205,8 +207,9 @@ impl Zpl {
         !self.frozen && self.objset.lacks_accounting()
     }
 
-    /// Counts some objects behind `after` that were not: the last of them, or `None` once all are, and the file system
-    /// says so. `Busy` where that would have to wait. Interrupting it loses nothing.
+    /// Counts some objects behind `after` that were not: the last of them, or `None` once all are,
+    /// and the file system says so. `Busy` where that would have to wait. Interrupting it loses
+    /// nothing.
     pub fn count_more(&self, after: u64) -> Result<Option<u64>> {
         let counted = self.objset.count_objects(after, COUNT_STEP).map_err(api_error)?;
         if counted.is_none() {

@@ -1,13 +1,14 @@
 //! Doing again what the intent log says was done: each record in a transaction of its own.
 //!
-//! A record says what became of an operation, not who asked for it: there are no permissions here, and nodes get the
-//! numbers, generations and owners they had. The transaction that applies a record notes that it did
-//! (`IntentLog::replayed`), so a crash in the middle of replay goes on behind the last one whose group was synced; what
-//! takes several transactions notes it in the last, and the ones before may happen twice.
+//! A record says what became of an operation, not who asked for it: there are no permissions here,
+//! and nodes get the numbers, generations and owners they had. The transaction that applies a
+//! record notes that it did (`IntentLog::replayed`), so a crash in the middle of replay goes on
+//! behind the last one whose group was synced; what takes several transactions notes it in the
+//! last, and the ones before may happen twice.
 //!
-//! A record that cannot be applied is tried once more after the groups so far are synced (a number is free again only
-//! then), and is an error after that: the log stays, and the caller opens the file system read-only. Records of files
-//! that later records removed are passed over.
+//! A record that cannot be applied is tried once more after the groups so far are synced (a number
+//! is free again only then), and is an error after that: the log stays, and the caller opens the
+//! file system read-only. Records of files that later records removed are passed over.
 //!
 //! Source: `zil_replay_log_record` in module/zfs/zil.c, module/zfs/zfs_replay.c.
 
@@ -71,7 +72,8 @@ fn malformed(_: Malformed) -> Error {
 }
 
 impl Zpl {
-    /// Runs a replay, during which the file system can be written even under `readonly=on`. Nobody else uses it yet.
+    /// Runs a replay, during which the file system can be written even under `readonly=on`. Nobody
+    /// else uses it yet.
     pub fn while_replaying<T>(&self, replay: impl FnOnce() -> T) -> T {
         self.replaying.store(true, Ordering::SeqCst);
         let answer = replay();
@@ -79,7 +81,8 @@ impl Zpl {
         answer
     }
 
-    /// Applies one record. `block`: what the block holds that a write record leads to, where it is not a hole.
+    /// Applies one record. `block`: what the block holds that a write record leads to, where it is
+    /// not a hole.
     pub fn replay_record(
         &self,
         head: &RecordHead,

@@ -1,7 +1,8 @@
 //! How large a file's blocks are, and how large amounts are given back.
 //!
-//! A file of one block has a block as long as the file, in sectors of 512 bytes, until it outgrows the record size;
-//! from then on it has blocks of the record size for ever. Source: `zfs_write` and `zfs_extend` in module/zfs.
+//! A file of one block has a block as long as the file, in sectors of 512 bytes, until it outgrows
+//! the record size; from then on it has blocks of the record size for ever. Source: `zfs_write` and
+//! `zfs_extend` in module/zfs.
 
 use std::ops::Range;
 
@@ -13,13 +14,15 @@ use super::error::api_error;
 use super::node::Node;
 
 const SECTOR: u64 = 512;
-/// Blocks of metadata that a write may dirty (its dnode, and the way down to its blocks), and that giving back may.
+/// Blocks of metadata that a write may dirty (its dnode, and the way down to its blocks), and that
+/// giving back may.
 const WRITE_META: u64 = 4;
 pub const FREE_META: u64 = 8;
 /// Bytes given back in one transaction.
 pub const FREE_STEP: u64 = 8 << 30;
 
-/// Makes the one block of a small file large enough for `end` bytes, or as large as the record size.
+/// Makes the one block of a small file large enough for `end` bytes, or as large as the record
+/// size.
 pub fn grow_block(
     dnode: &Dnode,
     size: u64,
@@ -65,8 +68,9 @@ impl Zpl {
         }
     }
 
-    /// Gives back all but the last bounded part of what lies at and after `from`, a bounded part a transaction. The
-    /// caller holds the whole range, and frees the rest together with what makes it official.
+    /// Gives back all but the last bounded part of what lies at and after `from`, a bounded part a
+    /// transaction. The caller holds the whole range, and frees the rest together with what makes
+    /// it official.
     pub(super) fn free_most(&self, node: &Node, from: u64) -> Result<()> {
         let dnode = node.dnode();
         let mut at = from;

@@ -1,9 +1,10 @@
 //! Nodes without a name: freed at once, or after their last opener, or after a restart.
 //!
-//! A node whose last name goes is freed in the same transaction where that is little work. Otherwise (it is open, or
-//! large, or has a directory of extended attributes) it enters the *unlinked set*, a ZAP on disk, and is freed later in
-//! steps. What a crash leaves in the set is freed by [`Zpl::drain_unlinked`].
-//! Source: `zfs_rmnode`, `zfs_unlinked_drain` in module/os/linux/zfs/zfs_dir.c.
+//! A node whose last name goes is freed in the same transaction where that is little work.
+//! Otherwise (it is open, or large, or has a directory of extended attributes) it enters the
+//! *unlinked set*, a ZAP on disk, and is freed later in steps. What a crash leaves in the set is
+//! freed by [`Zpl::drain_unlinked`]. Source: `zfs_rmnode`, `zfs_unlinked_drain` in
+//! module/os/linux/zfs/zfs_dir.c.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -40,7 +41,8 @@ impl Zpl {
         Ok(self.sa.word(&view, &attr::XATTR).unwrap_or(0))
     }
 
-    /// In the transaction that took the last name. The caller holds the node's `ops` lock and whole range.
+    /// In the transaction that took the last name. The caller holds the node's `ops` lock and whole
+    /// range.
     pub(super) fn bury(&self, node: &Arc<Node>, tx: &Tx) -> Result<Fate> {
         let simple = self.xattr_dir_of(node.dnode())? == 0;
         let small = node.dnode().used_bytes() <= FREE_STEP;
@@ -149,8 +151,9 @@ impl Zpl {
         }
     }
 
-    /// Frees what was left unlinked when the file system was last in use. Once after opening; a worker's task, for it
-    /// may take long. Nodes that lose their last name meanwhile are not its affair.
+    /// Frees what was left unlinked when the file system was last in use. Once after opening; a
+    /// worker's task, for it may take long. Nodes that lose their last name meanwhile are not its
+    /// affair.
     pub fn drain_unlinked(&self) -> Result<()> {
         if self.is_readonly() || !self.drain_pending.swap(false, Ordering::SeqCst) {
             return Ok(());

@@ -1,7 +1,7 @@
 //! The version of a file system: what it means for what is written, and growing out of it.
 //!
-//! A file system that gets system attributes keeps its znodes; each is turned into the new form with its next change.
-//! Source: `zfs_set_version` in module/os/linux/zfs/zfs_vfsops.c.
+//! A file system that gets system attributes keeps its znodes; each is turned into the new form
+//! with its next change. Source: `zfs_set_version` in module/os/linux/zfs/zfs_vfsops.c.
 
 use std::sync::atomic::Ordering;
 

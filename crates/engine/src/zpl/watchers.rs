@@ -1,5 +1,5 @@
-//! Who is told of changes (`engine_api::Watcher`): the list outlives the open file system, which is opened anew after a
-//! rollback.
+//! Who is told of changes (`engine_api::Watcher`): the list outlives the open file system, which is
+//! opened anew after a rollback.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{PoisonError, RwLock, Weak};
@@ -52,7 +52,8 @@ impl Zpl {
         watchers.each(but, |watcher| watcher.changed(node, what));
     }
 
-    /// What came of it is the answer. Also where it failed: something may have been changed, and not be durable.
+    /// What came of it is the answer. Also where it failed: something may have been changed, and
+    /// not be durable.
     pub(super) fn told<T>(&self, cred: &Cred, node: NodeId, what: Changed, answer: Result<T>) -> Result<T> {
         self.tell(cred, node, what);
         answer

@@ -1,9 +1,11 @@
 //! Extended attributes: by name in one of two places, always found in either.
 //!
-//! `xattr=sa` keeps them as a packed nvlist of byte arrays in the system attribute `ZPL_DXATTR`; what does not fit
-//! there, and everything under `xattr=on`, are files in a hidden directory ([`super::xattr_dir`]). An attribute is in
-//! one place only; files are read under the node's lock, for they are changed in several steps. Names carry their namespace (`user.`); other systems wrote user attributes without it, and those are
-//! shown with it. Source: module/os/linux/zfs/zpl_xattr.c, module/zfs/zfs_sa.c.
+//! `xattr=sa` keeps them as a packed nvlist of byte arrays in the system attribute `ZPL_DXATTR`;
+//! what does not fit there, and everything under `xattr=on`, are files in a hidden directory
+//! ([`super::xattr_dir`]). An attribute is in one place only; files are read under the node's lock,
+//! for they are changed in several steps. Names carry their namespace (`user.`); other systems
+//! wrote user attributes without it, and those are shown with it. Source:
+//! module/os/linux/zfs/zpl_xattr.c, module/zfs/zfs_sa.c.
 
 use std::sync::Arc;
 
@@ -155,8 +157,9 @@ impl Zpl {
         self.store_xattr(cred, &node, &attrs, name, value, &tx)
     }
 
-    /// Stores a value where the property says, and takes it away from elsewhere. The caller holds the node's `ops` lock,
-    /// and the transaction has room for it. A node without a name (`attrs.links`) leaves nothing in the log.
+    /// Stores a value where the property says, and takes it away from elsewhere. The caller holds
+    /// the node's `ops` lock, and the transaction has room for it. A node without a name
+    /// (`attrs.links`) leaves nothing in the log.
     pub(super) fn store_xattr(
         &self,
         cred: &Cred,
@@ -254,7 +257,8 @@ impl Zpl {
         }
     }
 
-    /// The list in the system attributes has changed: what it lost, unless that is what it has now anew.
+    /// The list in the system attributes has changed: what it lost, unless that is what it has now
+    /// anew.
     fn log_system_change(
         &self,
         node: &Node,

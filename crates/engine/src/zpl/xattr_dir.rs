@@ -1,7 +1,8 @@
-//! Extended attributes as files: a directory without a name, found by the node's `ZPL_XATTR`, with a file for each.
+//! Extended attributes as files: a directory without a name, found by the node's `ZPL_XATTR`, with
+//! a file for each.
 //!
-//! Whoever changes them holds the node's `ops` lock and brings the transaction.
-//! Source: `zfs_make_xattrdir` in module/os/linux/zfs/zfs_dir.c, `zpl_xattr_set_dir` in zpl_xattr.c.
+//! Whoever changes them holds the node's `ops` lock and brings the transaction. Source:
+//! `zfs_make_xattrdir` in module/os/linux/zfs/zfs_dir.c, `zpl_xattr_set_dir` in zpl_xattr.c.
 
 use dmu::{DmuError, Dnode, Tx, Zap};
 use engine_api::{Cred, Error, Result};

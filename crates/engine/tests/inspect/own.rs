@@ -1,4 +1,5 @@
-//! Pools made here, on disks in memory: clean as they are, and with space lost or given away behind their back.
+//! Pools made here, on disks in memory: clean as they are, and with space lost or given away behind
+//! their back.
 
 use std::sync::Arc;
 

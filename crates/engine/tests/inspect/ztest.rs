@@ -1,5 +1,6 @@
-//! A pool that OpenZFS's own stress test makes on the spot: odd block sizes, every checksum and compression, encrypted
-//! datasets, gangs, snapshots and clones, left as it is in the middle of work.
+//! A pool that OpenZFS's own stress test makes on the spot: odd block sizes, every checksum and
+//! compression, encrypted datasets, gangs, snapshots and clones, left as it is in the middle of
+//! work.
 
 use std::process::Command;
 

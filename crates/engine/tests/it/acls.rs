@@ -222,7 +222,8 @@ fn what_is_made_below_a_default_acl_has_it() {
     }
 }
 
-/// What the log says is done again: with every number of records, and the ACL never without the mode that goes with it.
+/// What the log says is done again: with every number of records, and the ACL never without the
+/// mode that goes with it.
 #[test]
 fn acls_are_in_the_intent_log() {
     for store in STORES {

@@ -1,9 +1,10 @@
-//! OpenZFS's own stress test and this engine take turns with one pool, and zdb looks at it after each turn.
+//! OpenZFS's own stress test and this engine take turns with one pool, and zdb looks at it after
+//! each turn.
 //!
-//! A turn of ztest writes, snapshots and clones in its datasets, replays its logs and imports the pool under another
-//! name. A turn of ours imports, looks at what it wrote in turns before, writes more, changes a disk where others can do
-//! without it, scrubs, and exports. Short runs keep ztest from changing vdevs, for which it believes to know how the pool
-//! was laid out.
+//! A turn of ztest writes, snapshots and clones in its datasets, replays its logs and imports the
+//! pool under another name. A turn of ours imports, looks at what it wrote in turns before, writes
+//! more, changes a disk where others can do without it, scrubs, and exports. Short runs keep ztest
+//! from changing vdevs, for which it believes to know how the pool was laid out.
 
 use std::process::Command;
 use std::sync::Arc;
@@ -24,8 +25,8 @@ const POOL: &str = "zt";
 const DISK: u64 = 128 << 20;
 /// How many datasets ztest has at a time.
 const DATASETS: usize = 3;
-/// `ztest -E` asks a kernel module whether it has the pool, and gives up where there is none to be asked. In a mount
-/// namespace of its own it finds a file that has no answer, which will do.
+/// `ztest -E` asks a kernel module whether it has the pool, and gives up where there is none to be
+/// asked. In a mount namespace of its own it finds a file that has no answer, which will do.
 const WITH_DEV_ZFS: &str = r#"
     dev="$1/dev"; shift; mkdir -p "$dev"
     mount -t tmpfs tmpfs "$dev"
@@ -110,7 +111,8 @@ impl Turns {
         zdb_finds_no_leak(self.place(), POOL);
     }
 
-    /// The last look. Then what ztest wrote goes, with all its snapshots and clones: of its dead lists nothing is left.
+    /// The last look. Then what ztest wrote goes, with all its snapshots and clones: of its dead
+    /// lists nothing is left.
     fn end(self) {
         let engine = self.engine();
         let pool = self.import(&engine);

@@ -1,5 +1,6 @@
-//! Streams that are not what anybody sent: cut anywhere, bits flipped, records in another order or with other numbers, from
-//! newer software, for another snapshot. What is refused leaves everything as it was; what is taken leaves a whole pool.
+//! Streams that are not what anybody sent: cut anywhere, bits flipped, records in another order or
+//! with other numbers, from newer software, for another snapshot. What is refused leaves everything
+//! as it was; what is taken leaves a whole pool.
 
 use std::sync::Arc;
 
@@ -223,7 +224,8 @@ fn records_in_any_order_with_any_numbers() {
     lab.end("bad-records");
 }
 
-/// What a big-endian host sends of the same: every number is in its order, those in payloads by their objects' types.
+/// What a big-endian host sends of the same: every number is in its order, those in payloads by
+/// their objects' types.
 fn turned(begin: &Begin, records: &[(Record, Vec<u8>)]) -> Vec<u8> {
     let mut stream = Record::Begin(begin.clone()).encode_as(begin.to_guid, Endian::Big).to_vec();
     for (record, payload) in records {

@@ -1,4 +1,5 @@
-//! A file system over blocks in memory, with transaction groups that are synced when the test says so.
+//! A file system over blocks in memory, with transaction groups that are synced when the test says
+//! so.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,4 +1,5 @@
-//! Blocks of all sizes and with all checksums: written, read, sent and received as they are, and judged by zdb.
+//! Blocks of all sizes and with all checksums: written, read, sent and received as they are, and
+//! judged by zdb.
 
 use engine::{LocalEngine, Options};
 use engine_api::{

@@ -1,5 +1,5 @@
-//! The whole collection beside the repository: each pool is held against its manifest and each stream is received, here or
-//! in the test that is named; what must wait is refused by name.
+//! The whole collection beside the repository: each pool is held against its manifest and each
+//! stream is received, here or in the test that is named; what must wait is refused by name.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -122,7 +122,8 @@ fn a_mirror_of_which_one_side_is_garbage() {
     equals_its_manifest("mirror-damaged", "g_dam_mirror");
 }
 
-/// What is not encrypted of a pool that knows encryption is read; of the rest, and of streams of it, is said what they are.
+/// What is not encrypted of a pool that knows encryption is read; of the rest, and of streams of
+/// it, is said what they are.
 #[test]
 fn encrypted_datasets_wait() {
     let Some(fixture) = Fixture::unpack_shared("encrypted") else { return };
@@ -171,7 +172,8 @@ fn streams_of_trees_and_backups() {
         assert!(wrong.is_empty(), "{snapshot}: {wrong:#?}");
     }
     to.takes("b-a", "ours/a@final", "g_snap/a@final");
-    // The snapshot that this bookmark was made of is nowhere any more: only the bytes can be compared.
+    // The snapshot that this bookmark was made of is nowhere any more: only the bytes can be
+    // compared.
     const NEEDS: &str = "cannot receive incremental stream: most recent snapshot of ours/fs does not\nmatch incremental source";
     to.refuses("bookmark-b04-s05", "ours/fs@s05b", NEEDS);
     let since = |from: Option<&str>, to: &str| SendRequest {

@@ -1,4 +1,5 @@
-//! Crashes: what was synced or committed is there afterwards, exactly that, however often replay itself is cut short.
+//! Crashes: what was synced or committed is there afterwards, exactly that, however often replay
+//! itself is cut short.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;

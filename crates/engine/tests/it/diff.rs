@@ -1,4 +1,5 @@
-//! What `zfs diff` says of a file system's changes, between snapshots, until now, and since a clone's origin.
+//! What `zfs diff` says of a file system's changes, between snapshots, until now, and since a
+//! clone's origin.
 
 use engine::{LocalEngine, Options};
 use engine_api::{

@@ -330,7 +330,8 @@ fn the_hostid_is_looked_at_each_time() {
     engine.export("ours", false).unwrap();
 }
 
-/// A pool that showed that it is in use every few minutes does so at once when it is to do it more often, and says so.
+/// A pool that showed that it is in use every few minutes does so at once when it is to do it more
+/// often, and says so.
 #[test]
 fn a_pace_that_changes_is_told_at_once() {
     let dir = Dir::new("pace");

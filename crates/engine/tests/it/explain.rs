@@ -1,4 +1,5 @@
-//! What a dataset's space is made of: the parts of random histories add up to `used`, and to each `usedby`, to the byte.
+//! What a dataset's space is made of: the parts of random histories add up to `used`, and to each
+//! `usedby`, to the byte.
 
 use engine::{LocalEngine, Options};
 use engine_api::{

@@ -72,8 +72,8 @@ fn snapshots_and_clones() {
     reads_whole("snapshots", "g_snap");
 }
 
-/// Holds what OpenZFS made of a dirty pool, after the import that replays its logs and after one that finds nothing to
-/// do; `wrong` is what differs all the same.
+/// Holds what OpenZFS made of a dirty pool, after the import that replays its logs and after one
+/// that finds nothing to do; `wrong` is what differs all the same.
 fn replays(name: &str, pool: &str, wrong: &[String]) {
     let fixture = Fixture::unpack_dirty(name);
     let engine = LocalEngine::new(Env::real(), Options::default());
@@ -87,13 +87,15 @@ fn replays(name: &str, pool: &str, wrong: &[String]) {
     }
 }
 
-/// Power was cut with records in the logs of two file systems, one with `logbias=throughput`, and of a volume.
+/// Power was cut with records in the logs of two file systems, one with `logbias=throughput`, and
+/// of a volume.
 #[test]
 fn the_logs_of_a_dirty_pool_are_replayed() {
     replays("dirty-zil", "g_zil", &[]);
 }
 
-/// Likewise, the records on a log device. What is encrypted stays closed, and its log waits for whoever has the key.
+/// Likewise, the records on a log device. What is encrypted stays closed, and its log waits for
+/// whoever has the key.
 #[test]
 fn logs_on_a_log_device_are_replayed() {
     replays(
@@ -103,7 +105,8 @@ fn logs_on_a_log_device_are_replayed() {
     );
 }
 
-/// Labels of spares and cache devices name no pool; a new pool must not be made on those of an imported one.
+/// Labels of spares and cache devices name no pool; a new pool must not be made on those of an
+/// imported one.
 #[test]
 fn spares_and_cache_devices_of_imported_pools_are_not_taken() {
     let fixture = Fixture::unpack("stripe-of-mirrors");
@@ -135,7 +138,8 @@ fn spares_and_cache_devices_of_imported_pools_are_not_taken() {
     engine.export("g_som", false).unwrap();
 }
 
-/// The pool equals its manifest, is written to and exported more than once, and OpenZFS's debugger finds it whole.
+/// The pool equals its manifest, is written to and exported more than once, and OpenZFS's debugger
+/// finds it whole.
 fn is_written_on(name: &str, pool: &str, dataset: &str) {
     let fixture = Fixture::unpack(name);
     let engine = LocalEngine::new(Env::real(), Options::default());

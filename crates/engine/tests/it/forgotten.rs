@@ -1,5 +1,6 @@
-//! Datasets that go while somebody has them open, and whose numbers are given to others. Snapshots may go with their last hold,
-//! or with their last clone, without anybody's asking for their end by name.
+//! Datasets that go while somebody has them open, and whose numbers are given to others. Snapshots
+//! may go with their last hold, or with their last clone, without anybody's asking for their end by
+//! name.
 
 use engine::{LocalEngine, Options};
 use engine_api::{Change, CreateMode, Cred, Engine, Error, FileSystem, Pool, SetAttr, Stable};

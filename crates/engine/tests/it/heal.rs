@@ -1,4 +1,5 @@
-//! Corrective receive: what no disk has any more of a snapshot comes back from its stream, and nothing else does.
+//! Corrective receive: what no disk has any more of a snapshot comes back from its stream, and
+//! nothing else does.
 
 use std::os::unix::fs::FileExt;
 use std::path::Path;
@@ -20,7 +21,8 @@ const ROOT: Cred = Cred::root();
 const START: u64 = 4 << 20;
 const FILE: usize = 300_000;
 
-/// Of every second block of files and volumes in a snapshot, one byte of each copy. Nobody has the pool open.
+/// Of every second block of files and volumes in a snapshot, one byte of each copy. Nobody has the
+/// pool open.
 fn hurt(dir: &Path, snapshot: &str) -> usize {
     let text = zdb(dir.to_str().unwrap(), snapshot, "-dddddd");
     let (mut is_data, mut blocks) = (false, Vec::new());

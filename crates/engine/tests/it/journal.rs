@@ -1,4 +1,5 @@
-//! An intent log in memory that keeps the rules of the real one, and survives the crash of the bench it belongs to.
+//! An intent log in memory that keeps the rules of the real one, and survives the crash of the
+//! bench it belongs to.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, Weak};
@@ -39,7 +40,8 @@ struct State {
     seq: u64,
     /// Newest group with a change that has no record.
     unlogged: Txg,
-    /// The record being replayed, and those whose groups are not synced yet: group, sequence number.
+    /// The record being replayed, and those whose groups are not synced yet: group, sequence
+    /// number.
     replaying: u64,
     replayed: Vec<(Txg, u64)>,
     /// What was committed before is to be replayed.

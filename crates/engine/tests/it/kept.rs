@@ -45,8 +45,8 @@ impl Machine {
         bytes
     }
 
-    /// kill -9: what disks were told is there, and what is in memory that outlives it. Both as of one moment: no group ended
-    /// between.
+    /// kill -9: what disks were told is there, and what is in memory that outlives it. Both as of
+    /// one moment: no group ended between.
     fn kill(&mut self, program: &Program) {
         let left = loop {
             let before = self.memory();
@@ -177,7 +177,8 @@ fn what_was_answered_survives_the_program_again_and_again() {
     zdb_is_content(dir.0.to_str().unwrap(), "ours");
 }
 
-/// A flushed write is in the intent log, which is replayed first: what was written before it must not come back over it.
+/// A flushed write is in the intent log, which is replayed first: what was written before it must
+/// not come back over it.
 #[test]
 fn a_flushed_write_stays_over_one_that_nobody_flushed() {
     let (mut machine, program) = Machine::new(16 << 20);

@@ -1,5 +1,5 @@
-//! The engine through its public interface: a file system on an object set in memory, beside the oracle; and pools that
-//! OpenZFS wrote, beside their manifests.
+//! The engine through its public interface: a file system on an object set in memory, beside the
+//! oracle; and pools that OpenZFS wrote, beside their manifests.
 
 mod acls;
 mod alternate;

@@ -1,7 +1,7 @@
 //! A file system against a manifest: what OpenZFS said of every path, when it made the fixture.
 //!
-//! A manifest has one JSON object a line; paths and link targets are percent-encoded bytes, xattr values hex. Lines
-//! start with `#` where they are notes.
+//! A manifest has one JSON object a line; paths and link targets are percent-encoded bytes, xattr
+//! values hex. Lines start with `#` where they are notes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -58,8 +58,8 @@ impl Fixture {
         Fixture { dir, name: name.to_owned(), lines }
     }
 
-    /// A pool whose intent log is not replayed yet, and what OpenZFS had after it had replayed it. Times that replay set
-    /// anew are nobody's to compare.
+    /// A pool whose intent log is not replayed yet, and what OpenZFS had after it had replayed it.
+    /// Times that replay set anew are nobody's to compare.
     pub fn unpack_dirty(name: &str) -> Fixture {
         let mut fixture = Fixture::unpack(name);
         let mut after = read_lines(&fixture.dir.join(name).join("manifest-after-replay.txt"));
@@ -121,7 +121,8 @@ impl Fixture {
         wrong
     }
 
-    /// The ZFS partitions of the disk images as plain files in a folder of their own, as zdb takes them.
+    /// The ZFS partitions of the disk images as plain files in a folder of their own, as zdb takes
+    /// them.
     pub fn partitions(&self) -> PathBuf {
         let (images, out) = (PathBuf::from(self.images()), self.dir.join("partitions"));
         std::fs::create_dir_all(&out).unwrap();
@@ -196,8 +197,8 @@ fn check_dataset(dataset: &str, fs: &dyn FileSystem, lines: &[&Value], wrong: &m
     let mut listed: BTreeMap<Vec<u8>, BTreeSet<Vec<u8>>> = BTreeMap::new();
     for line in lines {
         let path = decode(line["path"].as_str().unwrap());
-        // Under snapdir=visible the directory of snapshots is listed in the root; what is in it is no part of the file
-        // system's contents.
+        // Under snapdir=visible the directory of snapshots is listed in the root; what is in it is
+        // no part of the file system's contents.
         if path.starts_with(b".zfs") {
             if path == b".zfs" {
                 listed.entry(b".".to_vec()).or_default().insert(path);

@@ -1,5 +1,5 @@
-//! Pools and file systems of old versions: equal to their manifests, written as what they are, and upgraded; zdb finds
-//! them whole each time.
+//! Pools and file systems of old versions: equal to their manifests, written as what they are, and
+//! upgraded; zdb finds them whole each time.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -152,7 +152,8 @@ fn new_pool(engine: &LocalEngine, dir: &Path, version: u64) -> Arc<dyn Pool> {
     engine.create(&spec).unwrap()
 }
 
-/// Pools that count parity as used, and such with one dead list a snapshot, from the beginning to their end.
+/// Pools that count parity as used, and such with one dead list a snapshot, from the beginning to
+/// their end.
 #[test]
 fn new_pools_can_be_of_old_versions() {
     for version in [2, 25] {
@@ -213,8 +214,8 @@ fn new_pools_can_be_of_old_versions() {
     }
 }
 
-/// What old pools receive: properties that they cannot tell from others below version 22, no file systems with system
-/// attributes below 24, and none of a version that they can only keep.
+/// What old pools receive: properties that they cannot tell from others below version 22, no file
+/// systems with system attributes below 24, and none of a version that they can only keep.
 #[test]
 fn old_pools_receive_what_they_understand() {
     let engine = LocalEngine::new(Env::real(), Options::default());
@@ -297,7 +298,8 @@ fn old_pools_receive_what_they_understand() {
     }
 }
 
-/// A pool that has been through all versions has grown in each of them, and lost some of what it had.
+/// A pool that has been through all versions has grown in each of them, and lost some of what it
+/// had.
 #[test]
 fn an_old_pool_grows_version_by_version() {
     const LOOK_AT: [u64; 4] = [2, 10, 14, 25];

@@ -71,11 +71,13 @@ fn projects_are_given_handed_on_limited_and_counted() {
         ImportOptions { search: vec![place.0.to_str().unwrap().into()], ..ImportOptions::default() };
     let pool = engine.import("ours", &options).unwrap();
     let fs = pool.open_fs("ours/p").unwrap();
-    // An old file with an attribute that is a file: file, directory and attribute are three objects.
+    // An old file with an attribute that is a file: file, directory and attribute are three
+    // objects.
     let top = fs.root();
     assert_eq!(fs.project(old), Ok(NONE));
     fs.set_project(&JOE, old, Project { id: 7, inherit: false }).unwrap();
-    // Numbers are told once a worker has been through all objects; what the default project had before is not known.
+    // Numbers are told once a worker has been through all objects; what the default project had
+    // before is not known.
     let (bytes, objects) = (0..500)
         .map(|_| used(&*pool, 7))
         .inspect(|_| std::thread::sleep(std::time::Duration::from_millis(10)))
@@ -87,7 +89,8 @@ fn projects_are_given_handed_on_limited_and_counted() {
     assert_eq!(fs.set_project(&stranger, old, mine), Err(Error::Denied));
     assert!(matches!(fs.set_project(&JOE, old, Project { id: u32::MAX, ..mine }), Err(Error::Invalid(_))));
 
-    // A directory hands its project on, and takes nothing of another; what is in another directory stays what it is.
+    // A directory hands its project on, and takes nothing of another; what is in another directory
+    // stays what it is.
     let joe = dir(&*fs, top, "joe");
     fs.set_project(&JOE, joe, mine).unwrap();
     let below = dir(&*fs, joe, "below");

@@ -71,12 +71,14 @@ fn limits_hold_and_zdb_counts_as_we_do() {
     }
     pool.sync().unwrap();
 
-    // Who has used up his bytes writes no more, to old files or new; others do, and so does he with more.
+    // Who has used up his bytes writes no more, to old files or new; others do, and so does he with
+    // more.
     set(&*pool, "userquota@1000", "500K").unwrap();
     let old = fs.lookup(&JOE, top, b"joe 1").unwrap().node;
     assert_eq!(fs.write(&JOE, old, 0, b"x", Stable::Unstable).err(), Some(Error::Quota));
     assert_eq!(write(&*fs, &JOE, top, "new", 1), Err(Error::Quota));
-    // The bytes count for who owns the file, whoever writes them, and no one gives his files to the poor.
+    // The bytes count for who owns the file, whoever writes them, and no one gives his files to the
+    // poor.
     assert_eq!(fs.write(&Cred::root(), old, 0, b"x", Stable::Unstable).err(), Some(Error::Quota));
     let jane = fs.lookup(&JANE, top, b"jane 1").unwrap().node;
     let give = SetAttr { uid: Some(1000), ..SetAttr::default() };

@@ -1,5 +1,5 @@
-//! Random operations on the engine and the oracle side by side: each must answer alike, and leave the same tree, after
-//! every restart too.
+//! Random operations on the engine and the oracle side by side: each must answer alike, and leave
+//! the same tree, after every restart too.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! A copy of a tree of datasets follows what is done to the tree: new and destroyed datasets and snapshots, other names and
-//! parents, promoted clones.
+//! A copy of a tree of datasets follows what is done to the tree: new and destroyed datasets and
+//! snapshots, other names and parents, promoted clones.
 
 use std::sync::Arc;
 
@@ -128,7 +128,8 @@ fn copies_of_trees_follow_them() {
     trees.replicate(Some("5"), "6", true);
     trees.are_alike();
 
-    // A dataset goes after its snapshots; where the power went between them, a stream takes the rest.
+    // A dataset goes after its snapshots; where the power went between them, a stream takes the
+    // rest.
     let z = trees.tree("ours/a/z");
     let z: Vec<String> = z.into_iter().rev().map(|(name, _)| format!("ours/a/z{name}")).collect();
     trees.destroy(&z);

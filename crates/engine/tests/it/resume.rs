@@ -1,4 +1,5 @@
-//! Receives that are interrupted go on where they stopped, however often, whatever happened meanwhile.
+//! Receives that are interrupted go on where they stopped, however often, whatever happened
+//! meanwhile.
 
 use engine::{LocalEngine, Options};
 use engine_api::{
@@ -149,8 +150,8 @@ fn what_an_interrupted_receive_leaves() {
     to.end();
 }
 
-/// The hidden clone of an interrupted receive has a name that can be typed: whatever is asked of it is done or refused, and
-/// the pool works on.
+/// The hidden clone of an interrupted receive has a name that can be typed: whatever is asked of it
+/// is done or refused, and the pool works on.
 #[test]
 fn changes_of_a_hidden_clone_by_its_name() {
     let from = Sender::new("snapshots", "g_snap");
@@ -269,7 +270,8 @@ fn resumable_receives_survive_power_cuts() {
     to.end();
 }
 
-/// What an interrupted receive has left is sent on: who receives it has the same left, and waits for the same rest.
+/// What an interrupted receive has left is sent on: who receives it has the same left, and waits
+/// for the same rest.
 #[test]
 fn what_an_interrupted_receive_has_left_is_sent_on() {
     let from = Sender::new("snapshots", "g_snap");

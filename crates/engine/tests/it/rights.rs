@@ -119,7 +119,8 @@ fn what_others_use_is_not_told() {
     assert!(all().is_ok());
 }
 
-/// As with OpenZFS (`zfs_create_fs`, `crgetuid(cr)`), also in an appliance that somebody runs as himself.
+/// As with OpenZFS (`zfs_create_fs`, `crgetuid(cr)`), also in an appliance that somebody runs as
+/// himself.
 #[test]
 fn a_new_file_system_belongs_to_who_has_it_made() {
     let dir = Dir::new("rights-owner");

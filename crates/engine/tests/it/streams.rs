@@ -1,4 +1,5 @@
-//! Streams that OpenZFS sent: what is received of them equals what it said of the snapshots that it sent.
+//! Streams that OpenZFS sent: what is received of them equals what it said of the snapshots that it
+//! sent.
 
 use std::fs::File;
 use std::io::Read;
@@ -45,7 +46,8 @@ impl Receiver {
         self.receive(stream, request).unwrap_or_else(|error| panic!("{stream}: {error}"));
     }
 
-    /// Receives a stream; what there is then equals the snapshot that was sent, and so does the file system.
+    /// Receives a stream; what there is then equals the snapshot that was sent, and so does the
+    /// file system.
     pub fn takes(&self, stream: &str, target: &str, sent: &str) {
         self.take(stream, target);
         self.equals(target, sent);
@@ -323,8 +325,8 @@ fn streams_of_many_snapshots_with_properties_and_holds() {
     to.end();
 }
 
-/// The first stream with properties takes away what a dataset had set, for that may have come with earlier ones; from then
-/// on the two are kept apart, and both are shown.
+/// The first stream with properties takes away what a dataset had set, for that may have come with
+/// earlier ones; from then on the two are kept apart, and both are shown.
 #[test]
 fn received_properties_beside_those_that_were_set() {
     let from = Sender::new("snapshots", "g_snap");
@@ -369,7 +371,8 @@ fn received_properties_beside_those_that_were_set() {
     to.end();
 }
 
-/// A dataset that received large dnodes has them, though its own properties would not bring any: who gets it next is told.
+/// A dataset that received large dnodes has them, though its own properties would not bring any:
+/// who gets it next is told.
 #[test]
 fn what_was_received_can_be_sent_on() {
     let dir = Dir::new("streams-on");
@@ -486,7 +489,8 @@ impl Read for Interrupted<'_> {
     }
 }
 
-/// What a power cut leaves of a receive goes with the next import, from an existing dataset and from a new one.
+/// What a power cut leaves of a receive goes with the next import, from an existing dataset and
+/// from a new one.
 #[test]
 fn a_power_cut_in_a_receive_leaves_the_old_state() {
     let to = Receiver::new("streams-cut", Fixture::unpack("snapshots"));
@@ -518,8 +522,8 @@ fn a_power_cut_in_a_receive_leaves_the_old_state() {
     to.end();
 }
 
-/// What our streams and OpenZFS's of the same snapshots bring mixes: clones of a snapshot that came from here, and a
-/// stream from a bookmark of one.
+/// What our streams and OpenZFS's of the same snapshots bring mixes: clones of a snapshot that came
+/// from here, and a stream from a bookmark of one.
 #[test]
 fn streams_from_here_and_from_openzfs_go_together() {
     let from = Sender::new("snapshots", "g_snap");

@@ -1,4 +1,5 @@
-//! Many clients at once, over a pool that syncs meanwhile: nothing waits for ever, and what is left is consistent.
+//! Many clients at once, over a pool that syncs meanwhile: nothing waits for ever, and what is left
+//! is consistent.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -133,7 +134,8 @@ fn crowded_step(fs: &dyn FileSystem, rng: &mut Prng, known: &mut Vec<NodeId>) ->
         18 if two != fs.root() => fs.setxattr(&ROOT, two, xattr, &value, XattrMode::Either)?,
         19 => fs.removexattr(&ROOT, two, xattr)?,
         20 => {
-            // One byte over and over: whoever finds another has read a half-written value, or another file.
+            // One byte over and over: whoever finds another has read a half-written value, or
+            // another file.
             let read = fs.getxattr(&ROOT, two, xattr)?;
             assert!(read.windows(2).all(|pair| pair[0] == pair[1]), "a torn value");
             drop(fs.listxattr(&ROOT, two)?);

@@ -1,5 +1,6 @@
-//! A log with a record that cannot be done again: what is before it counts, nothing behind it is guessed, and the file
-//! system is read-only with its log kept, until an operator gives that up. And one that looks so, but for want of room.
+//! A log with a record that cannot be done again: what is before it counts, nothing behind it is
+//! guessed, and the file system is read-only with its log kept, until an operator gives that up.
+//! And one that looks so, but for want of room.
 
 use std::fmt::Debug;
 use std::sync::{Arc, Mutex};
@@ -86,7 +87,8 @@ fn leave_log(engine: &LocalEngine, fs: &dyn FileSystem) {
     assert_eq!(below.core().zil_stats.fell_back.get(), 1, "all but the first is in the log");
 }
 
-/// What `zpool clear` does: the records behind the one that cannot be done again are lost, and the file system is written.
+/// What `zpool clear` does: the records behind the one that cannot be done again are lost, and the
+/// file system is written.
 fn give_up(pool: &dyn Pool) {
     pool.commit(&Change::ClearErrors { guid: None }, "zpool clear tank").unwrap();
     assert_eq!(pool.status().status, None);
@@ -144,8 +146,8 @@ fn a_record_that_cannot_be_done_again_makes_a_file_system_read_only() {
     zdb_is_content(dir.0.to_str().unwrap(), "tank");
 }
 
-/// A pool has room for an operation, so it has for doing that again. What is feared of records in large blocks may not be
-/// more than was feared of the operation itself.
+/// A pool has room for an operation, so it has for doing that again. What is feared of records in
+/// large blocks may not be more than was feared of the operation itself.
 #[test]
 fn what_a_pool_had_room_for_is_done_again() {
     let (disks, engine) = machine(None);

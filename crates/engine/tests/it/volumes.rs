@@ -1,5 +1,5 @@
-//! Volumes: those that OpenZFS made, beside their manifest; our own, from making to destroying, before zdb; and what a crash
-//! leaves of them.
+//! Volumes: those that OpenZFS made, beside their manifest; our own, from making to destroying,
+//! before zdb; and what a crash leaves of them.
 
 use std::sync::Arc;
 
@@ -36,7 +36,8 @@ fn volumes_of_openzfs_are_read_and_written_on() {
     let grown = [prop("volsize", "16M")];
     let set = Change::SetProperties { name: "g_zvol/v4k".into(), props: grown.to_vec() };
     pool.commit(&set, "").unwrap();
-    // What OpenZFS had kept for it was what its size asked for: it goes with the size, 24 blocks of metadata in all.
+    // What OpenZFS had kept for it was what its size asked for: it goes with the size, 24 blocks of
+    // metadata in all.
     assert_eq!(property(&*pool, "g_zvol/v4k", "refreservation"), ((16 << 20) + 24 * (128 << 10)).to_string());
     drop(pool);
     engine.export("g_zvol", false).unwrap();
@@ -197,8 +198,9 @@ fn a_volume_from_making_to_destroying() {
     zdb_is_content(dir.0.to_str().unwrap(), "ours");
 }
 
-/// Within a volume, where ranges overlap too, between volumes of other blocks and of other pools; holes stay holes.
-/// Where there is no log device. Files are measured by another rule (`pool/tests/it/zil.rs`).
+/// Within a volume, where ranges overlap too, between volumes of other blocks and of other pools;
+/// holes stay holes. Where there is no log device. Files are measured by another rule
+/// (`pool/tests/it/zil.rs`).
 #[test]
 fn only_whole_large_blocks_go_past_the_log() {
     let (dir, engine) = (Dir::new("volume-log"), LocalEngine::new(Env::real(), Options::default()));

@@ -1,14 +1,16 @@
-//! Memory for the usual block sizes, powers of two from 64 KiB to 1 MiB, taken from the system in regions and kept.
+//! Memory for the usual block sizes, powers of two from 64 KiB to 1 MiB, taken from the system in
+//! regions and kept.
 //!
 //! ```text
 //!   region ──▶ cold slots ──take──▶ a buffer ──keep──▶ warm slots ──take──▶ …
 //!   (mmap)     no memory behind ◀──── MADV_DONTNEED: beyond the limit ────┘
 //!                                      or not needed for a while
 //! ```
-//! A general allocator rounds such sizes up, and gives their memory back late or not at all; here a buffer takes exactly
-//! its size, and warm slots no more bytes than [`keep_spare`] said last. What was not needed from one [`give_back`] to the
-//! next goes back to the system, so an idle process keeps none. Addresses are never given back, so there are as many
-//! slots of a size as there were ever buffers of it at once. It belongs to the process, whatever the pools.
+//! A general allocator rounds such sizes up, and gives their memory back late or not at all; here a
+//! buffer takes exactly its size, and warm slots no more bytes than [`keep_spare`] said last. What
+//! was not needed from one [`give_back`] to the next goes back to the system, so an idle process
+//! keeps none. Addresses are never given back, so there are as many slots of a size as there were
+//! ever buffers of it at once. It belongs to the process, whatever the pools.
 
 use std::ptr::NonNull;
 use std::sync::Mutex;
@@ -73,8 +75,8 @@ pub fn serves(len: usize) -> bool {
     class(len).is_some()
 }
 
-/// Puts memory behind all of a slot at once, for whoever is about to write all of it: a fault for each page costs more.
-/// Where the kernel does not know how (before 5.14), these come.
+/// Puts memory behind all of a slot at once, for whoever is about to write all of it: a fault for
+/// each page costs more. Where the kernel does not know how (before 5.14), these come.
 pub fn back(ptr: NonNull<u8>, len: usize) {
     // SAFETY: the slot is the caller's; what is in it stays.
     unsafe { libc::madvise(ptr.as_ptr().cast(), len, libc::MADV_POPULATE_WRITE) };
@@ -125,7 +127,8 @@ pub fn keep_spare(limit: usize) {
     gone.into_iter().for_each(|(class, slot)| cool(class, slot));
 }
 
-/// Gives back to the system what nobody has needed since the last call; to be called every few seconds.
+/// Gives back to the system what nobody has needed since the last call; to be called every few
+/// seconds.
 pub fn give_back() {
     let mut gone = Vec::new();
     let mut shelf = lock(&SHELF);
@@ -141,7 +144,8 @@ pub fn give_back() {
 
 /// Gives the memory behind a slot back to the system.
 fn cool(class: usize, slot: Slot) {
-    // SAFETY: the slot's pages are private anonymous memory that nobody uses; they read as zeros afterwards.
+    // SAFETY: the slot's pages are private anonymous memory that nobody uses; they read as zeros
+    // afterwards.
     let result = unsafe { libc::madvise(slot.0.as_ptr().cast(), SMALLEST << class, libc::MADV_DONTNEED) };
     let mut shelf = lock(&SHELF);
     if result == 0 {

@@ -17,8 +17,9 @@ fn check(result: i32) -> io::Result<()> {
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Takes the whole-file lock, or fails at once with `EWOULDBLOCK`. Belongs to the open file, whose descriptors a child
-/// process shares until it executes its program: closing ours alone may not unlock it yet.
+/// Takes the whole-file lock, or fails at once with `EWOULDBLOCK`. Belongs to the open file, whose
+/// descriptors a child process shares until it executes its program: closing ours alone may not
+/// unlock it yet.
 pub fn lock_exclusively(file: &File) -> io::Result<()> {
     // SAFETY: no memory is passed.
     check(unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) })
@@ -48,8 +49,8 @@ pub fn device_sectors(file: &File) -> io::Result<SectorSize> {
     Ok(SectorSize { logical, physical })
 }
 
-/// What O_DIRECT wants: (alignment of memory, alignment of offset and length); (0, 0) means it is not supported.
-/// `None` if the kernel does not know.
+/// What O_DIRECT wants: (alignment of memory, alignment of offset and length); (0, 0) means it is
+/// not supported. `None` if the kernel does not know.
 pub fn direct_alignment(file: &File) -> Option<(usize, usize)> {
     let mut stat = MaybeUninit::<libc::statx>::zeroed();
     // SAFETY: the path is an empty C string, and `stat` is writable and of the right type.
@@ -68,8 +69,8 @@ pub fn direct_alignment(file: &File) -> Option<(usize, usize)> {
     known.then_some((stat.stx_dio_mem_align as usize, stat.stx_dio_offset_align as usize))
 }
 
-/// Whether a block device forgets what it is told to: the kernel's limit for that is above 0. That of a partition is
-/// its disk's.
+/// Whether a block device forgets what it is told to: the kernel's limit for that is above 0. That
+/// of a partition is its disk's.
 pub fn discards(device: &File) -> bool {
     let Ok(number) = device.metadata().map(|meta| meta.rdev()) else { return false };
     let place = format!("/sys/dev/block/{}:{}", libc::major(number), libc::minor(number));
@@ -92,8 +93,9 @@ pub fn discard(file: &File, block_device: bool, offset: u64, len: u64) -> io::Re
     check(unsafe { libc::fallocate(fd, libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE, offset, len) })
 }
 
-/// How many names a file has. Nothing else is asked for: when a program asks for a file's times, Linux (from 6.13 on)
-/// notes finer times with the writes that follow, and a write with its flush took a fifth longer.
+/// How many names a file has. Nothing else is asked for: when a program asks for a file's times,
+/// Linux (from 6.13 on) notes finer times with the writes that follow, and a write with its flush
+/// took a fifth longer.
 pub fn links(file: &File) -> io::Result<u32> {
     let mut found = MaybeUninit::<libc::statx>::zeroed();
     let (path, flags) = (c"".as_ptr(), libc::AT_EMPTY_PATH);
@@ -103,7 +105,8 @@ pub fn links(file: &File) -> io::Result<u32> {
     Ok(unsafe { found.assume_init() }.stx_nlink)
 }
 
-/// Whether a file's bytes keep the place that their first write gave them: file systems known for it.
+/// Whether a file's bytes keep the place that their first write gave them: file systems known for
+/// it.
 pub fn writes_in_place(file: &File) -> bool {
     let mut found = MaybeUninit::<libc::statfs>::zeroed();
     // SAFETY: `found` is writable and of the right type.
@@ -113,7 +116,8 @@ pub fn writes_in_place(file: &File) -> bool {
     result == 0 && [libc::EXT4_SUPER_MAGIC, libc::XFS_SUPER_MAGIC].contains(&kind)
 }
 
-/// The first of a file's bytes from `offset` to `end` that have no place on the medium, and their number.
+/// The first of a file's bytes from `offset` to `end` that have no place on the medium, and their
+/// number.
 pub fn hole(file: &File, offset: u64, end: u64) -> Option<(u64, u64)> {
     let seek = |from: u64, whence| {
         // SAFETY: no memory is passed. Nobody uses the position it leaves behind.

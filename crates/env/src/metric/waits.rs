@@ -1,17 +1,18 @@
-//! How long callers wait for something, and how they come: all that is needed to say what less waiting would change.
+//! How long callers wait for something, and how they come: all that is needed to say what less
+//! waiting would change.
 //!
 //! ```text
 //!   A      ├──wait──┤      ├──wait──┤
 //!   B         ├────wait────┤
 //!          ├──────────busy──────────┤between├─busy─┤      pause      ├─busy─┤
 //! ```
-//! While at least one waits, time is *busy*. A gap between two busy times is thinking on the callers' side; longer ones
-//! are pauses and count as nothing. What thinking takes is the median of the gaps: a few long ones are accidents, and do
-//! not come more often when there is less waiting. So a load that waits less would take `between` plus what is left of
-//! `busy`.
+//! While at least one waits, time is *busy*. A gap between two busy times is thinking on the
+//! callers' side; longer ones are pauses and count as nothing. What thinking takes is the median of
+//! the gaps: a few long ones are accidents, and do not come more often when there is less waiting.
+//! So a load that waits less would take `between` plus what is left of `busy`.
 //!
-//! Processor time is the whole process's, in busy times and gaps; what it does in pauses is no affair of the load. Asking
-//! for it takes a microsecond, so it is asked now and then only.
+//! Processor time is the whole process's, in busy times and gaps; what it does in pauses is no
+//! affair of the load. Asking for it takes a microsecond, so it is asked now and then only.
 
 use std::sync::Mutex;
 

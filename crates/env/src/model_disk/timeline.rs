@@ -1,12 +1,14 @@
 //! When a modelled device is done with what it is asked.
 //!
-//! A write is acknowledged by the cache; the arm takes it to the medium as soon as it is free, going through the cached
-//! runs in one direction and around. A run that was in the cache before the arm had finished with the one in front of it
-//! costs only the way between them; everything else costs a positioning, also the very next place once the arm has
-//! stood still, because the platter has turned meanwhile. A flush is done when everything that was cached before it is
-//! on the medium. Reads go before cached writes that have not been started.
+//! A write is acknowledged by the cache; the arm takes it to the medium as soon as it is free,
+//! going through the cached runs in one direction and around. A run that was in the cache before
+//! the arm had finished with the one in front of it costs only the way between them; everything
+//! else costs a positioning, also the very next place once the arm has stood still, because the
+//! platter has turned meanwhile. A flush is done when everything that was cached before it is on
+//! the medium. Reads go before cached writes that have not been started.
 //!
-//! Nothing happens between calls: each call first settles what the arm has begun since the last one.
+//! Nothing happens between calls: each call first settles what the arm has begun since the last
+//! one.
 
 use std::collections::BTreeMap;
 

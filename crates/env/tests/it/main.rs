@@ -94,7 +94,8 @@ fn parts_of_a_write_lie_behind_each_other() {
         let disk = file.open(mode);
         let data = pattern(5 << 20, n);
         let pages = |len: usize| data[..len].chunks(4096).rev().collect::<Vec<_>>();
-        // Whole pages; more of them than a system call takes; parts too small; unaligned; and all of it at an odd place.
+        // Whole pages; more of them than a system call takes; parts too small; unaligned; and all
+        // of it at an odd place.
         for (offset, parts) in [
             (8192, pages(64 << 10)),
             (4096, pages(5 << 20)),

@@ -15,13 +15,14 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// The kernel's parameter that decides whether requests may come over io_uring.
 const PARAMETER: &str = "/sys/module/fuse/parameters/enable_uring";
-/// Whether what is mounted here is served over io_uring: where the kernel has that (Linux 6.14), and root may ask for it.
+/// Whether what is mounted here is served over io_uring: where the kernel has that (Linux 6.14),
+/// and root may ask for it.
 pub fn has_rings() -> bool {
     WANTS_RINGS && OpenOptions::new().write(true).open(PARAMETER).is_ok()
 }
 
-/// Mounts with the parameter as these tests want it. Nobody else changes it meanwhile: a test may run others in processes of
-/// their own.
+/// Mounts with the parameter as these tests want it. Nobody else changes it meanwhile: a test may
+/// run others in processes of their own.
 fn mount_so(mount: impl FnOnce() -> Mount) -> Mount {
     let Ok(parameter) = File::open(PARAMETER) else { return mount() };
     parameter.lock().unwrap();

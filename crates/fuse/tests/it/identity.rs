@@ -1,5 +1,5 @@
-//! Other users than root. Linux knows users by thread: each test becomes somebody in a thread of its own, through the
-//! bare system calls (the C library's would change every thread).
+//! Other users than root. Linux knows users by thread: each test becomes somebody in a thread of
+//! its own, through the bare system calls (the C library's would change every thread).
 
 use crate::fixture::{Fixture, answer, c};
 use std::fs::{self, File, OpenOptions};

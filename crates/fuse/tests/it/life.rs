@@ -43,7 +43,8 @@ fn what_another_client_changes_shows() {
 /// Pages of a file that the kernel has, of the first 16.
 fn pages_kept(file: &File) -> usize {
     let (len, mut kept) = (16 * 4096, [0u8; 16]);
-    // SAFETY: a new mapping of a whole file of this length, which nobody else knows; the answer has a byte for each page.
+    // SAFETY: a new mapping of a whole file of this length, which nobody else knows; the answer has
+    // a byte for each page.
     unsafe {
         let at =
             libc::mmap(std::ptr::null_mut(), len, libc::PROT_READ, libc::MAP_SHARED, file.as_raw_fd(), 0);
@@ -62,7 +63,8 @@ fn what_was_read_stays_in_the_page_cache_until_somebody_changes_it() {
     let node = fs.lookup(&root, fs.root(), b"f").unwrap().node;
     let read = || fs::read(fixture.path("f")).unwrap();
     (0..2).for_each(|_| assert_eq!(read(), [b'a'; 16 * 4096]));
-    // The kernel sees a new time of what it wrote itself once the second is over for which it believes the old one.
+    // The kernel sees a new time of what it wrote itself once the second is over for which it
+    // believes the old one.
     std::thread::sleep(Duration::from_millis(1100));
     read();
     assert_eq!(pages_kept(&File::open(fixture.path("f")).unwrap()), 16);
@@ -163,7 +165,8 @@ fn statfs_tells_what_the_file_system_says() {
     assert_eq!((stat.f_namemax, stat.f_bsize), (255, u64::from(expect.blksize)));
 }
 
-/// A mount namespace of another process, which nobody told of an unmount, keeps the file system mounted.
+/// A mount namespace of another process, which nobody told of an unmount, keeps the file system
+/// mounted.
 #[test]
 fn a_mount_that_is_held_elsewhere_is_cut_off() {
     let fixture = Fixture::new();
@@ -189,7 +192,8 @@ fn a_mount_that_is_held_elsewhere_is_cut_off() {
     holder.wait().unwrap();
 }
 
-/// Bytes of this process that are in memory, and its threads but for those that a mount has for itself.
+/// Bytes of this process that are in memory, and its threads but for those that a mount has for
+/// itself.
 fn taken() -> (u64, usize) {
     let status = fs::read_to_string("/proc/self/smaps_rollup").unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("Rss:")).unwrap();
@@ -197,8 +201,9 @@ fn taken() -> (u64, usize) {
     (kib << 10, fs::read_dir("/proc/self/task").unwrap().count() - threads("fuse-ring"))
 }
 
-/// What a mount costs where nobody does anything: neither threads nor buffers. In a process of its own, whose allocator has
-/// one heap, which can be trimmed: of others it keeps what threads of the model have freed.
+/// What a mount costs where nobody does anything: neither threads nor buffers. In a process of its
+/// own, whose allocator has one heap, which can be trimmed: of others it keeps what threads of the
+/// model have freed.
 #[test]
 fn mounts_share_threads_and_buffers() {
     let alone = Command::new(std::env::current_exe().unwrap())

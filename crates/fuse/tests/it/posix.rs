@@ -86,7 +86,8 @@ fn a_running_program_is_neither_written_nor_emptied() {
     let path = fixture.path("program");
     fs::copy("/bin/sleep", &path).unwrap();
     let mut running = None;
-    // A process that another test starts at this moment may have the copy open for writing a little longer.
+    // A process that another test starts at this moment may have the copy open for writing a little
+    // longer.
     eventually("the program starts", || {
         running = Command::new(&path).arg("60").spawn().ok();
         running.is_some()

@@ -1,5 +1,5 @@
-//! The tests of `it` once more, with requests over io_uring where the kernel has it (Linux 6.14), and what concerns that alone.
-//! Needs root and /dev/fuse, and fails without.
+//! The tests of `it` once more, with requests over io_uring where the kernel has it (Linux 6.14),
+//! and what concerns that alone. Needs root and /dev/fuse, and fails without.
 
 #[path = "../it/fixture.rs"]
 mod fixture;

@@ -65,7 +65,8 @@ fn three_hundred_mounts() {
     eventually("their threads end", || threads("fuse-ring") == 0);
 }
 
-/// Whoever is killed while he waits takes nothing along: his request is answered all the same, and the next one served.
+/// Whoever is killed while he waits takes nothing along: his request is answered all the same, and
+/// the next one served.
 #[test]
 fn clients_that_are_killed_leave_all_entries_usable() {
     let fixture = Fixture::new();

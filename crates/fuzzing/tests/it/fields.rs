@@ -1,5 +1,5 @@
-//! Fields that decide how far an import goes, forged one by one to values that nobody wrote: every import comes to an end,
-//! by itself or when it is told to, and others go on meanwhile.
+//! Fields that decide how far an import goes, forged one by one to values that nobody wrote: every
+//! import comes to an end, by itself or when it is told to, and others go on meanwhile.
 
 use std::sync::Arc;
 use std::sync::mpsc::channel;

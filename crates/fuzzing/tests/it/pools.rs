@@ -1,4 +1,5 @@
-//! Damaged and forged pools: each is imported, listed, read, written and verified; what comes back is data or an error.
+//! Damaged and forged pools: each is imported, listed, read, written and verified; what comes back
+//! is data or an error.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
@@ -20,7 +21,8 @@ use stdx::prng::Prng;
 use crate::memory;
 use crate::setup::{ImageDisks, fixture};
 
-/// Longest a case may take on a busy machine, and the most it may hold beyond what was there before.
+/// Longest a case may take on a busy machine, and the most it may hold beyond what was there
+/// before.
 const PATIENCE: Duration = Duration::from_secs(60);
 const MEMORY: isize = 192 << 20;
 const CACHE: usize = 8 << 20;
@@ -450,7 +452,8 @@ fn choose(prng: &mut Prng, forge: &Forge) -> Option<usize> {
     prng.pick(&kinds).and_then(|kind| prng.pick(kind)).copied()
 }
 
-/// Pointers that lead elsewhere: to another object's block, to their own ancestors, out of the vdev, nowhere.
+/// Pointers that lead elsewhere: to another object's block, to their own ancestors, out of the
+/// vdev, nowhere.
 #[test]
 fn forged_pointers_give_data_or_errors() {
     let _alone = alone();
@@ -500,7 +503,8 @@ fn bend(prng: &mut Prng, bp: &BlkPtr, other: &BlkPtr) -> BlkPtr {
     bp
 }
 
-/// A defect that panics in one pool's sync ends that pool alone: its clients get errors, the others go on.
+/// A defect that panics in one pool's sync ends that pool alone: its clients get errors, the others
+/// go on.
 #[test]
 fn a_panic_in_one_pool_stays_there() {
     let _alone = alone();
@@ -525,7 +529,8 @@ fn a_panic_in_one_pool_stays_there() {
     assert!(bad.sync().is_err(), "the sync has panicked");
     let again = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| write_a_little(&*bad_fs)));
     assert!(!matches!(again, Ok(Ok(()))), "nothing is accepted any more");
-    // It is told: by the status, which lists the other pool too, and by an event. Whoever waited for the group hears first.
+    // It is told: by the status, which lists the other pool too, and by an event. Whoever waited
+    // for the group hears first.
     let begun = Instant::now();
     while !bad.status().status.is_some_and(|status| status.contains("defect")) {
         assert!(begun.elapsed() < PATIENCE, "{:?}", bad.status().status);

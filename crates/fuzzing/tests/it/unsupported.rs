@@ -1,5 +1,5 @@
-//! Pools that only newer software can import: they are listed as unsupported, never as damaged or as importable, and an
-//! import is refused for the same reason.
+//! Pools that only newer software can import: they are listed as unsupported, never as damaged or
+//! as importable, and an import is refused for the same reason.
 
 use engine::facade::{LocalEngine, Options};
 use engine_api::{Engine, Health, ImportOptions};

@@ -1,4 +1,5 @@
-//! What ends commands and sessions before their time, with two initiators: who asks, and who is told.
+//! What ends commands and sessions before their time, with two initiators: who asks, and who is
+//! told.
 
 use super::*;
 

@@ -183,7 +183,8 @@ fn peers_that_talk_nonsense_harm_nobody() {
                 pdu.header[0] = [0x01, 0x01, 0x02, 0x04, 0x05, 0x00][rng.below(6) as usize];
             }
             if pdu.opcode() == 0x02 && pdu.flags() & 0x7f == 7 {
-                // No nonsense: a cold reset ends the sessions of all, the next one's too if it is just being made.
+                // No nonsense: a cold reset ends the sessions of all, the next one's too if it is
+                // just being made.
                 pdu.header[1] ^= 1;
             }
             let mut data = vec![0; rng.below(600) as usize];

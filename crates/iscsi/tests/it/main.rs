@@ -286,7 +286,8 @@ fn logins_that_prove_nothing_are_refused() {
     assert_eq!(wrong.login(0x81, &["CHAP_N=me", &answer]).0, 0x0201);
 }
 
-/// Where an initiator is told to find a target, by its portals' places; what was said else is not an address.
+/// Where an initiator is told to find a target, by its portals' places; what was said else is not
+/// an address.
 fn addresses(rig: &Rig, portal: usize) -> Vec<String> {
     let mut peer = Peer::connect_to(rig, portal);
     assert_eq!(peer.login(0x87, &["InitiatorName=iqn.test:one", "SessionType=Discovery"]).0, 0);

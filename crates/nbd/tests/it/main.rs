@@ -1,5 +1,5 @@
-//! The server over its socket: what clients agree on, requests, and peers that break the rules. Clients that others wrote
-//! are in the program's own tests.
+//! The server over its socket: what clients agree on, requests, and peers that break the rules.
+//! Clients that others wrote are in the program's own tests.
 
 use std::io::{Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};

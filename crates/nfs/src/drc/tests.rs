@@ -89,7 +89,8 @@ fn nobody_drives_out_what_others_have() {
         run(&cache, key(2, xid, 2, b"cheap"), 0).done(b"reply");
     }
     assert!(matches!(cache.begin(key(1, 1, 12, b"remove"), 0), Verdict::Replay(_)));
-    // Nor by having many addresses: of IPv6 those of a network are one client's, and of clients the largest pay.
+    // Nor by having many addresses: of IPv6 those of a network are one client's, and of clients the
+    // largest pay.
     for host in 0..200_000_u128 {
         let addr = |network: u128| IpAddr::V6(Ipv6Addr::from_bits(0x2001_0db8 << 96 | network << 64 | host));
         run(&cache, Key::new(addr(host % 40), &call(host as u32, 2, b"cheap")), 0).done(&[0; 512]);

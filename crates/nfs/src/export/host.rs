@@ -81,8 +81,8 @@ fn width(addr: IpAddr) -> u32 {
     if addr.is_ipv4() { 32 } else { 128 }
 }
 
-/// `10.0.0.0/8`, `10.0.0.0/255.0.0.0`, `[2001:db8::]/32`, `[2001:db8::/32]`, or an address without the length.
-/// `Ok(None)`: not an address at all.
+/// `10.0.0.0/8`, `10.0.0.0/255.0.0.0`, `[2001:db8::]/32`, `[2001:db8::/32]`, or an address without
+/// the length. `Ok(None)`: not an address at all.
 fn parse_net(text: &str) -> Result<Option<Host>, String> {
     let unbracketed: String = text.chars().filter(|c| !matches!(c, '[' | ']')).collect();
     let (addr, length) = match unbracketed.split_once('/') {
@@ -130,7 +130,8 @@ pub(crate) struct Names {
 }
 
 impl Names {
-    /// Asks the system's resolver where the answer is missing or old; that may take as long as it takes.
+    /// Asks the system's resolver where the answer is missing or old; that may take as long as it
+    /// takes.
     fn resolve(&self, name: &str) -> Vec<IpAddr> {
         let lock = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((at, addrs)) = lock().get(name)

@@ -2,7 +2,8 @@
 
 use super::{ExportOptions, Host, Rule, Squash};
 
-/// Options of exports(5) that make no difference to this server, so that shares moved here keep working.
+/// Options of exports(5) that make no difference to this server, so that shares moved here keep
+/// working.
 const WITHOUT_EFFECT: &[&str] = &[
     "wdelay",
     "no_wdelay",

@@ -1,4 +1,5 @@
-//! Attributes on the wire: fattr3, sattr3, and the before and after of weak cache consistency (RFC 1813 §2.6).
+//! Attributes on the wire: fattr3, sattr3, and the before and after of weak cache consistency (RFC
+//! 1813 §2.6).
 
 use engine_api::{Attr, DirChange, FsId, NodeKind, SetAttr, SetTime, Time};
 use sunrpc::xdr::{Decoder, Encoder, Malformed, Result};

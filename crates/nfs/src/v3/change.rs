@@ -108,7 +108,8 @@ fn make(cx: &Context<'_>, place: &Place<'_>, out: &mut Encoder, what: &NewNode, 
     answer(cx, place, out, |t, name| Ok(t.fs().make(&t.cred, t.node, name, what, set)?));
 }
 
-/// What all creating procedures answer: handle and attributes of the new node, and the directory before and after.
+/// What all creating procedures answer: handle and attributes of the new node, and the directory
+/// before and after.
 fn answer(
     cx: &Context<'_>,
     place: &Place<'_>,

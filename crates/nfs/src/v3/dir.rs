@@ -1,11 +1,12 @@
 //! READDIR and READDIRPLUS.
 //!
-//! Cookies are the engine's, good for as long as the directory lives, so the cookie verifier is always zero. `.` and
-//! `..` come first with cookies 1 and 2, which the engine leaves free. An entry goes in whole or not at all; what the
-//! engine gave and did not fit is asked for again with the next call.
+//! Cookies are the engine's, good for as long as the directory lives, so the cookie verifier is
+//! always zero. `.` and `..` come first with cookies 1 and 2, which the engine leaves free. An
+//! entry goes in whole or not at all; what the engine gave and did not fit is asked for again with
+//! the next call.
 //!
-//! READDIRPLUS looks each entry up, so it asks what LOOKUP asks: who may read a directory but not search it learns names
-//! only.
+//! READDIRPLUS looks each entry up, so it asks what LOOKUP asks: who may read a directory but not
+//! search it learns names only.
 
 use engine_api::{Attr, DirEntry, DirLimit, DirPage};
 use sunrpc::xdr::{Decoder, Encoder, Result, padding};

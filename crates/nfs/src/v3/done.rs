@@ -1,4 +1,5 @@
-//! Calls that an earlier program has done: what the engine knows of them, and answers to those that had none yet.
+//! Calls that an earlier program has done: what the engine knows of them, and answers to those that
+//! had none yet.
 
 use engine_api::{Attr, Happened};
 use sunrpc::xdr::{Decoder, Result};
@@ -10,15 +11,16 @@ use super::{Out, procedure, put_failure};
 use crate::service::Context;
 use crate::status::Status;
 
-/// What is known of a call that changes something, which begins with the handle of what is changed. Who may not change it
-/// learns nothing.
+/// What is known of a call that changes something, which begins with the handle of what is changed.
+/// Who may not change it learns nothing.
 pub fn find(cx: &Context<'_>, args: &[u8], digest: &[u8; 32]) -> Option<Happened> {
     let target = Target::for_change(cx, get_handle(&mut Decoder::new(args)).ok()?).ok()?;
     // The call itself will meet the error.
     target.fs().happened(digest).ok()?
 }
 
-/// The results of a procedure that has succeeded, as far as they can be had now. `Ok(false)`: it is none that is kept.
+/// The results of a procedure that has succeeded, as far as they can be had now. `Ok(false)`: it is
+/// none that is kept.
 pub fn put_done(cx: &Context<'_>, procedure: u32, args: &[u8], out: &mut Out) -> Result<bool> {
     let d = &mut Decoder::new(args);
     let enc = &mut out.enc;

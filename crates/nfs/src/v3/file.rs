@@ -42,7 +42,8 @@ pub fn read(cx: &Context<'_>, d: &mut Decoder<'_>, out: &mut Out) -> Result<()> 
     Ok(())
 }
 
-/// Clients read the pages of a program they may execute but not read: they ask as the user, so it has to be allowed.
+/// Clients read the pages of a program they may execute but not read: they ask as the user, so it
+/// has to be allowed.
 fn read_data(t: &Target, offset: u64, len: usize) -> engine_api::Result<ReadBuf> {
     match t.fs().read(&t.cred, t.node, offset, len) {
         Err(Error::Denied) => {
@@ -67,7 +68,8 @@ fn get_stable(d: &mut Decoder<'_>) -> Result<Stable> {
     }
 }
 
-/// Arguments of WRITE: handle, offset, how stable, and as many bytes as both count and opaque promise.
+/// Arguments of WRITE: handle, offset, how stable, and as many bytes as both count and opaque
+/// promise.
 type WriteArgs<'a> = (&'a [u8], u64, Stable, Option<&'a [u8]>);
 
 fn write_args<'a>(d: &mut Decoder<'a>) -> Result<WriteArgs<'a>> {

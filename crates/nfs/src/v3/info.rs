@@ -9,7 +9,8 @@ use crate::limits::{MAX_TRANSFER, PREFERRED_DIR};
 use crate::service::Context;
 use crate::status::Status;
 
-/// FSINFO properties: hard links, symbolic links, one set of limits for all files, times can be set.
+/// FSINFO properties: hard links, symbolic links, one set of limits for all files, times can be
+/// set.
 const PROPERTIES: u32 = 0x01 | 0x02 | 0x08 | 0x10;
 /// Reads and writes had better be multiples of this.
 const MULTIPLE: u32 = 4096;

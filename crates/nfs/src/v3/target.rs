@@ -1,5 +1,5 @@
-//! From a file handle to something that can be worked on: which share, which node, as whom, and whether changes are
-//! allowed. Every procedure begins here.
+//! From a file handle to something that can be worked on: which share, which node, as whom, and
+//! whether changes are allowed. Every procedure begins here.
 
 use std::sync::Arc;
 
@@ -32,7 +32,8 @@ impl Target {
         };
         let grant = cx.shares.grant(&share, cx.client).ok_or(Status::ACCES)?;
         if share.fs.is_waiting() {
-            // Nothing of this call has been done, and its thread is needed for other pools: the client asks again.
+            // Nothing of this call has been done, and its thread is needed for other pools: the
+            // client asks again.
             return Err(Status::JUKEBOX);
         }
         let cred = share.options.cred(&cx.credential);
@@ -45,7 +46,8 @@ impl Target {
         if target.writable { Ok(target) } else { Err(Status::ROFS) }
     }
 
-    /// The owner reads and writes whatever the mode says: the client checked when the file was opened.
+    /// The owner reads and writes whatever the mode says: the client checked when the file was
+    /// opened.
     pub fn with_owner_override(mut self) -> Target {
         self.cred.owner_override = true;
         self
@@ -55,9 +57,10 @@ impl Target {
         &*self.share.fs
     }
 
-    /// What was just done to the node, a directory where names changed, is to be on stable storage: RFC 1813
-    /// section 4.8 wants every change but an unstable write to be so before it is answered. So the call's promise is kept
-    /// before its answer leaves, and changes of one moment share the wait.
+    /// What was just done to the node, a directory where names changed, is to be on stable storage:
+    /// RFC 1813 section 4.8 wants every change but an unstable write to be so before it is
+    /// answered. So the call's promise is kept before its answer leaves, and changes of one moment
+    /// share the wait.
     pub fn settle(&self, cx: &Context<'_>) -> Result<(), Status> {
         Ok(self.settled(cx)?)
     }
@@ -93,7 +96,8 @@ pub struct Place<'a> {
 
 impl<'a> Place<'a> {
     pub fn get(d: &mut Decoder<'a>) -> XdrResult<Place<'a>> {
-        // The record bounds the name: a long one is an error of the file system's, not of the protocol's.
+        // The record bounds the name: a long one is an error of the file system's, not of the
+        // protocol's.
         Ok(Place { handle: get_handle(d)?, name: d.opaque(u32::MAX)? })
     }
 

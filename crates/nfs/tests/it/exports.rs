@@ -197,7 +197,8 @@ fn garbage_is_a_bad_handle_and_a_dead_node_a_stale_one() {
     assert!(matches!(refused, Err(CallError::Failed(Accepted::GarbageArgs))));
 }
 
-/// What a handle names is no secret: object numbers are small, and generations are numbers of transaction groups.
+/// What a handle names is no secret: object numbers are small, and generations are numbers of
+/// transaction groups.
 #[test]
 fn handles_cannot_be_guessed() {
     let setup = Setup::new("rw,no_root_squash");

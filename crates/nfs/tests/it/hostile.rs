@@ -181,7 +181,8 @@ fn hundreds_of_silent_half_records_keep_nobody_waiting() {
     let halves: Vec<TcpStream> = (0..400_u32)
         .map(|round| {
             let mut half = TcpStream::connect(setup.server.addr()).expect("connected");
-            // Nothing, half a mark, half a small record; 48 of them a part of a large one, which holds a buffer.
+            // Nothing, half a mark, half a small record; 48 of them a part of a large one, which
+            // holds a buffer.
             let bytes: &[u8] = match round % 8 {
                 0 => &[],
                 1 => &[0x80, 0],

@@ -38,7 +38,8 @@ pub fn served(path: &str, sharenfs: &str, fs: Arc<MemFs>) -> Served {
     }
 }
 
-/// The share for clients that are not privileged, as those of tests, unless it says which ports it takes.
+/// The share for clients that are not privileged, as those of tests, unless it says which ports it
+/// takes.
 fn from_any_port(sharenfs: &str) -> String {
     match sharenfs {
         "on" => "crossmnt,insecure".to_owned(),

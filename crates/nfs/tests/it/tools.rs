@@ -74,8 +74,9 @@ fn libnfs_copies_in_lists_and_copies_out() {
     }
 }
 
-/// A server in a network of this test's own, with a portmapper there: for clients that insist on asking port 111, where
-/// this machine may have a portmapper already. `None` where this user may have no network.
+/// A server in a network of this test's own, with a portmapper there: for clients that insist on
+/// asking port 111, where this machine may have a portmapper already. `None` where this user may
+/// have no network.
 fn with_portmapper() -> Option<Setup> {
     match own_network() {
         Ok(()) => {}

@@ -1,4 +1,5 @@
-//! How a block pointer prints: one line in the manner of zdb, so that the two can be compared by eye.
+//! How a block pointer prints: one line in the manner of zdb, so that the two can be compared by
+//! eye.
 
 use super::{BlkPtr, ChecksumKind, CompressKind};
 use std::fmt;

@@ -1,7 +1,7 @@
 //! A data virtual address: one copy of a block, as vdev, offset and allocated size.
 //!
-//! Offsets count from the end of a vdev's front labels and boot area, so byte 0 lies 4 MiB into the partition.
-//! Source: include/sys/spa.h.
+//! Offsets count from the end of a vdev's front labels and boot area, so byte 0 lies 4 MiB into the
+//! partition. Source: include/sys/spa.h.
 
 use super::{SECTOR, SECTOR_SHIFT};
 use stdx::bits;
@@ -19,7 +19,8 @@ pub struct Dva {
     pub gang: bool,
     /// RAID-Z layout hint of old; always zero in practice.
     pub grid: u8,
-    /// The byte above the vdev id, and bits of the offset beyond 64-bit byte counts: kept, never interpreted.
+    /// The byte above the vdev id, and bits of the offset beyond 64-bit byte counts: kept, never
+    /// interpreted.
     pub(super) unknown: u16,
 }
 

@@ -1,8 +1,9 @@
 //! Data small enough to live in its own block pointer.
 //!
-//! The payload fills all words but 6 (shape) and a (logical birth), low byte first in each word. Word 6 differs from
-//! that of a real pointer: lsize has 25 bits and psize 7, both in bytes less one, and where the checksum's kind would be
-//! stands what the payload is. Source: include/sys/spa.h, module/zfs/blkptr.c.
+//! The payload fills all words but 6 (shape) and a (logical birth), low byte first in each word.
+//! Word 6 differs from that of a real pointer: lsize has 25 bits and psize 7, both in bytes less
+//! one, and where the checksum's kind would be stands what the payload is. Source:
+//! include/sys/spa.h, module/zfs/blkptr.c.
 
 use super::{
     BYTEORDER, BlkPtr, COMPRESS, CompressKind, EMBEDDED, KIND, LEVEL, LOGICAL_BIRTH, PROP, TYPE, WORDS,
@@ -74,7 +75,8 @@ impl BlkPtr {
         bits::get(self.words[PROP], LSIZE.0, LSIZE.1) + 1
     }
 
-    /// A pointer that holds `payload`, which decompresses to `lsize` bytes. Panics if it does not fit or is empty.
+    /// A pointer that holds `payload`, which decompresses to `lsize` bytes. Panics if it does not
+    /// fit or is empty.
     pub fn new_embedded(
         object_type: ObjectType,
         level: u8,

@@ -1,7 +1,7 @@
 //! How a block was checksummed and compressed.
 //!
-//! The numbers are those on disk. Source: include/sys/zio.h `enum zio_checksum`, include/sys/zio_compress.h, and the
-//! names of module/zfs/zio_checksum.c and zio_compress.c.
+//! The numbers are those on disk. Source: include/sys/zio.h `enum zio_checksum`,
+//! include/sys/zio_compress.h, and the names of module/zfs/zio_checksum.c and zio_compress.c.
 
 macro_rules! kinds {
     ($(#[$doc:meta])* $name:ident { $($variant:ident = $raw:literal $text:literal),* $(,)? }) => {
@@ -48,7 +48,8 @@ kinds! {
 }
 
 impl ChecksumKind {
-    /// Whether the checksum lies at the end of the block itself, in a `zio_eck_t`, not in the pointer.
+    /// Whether the checksum lies at the end of the block itself, in a `zio_eck_t`, not in the
+    /// pointer.
     pub const fn is_embedded(self) -> bool {
         use ChecksumKind::{GangHeader, Label, Zilog, Zilog2};
         matches!(self, Label | GangHeader | Zilog | Zilog2)

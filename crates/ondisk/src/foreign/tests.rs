@@ -45,7 +45,8 @@ fn partitions_are_found() {
     let mbr = |entry: &[u8]| found(&with(&[(446 + 16, entry), (510, &[0x55, 0xaa])]));
     let expected = Partition { start: 1 << 20, len: 1 << 20 };
     assert_eq!(mbr(&partition(2048, 2048, 0x83)), Some(Foreign::Partitions(Table::Mbr, vec![(2, expected)])));
-    // Longer than the disk, as on one that was cut: still somebody's. Beyond it, or of no type: nobody's.
+    // Longer than the disk, as on one that was cut: still somebody's. Beyond it, or of no type:
+    // nobody's.
     assert_eq!(
         mbr(&partition(2048, 9_000_000, 0x83)),
         Some(Foreign::Partitions(Table::Mbr, vec![(2, expected)]))

@@ -1,7 +1,8 @@
 //! The names and numbers in a pool's configuration list, as labels and the MOS keep it.
 //!
-//! Only what is stored: what `zpool` and the kernel merely tell each other is not part of the format.
-//! Source: include/sys/fs/zfs.h `ZPOOL_CONFIG_*`, `VDEV_TYPE_*`, `pool_state_t`, `vdev_aux_t`.
+//! Only what is stored: what `zpool` and the kernel merely tell each other is not part of the
+//! format. Source: include/sys/fs/zfs.h `ZPOOL_CONFIG_*`, `VDEV_TYPE_*`, `pool_state_t`,
+//! `vdev_aux_t`.
 
 macro_rules! keys {
     ($($name:ident = $text:literal),* $(,)?) => {

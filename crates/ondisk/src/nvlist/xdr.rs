@@ -6,7 +6,8 @@
 //! string length │ bytes, zero-padded to 4
 //! array  count │ elements, of 4 or 8 bytes   (byte array: bytes without count, padded; strings and lists: no count)
 //! ```
-//! Chars, shorts and booleans take four bytes each, signed ones (and, by an accident of C, all chars) sign-extended.
+//! Chars, shorts and booleans take four bytes each, signed ones (and, by an accident of C, all
+//! chars) sign-extended.
 
 use super::{MAX_DEPTH, NvList, NvValue, pair_size, text};
 use crate::malformed::{Endian, Malformed, Reader};

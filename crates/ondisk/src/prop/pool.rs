@@ -1,5 +1,5 @@
-//! The properties of pools; `feature@…` apart. Source: module/zcommon/zpool_prop.c, `zpool_prop_t` in
-//! include/sys/fs/zfs.h.
+//! The properties of pools; `feature@…` apart. Source: module/zcommon/zpool_prop.c, `zpool_prop_t`
+//! in include/sys/fs/zfs.h.
 
 use super::PropType::{Choice, Number, Text as Word};
 use super::Render::{Count, Percent, Ratio, Text};

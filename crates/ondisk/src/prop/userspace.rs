@@ -1,8 +1,10 @@
-//! Properties of one user, group or project each: `userused@1000`, `groupquota@users`, `projectobjquota@7` and kin.
+//! Properties of one user, group or project each: `userused@1000`, `groupquota@users`,
+//! `projectobjquota@7` and kin.
 //!
-//! What is used is counted in the object set itself ([`crate::objset::USERUSED_OBJECT`] and its neighbours). A quota is
-//! an entry of a ZAP that the master node names by the property's prefix, `userquota@`; in both the name of an entry is
-//! the id in hexadecimal, [`crate::objset::OBJACCT_PREFIX`] before it where objects are counted.
+//! What is used is counted in the object set itself ([`crate::objset::USERUSED_OBJECT`] and its
+//! neighbours). A quota is an entry of a ZAP that the master node names by the property's prefix,
+//! `userquota@`; in both the name of an entry is the id in hexadecimal,
+//! [`crate::objset::OBJACCT_PREFIX`] before it where objects are counted.
 //!
 //! Sources: `zfs_userquota_prop_prefixes` in module/zcommon/zfs_prop.c, module/zfs/zfs_quota.c.
 

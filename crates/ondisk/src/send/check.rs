@@ -1,4 +1,5 @@
-//! Whether a record can be followed: numbers in range, sizes that a pool can have, nothing that BEGIN did not announce.
+//! Whether a record can be followed: numbers in range, sizes that a pool can have, nothing that
+//! BEGIN did not announce.
 //!
 //! Source: module/zfs/dmu_recv.c (`recv_check_drr_*`).
 

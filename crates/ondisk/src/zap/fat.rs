@@ -4,8 +4,9 @@
 //!  0 block type   8 magic   16 pointer table: block, blocks, shift, next block, blocks copied
 //! 56 first free block   64 leafs   72 entries   80 salt   88 normflags   96 flags   … second half: pointers
 //! ```
-//! While the pointer table has no blocks of its own, it is the head's second half. A table has thousands of entries
-//! and an operation needs one or two of them, so pointers are read and written singly, in the block.
+//! While the pointer table has no blocks of its own, it is the head's second half. A table has
+//! thousands of entries and an operation needs one or two of them, so pointers are read and written
+//! singly, in the block.
 //!
 //! Source: include/sys/zap_impl.h.
 
@@ -103,7 +104,8 @@ impl FatHeader {
         if self.freeblk > u64::MAX / block_size as u64 {
             return Err(Malformed::at("fat zap free block", 56));
         }
-        // The copy in the making may lie above the first free block: ZFS forgets it when it lowers that.
+        // The copy in the making may lie above the first free block: ZFS forgets it when it lowers
+        // that.
         let end = table.blk.checked_add(table.numblks);
         let copy_end = table.nextblk.checked_add(table.numblks.saturating_mul(2));
         if end.is_none_or(|end| end > self.freeblk) || copy_end.is_none() {

@@ -1,5 +1,6 @@
-//! The hash of a ZAP key: a CRC-64 (ECMA polynomial, reflected) that starts from the table's salt, of which only the
-//! top 28 or 48 bits count. And the cursor: a place in hash order, packed into one number.
+//! The hash of a ZAP key: a CRC-64 (ECMA polynomial, reflected) that starts from the table's salt,
+//! of which only the top 28 or 48 bits count. And the cursor: a place in hash order, packed into
+//! one number.
 //!
 //! Source: module/zfs/zap_impl.c `zap_hash`, module/zfs/zap.c `zap_cursor_serialize`.
 
@@ -34,7 +35,8 @@ fn crc(start: u64, bytes: impl IntoIterator<Item = u8>) -> u64 {
     bytes.into_iter().fold(start, |h, byte| (h >> 8) ^ TABLE[usize::from(h as u8 ^ byte)])
 }
 
-/// Of a name, already normalised as the ZAP asks for and without its NUL. `salt` is never 0. Micro ZAPs have flags 0.
+/// Of a name, already normalised as the ZAP asks for and without its NUL. `salt` is never 0. Micro
+/// ZAPs have flags 0.
 pub fn of_name(name: &[u8], salt: u64, zap_flags: u64) -> u64 {
     truncate(crc(salt, name.iter().copied()), zap_flags)
 }
@@ -47,7 +49,8 @@ pub fn of_words(key: &[u64], salt: u64, zap_flags: u64) -> u64 {
     truncate(crc(salt, key.iter().flat_map(|word| word.to_le_bytes())), zap_flags)
 }
 
-/// Beginning (the lowest place) of the hashes after those that share the first `prefix_len` bits with this one.
+/// Beginning (the lowest place) of the hashes after those that share the first `prefix_len` bits
+/// with this one.
 pub fn after_prefix(hash: u64, prefix_len: u32) -> Option<u64> {
     let span = 1_u64.checked_shl(64_u32.checked_sub(prefix_len)?)?;
     (hash & !(span - 1)).checked_add(span)

@@ -9,8 +9,9 @@
 //!    array   0 type 251   1 bytes (21)   22 next (u16)
 //!    free    0 type 253   1 zero (21)    22 next (u16)
 //! ```
-//! `0xffff` ends a chain. A byte name's integers count its NUL, which is stored but not hashed. [`Leaf`] reads, and
-//! bounds each walk by the number of chunks; [`LeafMut`] changes a leaf it has checked as a whole.
+//! `0xffff` ends a chain. A byte name's integers count its NUL, which is stored but not hashed.
+//! [`Leaf`] reads, and bounds each walk by the number of chunks; [`LeafMut`] changes a leaf it has
+//! checked as a whole.
 //!
 //! Source: include/sys/zap_leaf.h, module/zfs/zap_leaf.c.
 
@@ -40,7 +41,8 @@ const AT_FREELIST: usize = 34;
 const AT_FLAGS: usize = 36;
 /// Chains are sorted by differentiator.
 const FLAG_SORTED: u8 = 1;
-/// With fewer chunks free than this in a leaf that only one pointer leads to, the pointer table starts to grow.
+/// With fewer chunks free than this in a leaf that only one pointer leads to, the pointer table
+/// starts to grow.
 pub const LOW_WATER: usize = 20;
 
 /// Where things lie in a leaf of some block size.
@@ -181,7 +183,8 @@ impl<'a> Leaf<'a> {
     pub fn new(block: &'a [u8]) -> Result<Leaf<'a>, Malformed> {
         let geometry = Geometry::of(block.len()).ok_or(Malformed::at("zap leaf size", block.len()))?;
         let mut leaf = Leaf { block, geometry, prefix: 0, prefix_len: 0, free_chunks: 0, num_entries: 0 };
-        // The second word once chained leafs; nothing has written such chains since before ZFS was released.
+        // The second word once chained leafs; nothing has written such chains since before ZFS was
+        // released.
         if leaf.u64(0) != BLOCK_TYPE_LEAF || leaf.u64(8) != 0 {
             return Err(Malformed::at("zap leaf block type", 0));
         }

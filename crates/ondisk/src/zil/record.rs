@@ -1,8 +1,9 @@
 //! The records of an intent log: one struct a layout, decoded from a log and encoded for one.
 //!
-//! A record is a [`RecordHead`], numbers, and bytes whose meaning its type gives (names, attributes, data), padded to a
-//! multiple of eight. What a creation says is in [`create`], changes of names in [`name`], access control lists in
-//! [`acl`]; the rest is here. Names and data stay borrowed from the record.
+//! A record is a [`RecordHead`], numbers, and bytes whose meaning its type gives (names,
+//! attributes, data), padded to a multiple of eight. What a creation says is in [`create`], changes
+//! of names in [`name`], access control lists in [`acl`]; the rest is here. Names and data stay
+//! borrowed from the record.
 //!
 //! ```text
 //! write    (192): 32 object   40 offset   48 length   56 block's offset   64 block pointer   192 data, or none
@@ -55,7 +56,8 @@ pub const TX_RENAME_EXCHANGE: u64 = 22;
 pub const TX_RENAME_WHITEOUT: u64 = 23;
 pub const TX_CLONE_RANGE: u64 = 24;
 
-/// Bytes of a write record without its data; a record of exactly this length has its data in a block of its own.
+/// Bytes of a write record without its data; a record of exactly this length has its data in a
+/// block of its own.
 pub const WRITE_HEAD: usize = 192;
 
 /// `lr_mask` of a [`LrSetAttr`]: Linux's `ATTR_*`, and OpenZFS's own for extended attributes' bits.
@@ -101,7 +103,8 @@ pub struct LrWrite {
 pub enum Written<'a> {
     /// In the record: `length` bytes and what pads them.
     Here(&'a [u8]),
-    /// In a block that is the object's at the write's offset, rounded down to its size; a hole: all zero.
+    /// In a block that is the object's at the write's offset, rounded down to its size; a hole: all
+    /// zero.
     Block { blkoff: u64, bp: Box<BlkPtr> },
     /// In the block of another record ([`TX_WRITE2`]).
     Elsewhere,
@@ -198,7 +201,8 @@ impl<'a> Record<'a> {
         }
     }
 
-    /// The whole record, little endian, its head with type and length; [`stamp`] gives it group and sequence number.
+    /// The whole record, little endian, its head with type and length; [`stamp`] gives it group and
+    /// sequence number.
     pub fn encode(&self) -> Vec<u8> {
         self.encode_as(Endian::Little)
     }
@@ -223,8 +227,8 @@ impl<'a> Record<'a> {
     }
 }
 
-/// Records of these types belong to one object, and may be logged in another order than they happened in; the object
-/// may be gone when they are replayed.
+/// Records of these types belong to one object, and may be logged in another order than they
+/// happened in; the object may be gone when they are replayed.
 pub const fn is_out_of_order(txtype: u64) -> bool {
     matches!(
         txtype,

@@ -1,12 +1,14 @@
-//! Access control entries, as `ZPL_DACL_ACES` holds them, and the ACL that says no more than a mode.
+//! Access control entries, as `ZPL_DACL_ACES` holds them, and the ACL that says no more than a
+//! mode.
 //!
 //! ```text
 //!   0 type (u16)   2 flags (u16)   4 access mask (u32)   [8 who: a FUID (u64)]   [16 object types (32 bytes)]
 //! ```
-//! Entries for owner@, group@ and everyone@ are the first 8 bytes only. Entries of ACL version 0, in znodes, are
-//! `who (u32), mask (u32), flags (u16), type (u16)`.
+//! Entries for owner@, group@ and everyone@ are the first 8 bytes only. Entries of ACL version 0,
+//! in znodes, are `who (u32), mask (u32), flags (u16), type (u16)`.
 //!
-//! Sources: include/sys/zfs_acl.h, include/sys/acl.h, module/os/linux/zfs/zfs_acl.c (`acl_trivial_access_masks`).
+//! Sources: include/sys/zfs_acl.h, include/sys/acl.h, module/os/linux/zfs/zfs_acl.c
+//! (`acl_trivial_access_masks`).
 
 use crate::malformed::{Endian, Malformed, Reader, Writer};
 
@@ -123,7 +125,8 @@ const IN_ZNODE_HEAD: usize = IN_ZNODE - ENTRIES_IN_ZNODE;
 /// ```text
 ///   0 object of further entries (u64)   8 bytes of entries (u32)   12 version (u16)   14 entries (u16)   16 entries
 /// ```
-/// In file systems before FUIDs (`old`) version 0, where the two counts have changed places and entries are longer.
+/// In file systems before FUIDs (`old`) version 0, where the two counts have changed places and
+/// entries are longer.
 pub fn in_znode(aces: &[Ace], old: bool) -> Vec<u8> {
     let entries = if old { encode_old(aces) } else { encode(aces) };
     assert!(entries.len() <= ENTRIES_IN_ZNODE, "an ACL of {} bytes in a znode", entries.len());
@@ -155,8 +158,8 @@ fn encode_old(aces: &[Ace]) -> Vec<u8> {
     bytes
 }
 
-/// The entries that say exactly what a mode's nine bits say: at most three that settle where a later class may do more
-/// than an earlier one, then one a class.
+/// The entries that say exactly what a mode's nine bits say: at most three that settle where a
+/// later class may do more than an earlier one, then one a class.
 pub fn trivial(mode: u32, is_dir: bool) -> Vec<Ace> {
     const EVERYBODY: u32 = READ_ACL | READ_ATTRIBUTES | READ_NAMED_ATTRS | SYNCHRONIZE;
     const OWNERS: u32 = EVERYBODY | WRITE_ATTRIBUTES | WRITE_OWNER | WRITE_ACL | WRITE_NAMED_ATTRS;
@@ -187,7 +190,8 @@ pub const fn executable_by_all(mode: u32) -> bool {
     mode & 0o111 == 0o111
 }
 
-/// Turns big-endian entries into little-endian ones. What does not parse stays as it is, from there on.
+/// Turns big-endian entries into little-endian ones. What does not parse stays as it is, from there
+/// on.
 pub fn swap_aces(bytes: &mut [u8]) {
     let mut rest = bytes;
     while let Some((head, tail)) = rest.split_first_chunk_mut::<HEAD>() {

@@ -1,5 +1,5 @@
-//! The system attributes of the ZPL, by name. Numbers 0 to 15 are those of the old znode; the rest get the next free
-//! number in this order when an object set first registers them.
+//! The system attributes of the ZPL, by name. Numbers 0 to 15 are those of the old znode; the rest
+//! get the next free number in this order when an object set first registers them.
 //!
 //! Source: `zfs_attr_table` in module/zfs/zfs_sa.c, `sa_legacy_attrs` in module/zfs/sa.c.
 

@@ -1,7 +1,9 @@
-//! Whom a node's space is charged to, straight from its bonus: user, group and project lie at fixed places behind the
-//! system attributes' header, whatever the layout, so that accounting needs no layout table.
+//! Whom a node's space is charged to, straight from its bonus: user, group and project lie at fixed
+//! places behind the system attributes' header, whatever the layout, so that accounting needs no
+//! layout table.
 //!
-//! Source: `zpl_get_file_info` in module/zfs/zfs_quota.c, the `SA_*_OFFSET`s of include/sys/zfs_sa.h.
+//! Source: `zpl_get_file_info` in module/zfs/zfs_quota.c, the `SA_*_OFFSET`s of
+//! include/sys/zfs_sa.h.
 
 use crate::malformed::{Malformed, u64_at};
 use crate::object_type::ObjectType;
@@ -37,7 +39,8 @@ pub fn owner_of_znode(bonus: &[u8]) -> Result<NodeOwner, Malformed> {
     Ok(NodeOwner { uid: znode.uid, gid: znode.gid, project: 0 })
 }
 
-/// What tells a node from others that had its number before, from its bonus; `None` in a bonus of another type.
+/// What tells a node from others that had its number before, from its bonus; `None` in a bonus of
+/// another type.
 pub fn generation_of(bonus_type: ObjectType, bonus: &[u8]) -> Result<Option<u64>, Malformed> {
     match bonus_type {
         ObjectType::SA => {

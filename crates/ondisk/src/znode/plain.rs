@@ -1,7 +1,9 @@
-//! What the entries of an ACL of NFSv4's kind allow plainly: to everybody of a class, whoever that is and in whichever groups.
+//! What the entries of an ACL of NFSv4's kind allow plainly: to everybody of a class, whoever that
+//! is and in whichever groups.
 //!
-//! An ACL can give one user more than the mode says and another one less. Who does not follow it user by user must not
-//! give anybody more than he would get: so what is left of a class is what each of its members has for certain.
+//! An ACL can give one user more than the mode says and another one less. Who does not follow it
+//! user by user must not give anybody more than he would get: so what is left of a class is what
+//! each of its members has for certain.
 //!
 //! Source: include/sys/acl.h.
 
@@ -10,8 +12,9 @@ use super::acl::{
     WRITE_DATA,
 };
 
-/// The bits of group and others that a list of entries allows plainly. The first entry that speaks of a right decides;
-/// one that denies somebody may mean anybody, one that allows somebody may mean nobody.
+/// The bits of group and others that a list of entries allows plainly. The first entry that speaks
+/// of a right decides; one that denies somebody may mean anybody, one that allows somebody may mean
+/// nobody.
 pub fn of_aces(aces: &[Ace]) -> u32 {
     let class = |group: bool| {
         let (mut allowed, mut denied) = (0, 0);
@@ -31,7 +34,8 @@ pub fn of_aces(aces: &[Ace]) -> u32 {
     class(true) << 3 | class(false)
 }
 
-/// The nine bits of a mode that new nodes of a directory may have, for all that entries for them deny.
+/// The nine bits of a mode that new nodes of a directory may have, for all that entries for them
+/// deny.
 pub fn inherited(aces: &[Ace]) -> u32 {
     let denies = |ace: &&Ace| ace.kind == DENY && ace.flags & INHERIT != 0;
     let denied = aces.iter().filter(denies).fold(0, |all, ace| all | ace.mask);

@@ -48,7 +48,8 @@ pub(super) fn check(dsl: &Dsl, from: &str, name: &str) -> Result<()> {
     Ok(())
 }
 
-/// Whether a point is one of a head's past: a snapshot of its own or of its origins', or a bookmark of its own.
+/// Whether a point is one of a head's past: a snapshot of its own or of its origins', or a bookmark
+/// of its own.
 fn is_in_past(dsl: &Dsl, head: &Found, from: &str, (txg, guid): (u64, u64)) -> Result<bool> {
     if from.contains('#') && from.split('#').next() == Some(head.dir.name().as_str()) {
         return Ok(true);

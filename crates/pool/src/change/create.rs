@@ -35,8 +35,8 @@ pub(super) fn check(dsl: &Dsl, name: &str, parents: bool, props: &[(String, Stri
     check_limits(dsl, name, &parent, &raw)
 }
 
-/// The directory that a new dataset of this name comes below, or with `parents` the nearest above it; `None` where it is
-/// there already and that is as good.
+/// The directory that a new dataset of this name comes below, or with `parents` the nearest above
+/// it; `None` where it is there already and that is as good.
 pub(super) fn check_place(dsl: &Dsl, name: &str, parents: bool) -> Result<Option<Arc<Dir>>> {
     match dsl.find_dir(name) {
         Ok(_) if parents => return Ok(None),

@@ -11,8 +11,8 @@ fn prefix(name: &str) -> String {
     format!("cannot destroy '{name}'")
 }
 
-/// What is destroyed by the same change does not stand in the way, if it comes first. A snapshot that is gone already is
-/// passed over.
+/// What is destroyed by the same change does not stand in the way, if it comes first. A snapshot
+/// that is gone already is passed over.
 pub(super) fn check(dsl: &Dsl, names: &[String], defer: bool) -> Result<()> {
     let mut gone = HashSet::new();
     for name in names {
@@ -69,8 +69,8 @@ pub(super) fn sync(cx: &SyncCx<'_>, names: &[String], defer: bool) -> Result<()>
             continue;
         }
         let found = match cx.dsl.find(name) {
-            // It was there when this was checked, and went with another: a snapshot with the last of its clones, what a
-            // receive left with its dataset, what is named twice.
+            // It was there when this was checked, and went with another: a snapshot with the last
+            // of its clones, what a receive left with its dataset, what is named twice.
             Err(PoolError::NotFound) => continue,
             found => found?,
         };

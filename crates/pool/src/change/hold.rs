@@ -1,5 +1,5 @@
-//! Putting tags on snapshots and taking them off; on all snapshots named or none. And snapshots that last as long as a
-//! temporary tag is on them.
+//! Putting tags on snapshots and taking them off; on all snapshots named or none. And snapshots
+//! that last as long as a temporary tag is on them.
 //!
 //! Source: module/zfs/dsl_userhold.c, `dsl_dataset_snapshot_tmp_sync` in dsl_dataset.c.
 
@@ -13,7 +13,8 @@ use crate::{PoolError, Result};
 /// Longest tag, in bytes.
 const TAG_MAX: usize = 255;
 
-/// The snapshots meant, with their names; with `recursive`, those of the same name below, too, where there are any.
+/// The snapshots meant, with their names; with `recursive`, those of the same name below, too,
+/// where there are any.
 fn targets(dsl: &Dsl, names: &[String], recursive: bool, what: &str) -> Result<Vec<(Found, String)>> {
     let mut found = Vec::new();
     for name in names {
@@ -137,7 +138,8 @@ pub(super) fn sync_release_temporary(cx: &SyncCx<'_>) -> Result<()> {
 }
 
 impl Dsl {
-    /// Takes off what temporary tags there are: who put them is gone. Snapshots that were to go with them go.
+    /// Takes off what temporary tags there are: who put them is gone. Snapshots that were to go
+    /// with them go.
     pub fn release_temporary(&self) -> Result<()> {
         let is_held = {
             let _config = self.reading();

@@ -45,7 +45,8 @@ pub(super) fn check(dsl: &Dsl, props: &[(String, String)]) -> Result<()> {
     Ok(())
 }
 
-/// What is booted from is a file system, or a snapshot of one (module/zfs/spa.c, `spa_prop_validate`).
+/// What is booted from is a file system, or a snapshot of one (module/zfs/spa.c,
+/// `spa_prop_validate`).
 fn check_bootfs(dsl: &Dsl, prefix: &str, name: &str) -> Result<()> {
     let invalid = |_| PoolError::Refused(format!("{prefix}: '{name}' is an invalid name"));
     dsl.find(name).map_err(invalid)?;

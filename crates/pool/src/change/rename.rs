@@ -1,4 +1,5 @@
-//! Renaming a dataset within its pool, with everything below it; and snapshots within their dataset.
+//! Renaming a dataset within its pool, with everything below it; and snapshots within their
+//! dataset.
 
 use env::Tunable;
 
@@ -51,8 +52,8 @@ pub(super) fn check(dsl: &Dsl, from: &str, to: &str, parents: bool) -> Result<()
     check_lengths(dsl, from, to, &found.dir)
 }
 
-/// No name below, snapshots' included, may become too long; nor too deep, unless it was as deep before (`dsl_valid_rename` in
-/// module/zfs/dsl_dir.c).
+/// No name below, snapshots' included, may become too long; nor too deep, unless it was as deep
+/// before (`dsl_valid_rename` in module/zfs/dsl_dir.c).
 fn check_lengths(dsl: &Dsl, from: &str, to: &str, dir: &std::sync::Arc<crate::dsl::Dir>) -> Result<()> {
     let levels = |name: &str| name.split('/').count();
     let most = usize::try_from(dsl.parts.env.tunable(Tunable::MaxDatasetNesting)).unwrap_or(usize::MAX);

@@ -30,8 +30,8 @@ fn raw_props(dsl: &Dsl, name: &str, found: &Found, props: &[(String, String)]) -
     Ok(raw)
 }
 
-/// A volume's reservation goes with its size, where it did before or is to (`zfs_add_synthetic_resv`,
-/// `zfs_fix_auto_resv` in lib/libzfs/libzfs_dataset.c).
+/// A volume's reservation goes with its size, where it did before or is to
+/// (`zfs_add_synthetic_resv`, `zfs_fix_auto_resv` in lib/libzfs/libzfs_dataset.c).
 fn follow_size(dsl: &Dsl, name: &str, found: &Found, raw: &mut RawProps) -> Result<()> {
     let dataset = dsl.open_object(found.object)?;
     let (now, block) = (size_of(dataset.objset())?, block_of(dataset.objset())?);

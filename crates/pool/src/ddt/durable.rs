@@ -1,7 +1,8 @@
-//! The tables of a durable group, as a scan sees them: gone through in OpenZFS's order, and asked what they have shown.
+//! The tables of a durable group, as a scan sees them: gone through in OpenZFS's order, and asked
+//! what they have shown.
 //!
-//! The order is class, checksum, hash; a place in it is four numbers of the scan's state ([`ScanPhys`]), of which the type
-//! is always 0.
+//! The order is class, checksum, hash; a place in it is four numbers of the scan's state
+//! ([`ScanPhys`]), of which the type is always 0.
 //!
 //! Sources: module/zfs/ddt.c (`ddt_walk`, `ddt_class_contains`), ddt_zap.c (`ddt_zap_walk`).
 
@@ -79,7 +80,8 @@ impl DurableTables {
         page.entries.into_iter().map(shown).collect::<Result<Vec<Shown>>>().map(Some)
     }
 
-    /// Of each pointer, whether it leads to a block that is in these tables. What cannot be read has not been seen there.
+    /// Of each pointer, whether it leads to a block that is in these tables. What cannot be read
+    /// has not been seen there.
     pub fn have(&self, bps: &[BlkPtr]) -> Vec<bool> {
         let mut have = vec![false; bps.len()];
         for (checksum, zap) in self.0.values() {

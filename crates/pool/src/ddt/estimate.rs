@@ -1,11 +1,12 @@
-//! What deduplication would bring, before it is turned on: every block of data, by the checksum that it has.
+//! What deduplication would bring, before it is turned on: every block of data, by the checksum
+//! that it has.
 //!
-//! No table of all blocks need fit: kept are those whose checksum, scrambled, ends in so many zero bits; when they become
-//! too many, one bit more is asked for. As a block is kept or not with all of its references, the sums over those that are
-//! kept, times what was left out, are those of all.
+//! No table of all blocks need fit: kept are those whose checksum, scrambled, ends in so many zero
+//! bits; when they become too many, one bit more is asked for. As a block is kept or not with all
+//! of its references, the sums over those that are kept, times what was left out, are those of all.
 //!
-//! Blocks are met as the last durable group has them, a snapshot's where it differs from the one before. While a dataset
-//! is walked, space freed is not used again.
+//! Blocks are met as the last durable group has them, a snapshot's where it differs from the one
+//! before. While a dataset is walked, space freed is not used again.
 //!
 //! Source: cmd/zdb/zdb.c (`dump_simulated_ddt`).
 

@@ -92,8 +92,8 @@ impl Table {
         self.zaps.iter().flatten()
     }
 
-    /// Makes these live, but for those that cannot be read. What a class has to read for them it reads together. How many
-    /// leafs they were looked for in.
+    /// Makes these live, but for those that cannot be read. What a class has to read for them it
+    /// reads together. How many leafs they were looked for in.
     pub fn load(&mut self, storage: &Storage, mut keys: Vec<DdtKey>) -> usize {
         keys.retain(|key| !self.live.contains_key(key));
         let mut leafs = 0;

@@ -1,9 +1,10 @@
-//! Bookmarks: what remains of a snapshot when it is gone, so that an incremental stream can start from it.
+//! Bookmarks: what remains of a snapshot when it is gone, so that an incremental stream can start
+//! from it.
 //!
-//! One that has the newer form (feature `bookmark_written`) also keeps up how much of what its snapshot saw has been freed
-//! before the next snapshot (`FLAG_HAS_FBN`), so that sizes of streams can be told. Until there is a next snapshot, that is
-//! the head's to count ([`Counting`]); afterwards dead lists keep a key for the bookmark's group as they do for a
-//! snapshot's.
+//! One that has the newer form (feature `bookmark_written`) also keeps up how much of what its
+//! snapshot saw has been freed before the next snapshot (`FLAG_HAS_FBN`), so that sizes of streams
+//! can be told. Until there is a next snapshot, that is the head's to count ([`Counting`]);
+//! afterwards dead lists keep a key for the bookmark's group as they do for a snapshot's.
 //!
 //! A dataset's bookmarks are a ZAP, by name; they belong to the head whose past they are of.
 //!
@@ -105,7 +106,8 @@ pub(crate) fn counting(dsl: &Dsl, dataset: u64, phys: &DslDatasetPhys) -> Result
     Ok(all(dsl, dataset)?.into_iter().filter(of_head).map(Counting).collect())
 }
 
-/// Groups of bookmarks younger than the last snapshot, for which the head's dead list needs keys after the next.
+/// Groups of bookmarks younger than the last snapshot, for which the head's dead list needs keys
+/// after the next.
 pub(crate) fn keys_after(dsl: &Dsl, head: u64, prev_snap_txg: u64) -> Result<Vec<u64>> {
     let counted = all(dsl, head)?.into_iter().filter(Bookmark::counts);
     let mut keys: Vec<u64> =
@@ -240,8 +242,8 @@ pub(crate) fn destroy_all(dsl: &Dsl, head: u64, tx: &Tx) -> Result<()> {
     Ok(())
 }
 
-/// A snapshot is about to go: bookmarks before it have another next one now. Whether one of its own group counts, for which
-/// dead lists have to keep the group's key.
+/// A snapshot is about to go: bookmarks before it have another next one now. Whether one of its own
+/// group counts, for which dead lists have to keep the group's key.
 pub(crate) fn snapshot_gone(dsl: &Dsl, head: u64, snapshot: &DslDatasetPhys, tx: &Tx) -> Result<bool> {
     let counted = all(dsl, head)?.into_iter().filter(Bookmark::counts);
     let concerned: Vec<Bookmark> = counted
@@ -282,7 +284,8 @@ pub(crate) fn next_changed(dsl: &Dsl, head: u64, snapshot: u64, tx: &Tx) -> Resu
     Ok(())
 }
 
-/// A clone is promoted: bookmarks up to its origin are its own now, and those of the origin have another next snapshot.
+/// A clone is promoted: bookmarks up to its origin are its own now, and those of the origin have
+/// another next snapshot.
 pub(crate) fn promote(dsl: &Dsl, from: u64, to: u64, origin: &DslDatasetPhys, tx: &Tx) -> Result<()> {
     for bookmark in all(dsl, from)? {
         if bookmark.phys.creation_txg > origin.creation_txg {

@@ -1,5 +1,5 @@
-//! Clones: heads that begin as a snapshot, and the other way round: promoting one, which makes the snapshots that it shares
-//! with its origin's head its own.
+//! Clones: heads that begin as a snapshot, and the other way round: promoting one, which makes the
+//! snapshots that it shares with its origin's head its own.
 //!
 //! ```text
 //!   a@1 ◀─ a@2 ◀─ a@3 ◀─ a                    b@1 ◀─ b@2 ◀─ a@3 ◀─ a
@@ -8,7 +8,8 @@
 //! ```
 //! Nothing is copied: snapshots change their directory, and the two directories their sums.
 //!
-//! Source: module/zfs/dsl_dataset.c (`dsl_dataset_clone_sync`, `dsl_dataset_promote_check`, `…_sync`).
+//! Source: module/zfs/dsl_dataset.c (`dsl_dataset_clone_sync`, `dsl_dataset_promote_check`,
+//! `…_sync`).
 
 use std::sync::Arc;
 
@@ -42,8 +43,8 @@ pub(crate) struct Promotion {
 }
 
 impl Dsl {
-    /// A clone of a snapshot, in a directory that has no dataset yet. One that lives as long as an operation, to change
-    /// contents with a head, has no livelist. Syncing context.
+    /// A clone of a snapshot, in a directory that has no dataset yet. One that lives as long as an
+    /// operation, to change contents with a head, has no livelist. Syncing context.
     pub(crate) fn create_clone(&self, dir: &Arc<Dir>, origin: u64, tx: &Tx) -> Result<u64> {
         let object = self.create_dataset(dir, Some(origin), tx)?;
         if !is_hidden(&dir.last_name()) {
@@ -91,7 +92,8 @@ impl Dsl {
         Ok(chain)
     }
 
-    /// Names of the shared snapshots (`@…`) and bookmarks (`#…`) that the clone has of its own, too.
+    /// Names of the shared snapshots (`@…`) and bookmarks (`#…`) that the clone has of its own,
+    /// too.
     pub(crate) fn promotion_conflicts(&self, clone: &Found, promotion: &Promotion) -> Result<Vec<String>> {
         let own: Vec<String> = self.snapshots(&clone.phys)?.into_iter().map(|one| one.name).collect();
         let mut both: Vec<String> = self

@@ -1,14 +1,16 @@
 //! How many file systems and snapshots there are below a directory, and how many there may be.
 //!
-//! Counting begins with the first limit: it counts the directory that gets it, and all below. From then on every new
-//! directory has counts, so what is counted is a tree that reaches down to the leaves, and upwards ends below the first
-//! directory without counts. A directory counts what is below it, and the snapshots of its own dataset.
+//! Counting begins with the first limit: it counts the directory that gets it, and all below. From
+//! then on every new directory has counts, so what is counted is a tree that reaches down to the
+//! leaves, and upwards ends below the first directory without counts. A directory counts what is
+//! below it, and the snapshots of its own dataset.
 //!
-//! Whoever may change a limit may exceed it: it binds none but users with delegated rights, and of these not who was
-//! given the limit itself.
+//! Whoever may change a limit may exceed it: it binds none but users with delegated rights, and of
+//! these not who was given the limit itself.
 //!
-//! Source: module/zfs/dsl_dir.c (`dsl_dir_init_fs_ss_count`, `dsl_fs_ss_limit_check`, `dsl_fs_ss_count_adjust`,
-//! `dsl_enforce_ds_ss_limits`), `dsl_dataset_create_sync` in dsl_dataset.c.
+//! Source: module/zfs/dsl_dir.c (`dsl_dir_init_fs_ss_count`, `dsl_fs_ss_limit_check`,
+//! `dsl_fs_ss_count_adjust`, `dsl_enforce_ds_ss_limits`), `dsl_dataset_create_sync` in
+//! dsl_dataset.c.
 
 use std::sync::Arc;
 
@@ -65,8 +67,8 @@ impl Dsl {
         Ok(())
     }
 
-    /// Whether a limit forbids whom this thread works for so many more at a directory; limits at `common` and above do not
-    /// matter.
+    /// Whether a limit forbids whom this thread works for so many more at a directory; limits at
+    /// `common` and above do not matter.
     pub(crate) fn is_count_full(
         &self,
         dir: &Arc<Dir>,
@@ -90,7 +92,8 @@ impl Dsl {
         Ok(false)
     }
 
-    /// Counts a directory and all below, where nobody has yet, for it has got a limit. Syncing context.
+    /// Counts a directory and all below, where nobody has yet, for it has got a limit. Syncing
+    /// context.
     pub(crate) fn begin_counting(&self, dir: &Arc<Dir>, tx: &Tx) -> Result<()> {
         if !self.features().is_enabled(FEATURE) {
             return Ok(());
@@ -128,7 +131,8 @@ impl Dsl {
         Ok((filesystems, snapshots))
     }
 
-    /// A new directory with its first dataset counts from the start where anybody counts. Syncing context.
+    /// A new directory with its first dataset counts from the start where anybody counts. Syncing
+    /// context.
     pub(crate) fn count_new(&self, dir: &Arc<Dir>, tx: &Tx) -> Result<()> {
         if self.features().is_active(FEATURE) { self.count_below(dir, tx).map(drop) } else { Ok(()) }
     }
@@ -145,7 +149,8 @@ impl Dsl {
         Ok((names.len() as u64, snapshots))
     }
 
-    /// A directory goes from one parent to another, which is to count what is below it. Syncing context.
+    /// A directory goes from one parent to another, which is to count what is below it. Syncing
+    /// context.
     pub(crate) fn move_counts(&self, dir: &Arc<Dir>, from: &Arc<Dir>, to: &Arc<Dir>, tx: &Tx) -> Result<()> {
         if !self.features().is_active(FEATURE) {
             return Ok(());

@@ -1,8 +1,8 @@
-//! What an encrypted dataset says of its encryption: cipher, key and where that comes from. Its key is not to be had here,
-//! so nothing that was encrypted is read; the properties are plain.
+//! What an encrypted dataset says of its encryption: cipher, key and where that comes from. Its key
+//! is not to be had here, so nothing that was encrypted is read; the properties are plain.
 //!
-//! The directory's ZAP names the object of its key. All below one encryption root have such an object, which says whose
-//! key wraps theirs.
+//! The directory's ZAP names the object of its key. All below one encryption root have such an
+//! object, which says whose key wraps theirs.
 //!
 //! Source: include/sys/dsl_crypt.h, module/zfs/dsl_crypt.c (`dsl_dataset_crypt_stats`).
 
@@ -12,7 +12,8 @@ use super::Dsl;
 use crate::Result;
 use crate::prop::RawValue;
 
-/// In the ZAP of a key, beside properties under their own names: the cipher, the key's guid, the directory of the root.
+/// In the ZAP of a key, beside properties under their own names: the cipher, the key's guid, the
+/// directory of the root.
 const SUITE: &str = "DSL_CRYPTO_SUITE";
 const KEY_GUID: &str = "DSL_CRYPTO_GUID";
 const ROOT: &str = "DSL_CRYPTO_ROOT_DDOBJ";
@@ -39,8 +40,8 @@ impl Dsl {
         Ok(if self.mos.is_zapified(dir)? { self.mos.find(dir, FIELD_CRYPTO_KEY_OBJ)? } else { None })
     }
 
-    /// A property of what lies in this directory that its key tells. `None`: it is not encrypted, or the property is
-    /// another.
+    /// A property of what lies in this directory that its key tells. `None`: it is not encrypted,
+    /// or the property is another.
     pub(super) fn of_key(&self, dir: u64, name: &str) -> Result<Option<RawValue>> {
         let field = match name {
             "encryption" => SUITE,

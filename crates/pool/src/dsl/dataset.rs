@@ -1,14 +1,17 @@
 //! Datasets in core: an object set, what its blocks cost, and what it may still take.
 //!
-//! While an object set is written, each block that is born or given up is only added up ([`Pending`]); when it is
-//! written, the sums go to the dataset, its directory and the directories above at once. That gives the same numbers
-//! as block by block, because both reservations count by the larger of two sums.
+//! While an object set is written, each block that is born or given up is only added up
+//! ([`Pending`]); when it is written, the sums go to the dataset, its directory and the directories
+//! above at once. That gives the same numbers as block by block, because both reservations count by
+//! the larger of two sums.
 //!
-//! A block born after the previous snapshot is freed at once; an older one goes to the dead list, for the snapshot
-//! still has it. The head of a clone notes both comings and goings in its livelist, if it has one.
+//! A block born after the previous snapshot is freed at once; an older one goes to the dead list,
+//! for the snapshot still has it. The head of a clone notes both comings and goings in its
+//! livelist, if it has one.
 //!
-//! A dataset in core is unique. Its numbers are written to the meta object set as they change, in syncing context.
-//! Locks: `state`, then `pending` or a directory's. Source: module/zfs/dsl_dataset.c.
+//! A dataset in core is unique. Its numbers are written to the meta object set as they change, in
+//! syncing context. Locks: `state`, then `pending` or a directory's. Source:
+//! module/zfs/dsl_dataset.c.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, Ordering::Relaxed};
@@ -86,7 +89,8 @@ pub(crate) struct State {
     pub around: Around,
 }
 
-/// What a dataset in core knows of others: changed by [`Dsl::refresh_heads`], and where its livelist is given up.
+/// What a dataset in core knows of others: changed by [`Dsl::refresh_heads`], and where its
+/// livelist is given up.
 pub(crate) struct Around {
     /// The previous snapshot's own `(prev_snap_txg, next_snap_obj)`.
     pub prev: Option<(u64, u64)>,
@@ -116,7 +120,8 @@ struct Pending {
     changed: bool,
 }
 
-/// What a block counts: allocated, compressed, and logical bytes (of metadata, compressed ones again).
+/// What a block counts: allocated, compressed, and logical bytes (of metadata, compressed ones
+/// again).
 pub(crate) fn sums_of(bp: &BlkPtr, dsize: u64) -> Sums {
     let metadata = bp.level() > 0 || bp.object_type().is_metadata();
     let uncomp = if metadata { bp.psize() } else { bp.lsize() };
@@ -154,7 +159,8 @@ impl Dataset {
         })
     }
 
-    /// It was destroyed, or became another one's: its number leads to nothing, or to what has to be opened anew.
+    /// It was destroyed, or became another one's: its number leads to nothing, or to what has to be
+    /// opened anew.
     pub fn is_forgotten(&self) -> bool {
         self.forgotten.load(Ordering::Acquire)
     }
@@ -215,7 +221,8 @@ impl Dataset {
         lock(&self.core.state).phys.flags & FLAG_INCONSISTENT != 0
     }
 
-    /// May not be written: a snapshot, a read-only pool, or a dataset whose bookkeeping is not built; says why.
+    /// May not be written: a snapshot, a read-only pool, or a dataset whose bookkeeping is not
+    /// built; says why.
     pub fn readonly(&self) -> Option<&'static str> {
         self.core.readonly.get().copied()
     }
@@ -363,7 +370,8 @@ impl Core {
         })
     }
 
-    /// What a livelist has to know of a block that comes or goes, written down when there is much of it.
+    /// What a livelist has to know of a block that comes or goes, written down when there is much
+    /// of it.
     fn live(&self, dsl: &Dsl, bp: &BlkPtr, gone: bool, txg: u64) {
         let (is_kept, origin_txg) =
             self.state(|state| (state.around.livelist.is_some(), state.around.origin_txg));
@@ -411,8 +419,8 @@ impl Core {
         Ok(())
     }
 
-    /// Asks the dataset's own limits; what they mean for its directory.
-    /// While something may yet be given back, whoever is over the limit waits for that (`dsl_dataset_check_quota`).
+    /// Asks the dataset's own limits; what they mean for its directory. While something may yet be
+    /// given back, whoever is over the limit waits for that (`dsl_dataset_check_quota`).
     fn head_limits(&self, bytes: u64, netfree: bool, synced: u64) -> std::result::Result<HeadLimits, NoRoom> {
         let in_flight = self.dir.to_write();
         let state = lock(&self.state);
@@ -459,7 +467,8 @@ impl State {
         Ok(self.livelist.as_mut())
     }
 
-    /// How much of a change in unique bytes the directory sees, the refreservation taken into account.
+    /// How much of a change in unique bytes the directory sees, the refreservation taken into
+    /// account.
     fn reserve_delta(&self, delta: i64) -> i64 {
         let unique = self.phys.unique_bytes;
         let after = unique.saturating_add_signed(delta).max(self.reserved);
@@ -611,7 +620,8 @@ impl Admission for Core {
                     }));
                 }
                 Err(NoRoom::Full(error)) => return Err(error),
-                // Each group frees something for later itself: what was freed before the first try has come back.
+                // Each group frees something for later itself: what was freed before the first try
+                // has come back.
                 Err(NoRoom::Soon) if put_off > DEFER_TXGS => return Err(DmuError::NoSpace),
                 Err(NoRoom::Wait | NoRoom::Soon) if !wait => return Err(DmuError::Busy),
                 Err(no_room) => {

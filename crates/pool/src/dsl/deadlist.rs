@@ -1,10 +1,11 @@
 //! Dead lists: the blocks a dataset has given up that its previous snapshot still has.
 //!
-//! The new form sorts them: a ZAP leads from the transaction group of each earlier snapshot to the list of blocks born
-//! after it. Only that ZAP is kept in core, not the lists. Many lists are empty; those share one object of the pool
-//! (feature `empty_bpobj`, whose count says how often).
+//! The new form sorts them: a ZAP leads from the transaction group of each earlier snapshot to the
+//! list of blocks born after it. Only that ZAP is kept in core, not the lists. Many lists are
+//! empty; those share one object of the pool (feature `empty_bpobj`, whose count says how often).
 //!
-//! Before pool version 26 a dead list is one list of blocks. Those that a pool has when it is upgraded stay so.
+//! Before pool version 26 a dead list is one list of blocks. Those that a pool has when it is
+//! upgraded stay so.
 //!
 //! Livelists ([`super::livelist`]) have the same form, with entries that say that a block is gone.
 //!
@@ -66,8 +67,9 @@ impl Deadlist {
         self.object
     }
 
-    /// An empty one with the keys below `before`, for a clone or after a snapshot. `last` is the newest snapshot that it knows
-    /// of: where the keys are not there, for this is of the old form, they are those of the chain of snapshots.
+    /// An empty one with the keys below `before`, for a clone or after a snapshot. `last` is the
+    /// newest snapshot that it knows of: where the keys are not there, for this is of the old form,
+    /// they are those of the chain of snapshots.
     pub fn cloned(&self, dsl: &Dsl, before: u64, last: u64, tx: &Tx) -> Result<Deadlist> {
         let mut clone = Deadlist::create(dsl, tx)?;
         let Some(lists) = &self.lists else {
@@ -154,7 +156,8 @@ impl Deadlist {
         Ok(dnode.set_bonus(bonus.bonus_type, &phys.encode(), tx)?)
     }
 
-    /// Of the blocks born after `after`, and not after `until`: both are keys, or `until` is the end of time.
+    /// Of the blocks born after `after`, and not after `until`: both are keys, or `until` is the
+    /// end of time.
     pub fn space_between(&self, dsl: &Dsl, after: u64, until: u64) -> Result<Sums> {
         let Some(lists) = &self.lists else {
             return Ok(sums(Bpobj::open(&dsl.mos.objset, self.object)?.space_between(after, until)?));
@@ -168,8 +171,9 @@ impl Deadlist {
         Ok(all)
     }
 
-    /// Allocated bytes of the blocks under each key: those born after it, and not after the next key. `groups`, of snapshots
-    /// in ascending order, are the keys where the list is of the old form.
+    /// Allocated bytes of the blocks under each key: those born after it, and not after the next
+    /// key. `groups`, of snapshots in ascending order, are the keys where the list is of the old
+    /// form.
     pub fn spaces(&self, dsl: &Dsl, groups: &[u64]) -> Result<Vec<(u64, i64)>> {
         let Some(lists) = &self.lists else {
             let mut spaces: BTreeMap<u64, i64> = BTreeMap::new();
@@ -192,7 +196,8 @@ impl Deadlist {
         Ok(spaces)
     }
 
-    /// Moves the blocks born after `after` to another list, with their keys; what they occupy. Not of the old form.
+    /// Moves the blocks born after `after` to another list, with their keys; what they occupy. Not
+    /// of the old form.
     pub fn move_to(&mut self, dsl: &Dsl, target: &Bpobj, after: u64, tx: &Tx) -> Result<Sums> {
         let Some(lists) = &mut self.lists else { return Err(old_form()) };
         let mut moved = Sums::default();
@@ -209,7 +214,8 @@ impl Deadlist {
         Ok(moved)
     }
 
-    /// Takes over all that another lists, and frees that one's object. This one is not of the old form.
+    /// Takes over all that another lists, and frees that one's object. This one is not of the old
+    /// form.
     pub fn merge(&mut self, dsl: &Dsl, other: Deadlist, tx: &Tx) -> Result<()> {
         let Some(lists) = other.lists else {
             for_each_batch(dsl, other.object, |dead| self.insert(dsl, dead, tx))?;
@@ -314,7 +320,8 @@ fn damaged(object: u64) -> PoolError {
     DmuError::Corrupt { object, block: 0 }.into()
 }
 
-/// A list of its own. Where there are livelists, any list has room to say that blocks are gone (`bpobj_alloc`).
+/// A list of its own. Where there are livelists, any list has room to say that blocks are gone
+/// (`bpobj_alloc`).
 fn new_list(dsl: &Dsl, tx: &Tx) -> Result<u64> {
     let form = if dsl.features().is_active("livelist") { BpobjForm::V3 } else { BpobjForm::V2 };
     Ok(Bpobj::alloc(&dsl.mos.objset, form, tx)?)
@@ -328,7 +335,8 @@ fn free_list(dsl: &Dsl, list: u64, tx: &Tx) -> Result<()> {
     Ok(Bpobj::free(&dsl.mos.objset, list, tx)?)
 }
 
-/// A list with nothing in it: the pool's shared one where the pool has the feature (`bpobj_alloc_empty`).
+/// A list with nothing in it: the pool's shared one where the pool has the feature
+/// (`bpobj_alloc_empty`).
 fn empty_list(dsl: &Dsl, tx: &Tx) -> Result<u64> {
     if !dsl.features().is_enabled("empty_bpobj") {
         return new_list(dsl, tx);

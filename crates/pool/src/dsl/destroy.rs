@@ -1,11 +1,14 @@
-//! Destroying a head dataset, and giving blocks of what was destroyed back, a bounded part a transaction group.
+//! Destroying a head dataset, and giving blocks of what was destroyed back, a bounded part a
+//! transaction group.
 //!
-//! The dataset itself goes at once. Its tree of blocks is put on a queue (`bptree`, feature `async_destroy`); what it
-//! used is moved to the hidden directory `$FREE`, and leaves that as blocks are freed. Of a clone that has one, the livelist
-//! is queued instead ([`super::livelist`]). A walk that has used up its time
-//! remembers where it stopped: every object before that, and every block before in that object, is freed.
+//! The dataset itself goes at once. Its tree of blocks is put on a queue (`bptree`, feature
+//! `async_destroy`); what it used is moved to the hidden directory `$FREE`, and leaves that as
+//! blocks are freed. Of a clone that has one, the livelist is queued instead ([`super::livelist`]).
+//! A walk that has used up its time remembers where it stopped: every object before that, and every
+//! block before in that object, is freed.
 //!
-//! A block is freed after everything below it, so what the remembered place needs is always readable.
+//! A block is freed after everything below it, so what the remembered place needs is always
+//! readable.
 //!
 //! Sources: module/zfs/dsl_destroy.c, dsl_scan.c (`dsl_process_async_destroys`), bptree.c.
 
@@ -120,7 +123,8 @@ impl Dsl {
         Ok(dir.used(&self.mos, Used::RefReserve, sums, tx)?)
     }
 
-    /// Puts a head's tree on the queue of those to be freed: what was born after `birth_txg`, which is `sums`.
+    /// Puts a head's tree on the queue of those to be freed: what was born after `birth_txg`, which
+    /// is `sums`.
     pub(super) fn queue_tree(
         &self,
         dir: &Arc<Dir>,

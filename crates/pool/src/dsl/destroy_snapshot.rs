@@ -1,13 +1,13 @@
-//! Destroying a snapshot: its blocks that nobody else has go to the pool's list of what is to be freed, and the two dead
-//! lists on either side of it become one.
+//! Destroying a snapshot: its blocks that nobody else has go to the pool's list of what is to be
+//! freed, and the two dead lists on either side of it become one.
 //!
 //! ```text
 //!   previous ◀── this ◀── next            next's dead list: what `this` has and `next` has not. Of that, what was born
 //!        │ dead list  │ dead list         after `previous` goes; the rest, and this one's, is what `previous` has and
 //!        └────────────┴──▶ merged         `next` has not.
 //! ```
-//! Nothing is read but the lists' own sums: it takes no longer for a snapshot that holds much. The blocks are freed in the
-//! groups that follow ([`super::destroy`]).
+//! Nothing is read but the lists' own sums: it takes no longer for a snapshot that holds much. The
+//! blocks are freed in the groups that follow ([`super::destroy`]).
 //!
 //! Where holds or clones keep it, destroying can be put off: then the last of them takes it along.
 //!
@@ -174,7 +174,8 @@ impl Dsl {
         self.free_dataset_object(object, &features, tx)
     }
 
-    /// The previous snapshot leads on to the next; with the group before it if it is of the same chain.
+    /// The previous snapshot leads on to the next; with the group before it if it is of the same
+    /// chain.
     fn unlink_from_previous(&self, object: u64, this: &DslDatasetPhys, tx: &Tx) -> Result<Option<u64>> {
         if this.prev_snap_obj == 0 {
             return Ok(None);
@@ -204,8 +205,8 @@ impl Dsl {
         Ok(())
     }
 
-    /// The same with lists of the old form, which are not sorted: every block of the next one is looked at, and freed or put on
-    /// this one, which is the next's then.
+    /// The same with lists of the old form, which are not sorted: every block of the next one is
+    /// looked at, and freed or put on this one, which is the next's then.
     fn release_old(&self, next_list: Deadlist, next: u64, this: &DslDatasetPhys, tx: &Tx) -> Result<()> {
         let mut kept = Deadlist::open(self, this.deadlist_obj)?;
         let mut freed = Sums::default();
@@ -230,7 +231,8 @@ impl Dsl {
         })
     }
 
-    /// In the heads of clones of later snapshots, and of their clones, that group ends no list any more.
+    /// In the heads of clones of later snapshots, and of their clones, that group ends no list any
+    /// more.
     pub(crate) fn remove_clones_key(&self, clones: u64, key: u64, tx: &Tx) -> Result<()> {
         if clones == 0 {
             return Ok(());
@@ -263,7 +265,8 @@ impl Dsl {
         Ok(())
     }
 
-    /// Counts what only a head has, in the head's record; which says so now (`dsl_dataset_recalc_head_uniq`).
+    /// Counts what only a head has, in the head's record; which says so now
+    /// (`dsl_dataset_recalc_head_uniq`).
     pub(super) fn recount_unique(&self, head: u64, tx: &Tx) -> Result<DslDatasetPhys> {
         let phys = self.mos.dataset(head)?;
         let before = match phys.prev_snap_obj {

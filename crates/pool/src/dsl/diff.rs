@@ -1,7 +1,8 @@
-//! Which objects may differ between a snapshot and a later one: those whose blocks of dnodes are younger than the first.
+//! Which objects may differ between a snapshot and a later one: those whose blocks of dnodes are
+//! younger than the first.
 //!
-//! What is read is the way down to these blocks, so the cost follows what changed, not what exists. A block has many
-//! dnodes: whether one of them changed is for who knows what they mean.
+//! What is read is the way down to these blocks, so the cost follows what changed, not what exists.
+//! A block has many dnodes: whether one of them changed is for who knows what they mean.
 //!
 //! Source: module/zfs/dmu_diff.c.
 
@@ -72,8 +73,8 @@ impl Visitor for Finder<'_> {
 }
 
 impl Dsl {
-    /// See the module; in order of numbers, until `tell` has enough (false). `Refused` where `from` is no earlier snapshot
-    /// of the same dataset or of one that it comes from.
+    /// See the module; in order of numbers, until `tell` has enough (false). `Refused` where `from`
+    /// is no earlier snapshot of the same dataset or of one that it comes from.
     pub fn changed_objects(&self, from: &str, to: &str, tell: &mut dyn FnMut(Span) -> bool) -> Result<()> {
         let (root, from_txg) = {
             let _config = self.reading();

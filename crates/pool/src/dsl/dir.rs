@@ -1,13 +1,15 @@
 //! Directories: the nodes of the dataset tree, where space is added up, limited and reserved.
 //!
-//! What a dataset uses is counted in its directory and, through the parents, up to the root. A reservation makes a
-//! directory count for its parent as if at least so much were used.
+//! What a dataset uses is counted in its directory and, through the parents, up to the root. A
+//! reservation makes a directory count for its parent as if at least so much were used.
 //!
-//! In core a directory is unique while anyone holds it. Its numbers are written to the meta object set as they change
-//! (syncing context only), so a directory that nobody holds can be forgotten at any time.
+//! In core a directory is unique while anyone holds it. Its numbers are written to the meta object
+//! set as they change (syncing context only), so a directory that nobody holds can be forgotten at
+//! any time.
 //!
-//! A transaction that wants in ([`Dir::reserve`]) leaves an estimate with every directory up to the root while it
-//! runs; what it really dirtied ([`Dir::dirtied`]) stays until its group is synced. Limits are checked against both.
+//! A transaction that wants in ([`Dir::reserve`]) leaves an estimate with every directory up to the
+//! root while it runs; what it really dirtied ([`Dir::dirtied`]) stays until its group is synced.
+//! Limits are checked against both.
 //!
 //! Locks: one a directory, taken one at a time, child before parent. Source: module/zfs/dsl_dir.c.
 
@@ -19,9 +21,10 @@ use ondisk::dsl_dir::{DslDirPhys, FLAG_USED_BREAKDOWN};
 
 use super::Mos;
 
-/// Share of a quota, or of the pool, by which what is in flight may go beyond it: the quota shifted right. OpenZFS lets in a
-/// 32nd, but takes what is in flight for 24 times its size where this takes it for three times: so a group overruns a quota
-/// here, too, by a 768th at most, and a file system with hardly any room is refused before it has written much.
+/// Share of a quota, or of the pool, by which what is in flight may go beyond it: the quota shifted
+/// right. OpenZFS lets in a 32nd, but takes what is in flight for 24 times its size where this
+/// takes it for three times: so a group overruns a quota here, too, by a 768th at most, and a file
+/// system with hardly any room is refused before it has written much.
 const SLACK_SHIFT: u32 = 8;
 
 /// What part of a directory's space something is (`dd_used_t`).
@@ -94,7 +97,8 @@ pub(crate) struct HeadLimits {
 pub(crate) enum NoRoom {
     /// Much is in flight; a sync will tell.
     Wait,
-    /// There would be room with what has been freed and may not be used again yet, or what intent logs have.
+    /// There would be room with what has been freed and may not be used again yet, or what intent
+    /// logs have.
     Soon,
     Full(DmuError),
 }
@@ -175,7 +179,8 @@ impl Dir {
         self.count(mos, sums, |phys| *part(phys, what) = part(phys, what).wrapping_add_signed(sums.used), tx)
     }
 
-    /// Space came or went (`sums`), and of `tonew` more bytes being `new` only so much was not there as `old` before.
+    /// Space came or went (`sums`), and of `tonew` more bytes being `new` only so much was not
+    /// there as `old` before.
     pub(crate) fn used_moving(
         &self,
         mos: &Mos,
@@ -243,8 +248,9 @@ impl Dir {
         parent.used(mos, Used::ChildReserve, sums, tx)
     }
 
-    /// Bytes that may still be used below `self`. With `without = (ancestor, bytes)`, as if so much less were used at
-    /// that ancestor. `pool_size` is what the root may have. `in_flight` counts unsynced changes as used.
+    /// Bytes that may still be used below `self`. With `without = (ancestor, bytes)`, as if so much
+    /// less were used at that ancestor. `pool_size` is what the root may have. `in_flight` counts
+    /// unsynced changes as used.
     pub(crate) fn available(&self, pool_size: u64, without: Option<(u64, u64)>, in_flight: bool) -> u64 {
         let mut above =
             self.parent().map_or(u64::MAX, |parent| parent.available(pool_size, without, in_flight));
@@ -324,7 +330,8 @@ impl Dir {
         if used.saturating_add(in_flight) >= quota.saturating_add(slack) {
             return Err(NoRoom::Wait);
         }
-        // The quota may be overrun by one transaction; the disks may not, for a group that finds no room is lost.
+        // The quota may be overrun by one transaction; the disks may not, for a group that finds no
+        // room is lost.
         if parent.is_none() && used.saturating_add(in_flight).saturating_add(*want) > pool.most {
             return Err(if in_flight == 0 { NoRoom::Full(DmuError::NoSpace) } else { NoRoom::Wait });
         }

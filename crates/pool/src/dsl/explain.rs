@@ -1,15 +1,17 @@
-//! What a dataset's `used` is made of: parts that name who holds the space, and whose sum is `used` to the byte.
+//! What a dataset's `used` is made of: parts that name who holds the space, and whose sum is `used`
+//! to the byte.
 //!
-//! Four numbers of a directory add up to `used`: its own dataset, snapshots, children, and what a refreservation holds
-//! back. Here each is taken apart:
+//! Four numbers of a directory add up to `used`: its own dataset, snapshots, children, and what a
+//! refreservation holds back. Here each is taken apart:
 //! - the dataset by a walk of its blocks, for a clone of those that are not its origin's;
-//! - snapshots by who shares: a block that only snapshots have is in a *run* of them, from the first to the last that has
-//!   it. It lies in the dead list of whoever came after the last, under the key of the snapshot before the first, so
-//!   dead lists have the sizes of all runs without any block being read;
+//! - snapshots by who shares: a block that only snapshots have is in a *run* of them, from the
+//!   first to the last that has it. It lies in the dead list of whoever came after the last, under
+//!   the key of the snapshot before the first, so dead lists have the sizes of all runs without any
+//!   block being read;
 //! - children by name, each with what its reservation holds back beside.
 //!
-//! The dataset may change while its blocks are walked. Then all is looked at again; on a dataset that never rests the
-//! difference is told as a part of its own.
+//! The dataset may change while its blocks are walked. Then all is looked at again; on a dataset
+//! that never rests the difference is told as a part of its own.
 //!
 //! Sources: `dsl_dir_stats` and `dd_used_t` in include/sys/dsl_dir.h, module/zfs/dsl_deadlist.c.
 
@@ -40,10 +42,11 @@ pub enum Holder {
     Deleted(u64),
     /// What leads to contents: directories, attributes, pointers, accounting.
     Metadata,
-    /// What blocks take beyond their compressed size: copies, sectors filled up, parity beyond the pool's ratio. Less than
-    /// nothing where blocks need less parity than that ratio has.
+    /// What blocks take beyond their compressed size: copies, sectors filled up, parity beyond the
+    /// pool's ratio. Less than nothing where blocks need less parity than that ratio has.
     Overhead,
-    /// Blocks that only these snapshots have, all from the first to the last, with the clones of these.
+    /// Blocks that only these snapshots have, all from the first to the last, with the clones of
+    /// these.
     Snapshots {
         first: String,
         last: String,

@@ -1,9 +1,11 @@
-//! Holds: tags that keep a snapshot from being destroyed. A ZAP of the snapshot's leads from each tag to when it was put.
+//! Holds: tags that keep a snapshot from being destroyed. A ZAP of the snapshot's leads from each
+//! tag to when it was put.
 //!
-//! A *temporary* tag is in a ZAP of the pool's, too, as `snapshot's object-tag`: whoever put it may end without taking it
-//! off, and then it goes when the pool is opened the next time.
+//! A *temporary* tag is in a ZAP of the pool's, too, as `snapshot's object-tag`: whoever put it may
+//! end without taking it off, and then it goes when the pool is opened the next time.
 //!
-//! Source: module/zfs/dsl_userhold.c, dsl_pool.c (`dsl_pool_user_hold_rele_impl`, `dsl_pool_clean_tmp_userrefs`).
+//! Source: module/zfs/dsl_userhold.c, dsl_pool.c (`dsl_pool_user_hold_rele_impl`,
+//! `dsl_pool_clean_tmp_userrefs`).
 
 use dmu::Tx;
 use ondisk::dsl_dataset::DslDatasetPhys;
@@ -71,7 +73,8 @@ impl Dsl {
         Ok(())
     }
 
-    /// Takes a tag from a snapshot; one that was to be destroyed with its last tag goes. Syncing context.
+    /// Takes a tag from a snapshot; one that was to be destroyed with its last tag goes. Syncing
+    /// context.
     pub(crate) fn release(&self, found: &Found, name: &str, tag: &str, tx: &Tx) -> Result<()> {
         self.mos.remove(found.phys.userrefs_obj, tag, tx)?;
         self.forget_temporary(found.object, tag, tx)?;

@@ -1,7 +1,7 @@
 //! Listing datasets: by name in order, parents first, a dataset's snapshots right after it by age.
 //!
-//! What a listing reads grows with the number of datasets listed, never with their data. Property ZAPs are read once
-//! a directory and handed down.
+//! What a listing reads grows with the number of datasets listed, never with their data. Property
+//! ZAPs are read once a directory and handed down.
 
 use std::sync::Arc;
 

@@ -1,23 +1,27 @@
-//! Livelists: what the head of a clone has and its origin has not, so that destroying the clone takes as long as what was
-//! written to it, not as its tree.
+//! Livelists: what the head of a clone has and its origin has not, so that destroying the clone
+//! takes as long as what was written to it, not as its tree.
 //!
 //! ```text
 //!   directory of the clone ─ com.delphix:livelist ─▶ a dead list's ZAP ─ first group ─▶ list: +a +b −a +c
 //!   pool directory ─ com.delphix:deleted_clones ─▶ ZAP of livelists        └ later group ─▶ list: +d +e −d
 //! ```
-//! Every block is noted when it is born (`+`) and again when it goes (`−`), in the list of the stretch of groups it was born
-//! in: so both entries are in one list, and each list can be read apart. Read from its end, a `−` takes away the next `+` of
-//! its place; the others live. Embedded blocks have no place and are not noted.
+//! Every block is noted when it is born (`+`) and again when it goes (`−`), in the list of the
+//! stretch of groups it was born in: so both entries are in one list, and each list can be read
+//! apart. Read from its end, a `−` takes away the next `+` of its place; the others live. Embedded
+//! blocks have no place and are not noted.
 //!
-//! A list that is full is followed by another, at the start of a group, for all blocks of a group belong in one. Two
-//! neighbours of which little lives become one. They are shorter here than OpenZFS has them, because what is done with one
-//! is done within a group; both programs read either.
+//! A list that is full is followed by another, at the start of a group, for all blocks of a group
+//! belong in one. Two neighbours of which little lives become one. They are shorter here than
+//! OpenZFS has them, because what is done with one is done within a group; both programs read
+//! either.
 //!
-//! A livelist is worth its writing while most of the clone is its origin's. It is given up when that is no more, and when
-//! the clone changes origin or contents. That it says what the head has is what [`crate::verify`] and `zdb -d` look at.
+//! A livelist is worth its writing while most of the clone is its origin's. It is given up when
+//! that is no more, and when the clone changes origin or contents. That it says what the head has
+//! is what [`crate::verify`] and `zdb -d` look at.
 //!
-//! Sources: module/zfs/dsl_deadlist.c, dsl_dataset.c (`dsl_flush_pending_livelist`, `dsl_livelist_should_disable`),
-//! dsl_destroy.c (`dsl_async_clone_destroy`), spa.c (`spa_livelist_delete_cb`, `spa_livelist_condense_sync`).
+//! Sources: module/zfs/dsl_deadlist.c, dsl_dataset.c (`dsl_flush_pending_livelist`,
+//! `dsl_livelist_should_disable`), dsl_destroy.c (`dsl_async_clone_destroy`), spa.c
+//! (`spa_livelist_delete_cb`, `spa_livelist_condense_sync`).
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
@@ -65,7 +69,8 @@ impl Livelist {
         if noted.saturating_sub(gone) > full(dsl) { self.0.add_key(dsl, tx.txg() - 1, tx) } else { Ok(()) }
     }
 
-    /// Makes one of the first two neighbours that have room in one, the newest list apart; whether there were such.
+    /// Makes one of the first two neighbours that have room in one, the newest list apart; whether
+    /// there were such.
     fn condense(&mut self, dsl: &Dsl, tx: &Tx) -> Result<bool> {
         let mut lists = self.0.lists()?;
         lists.pop();
@@ -106,7 +111,8 @@ fn noted(dsl: &Dsl, list: u64) -> Result<(u64, u64)> {
     Ok((phys.num_blkptrs, phys.num_freed))
 }
 
-/// Shows the blocks of one list that live. A deduplicated one is shown as often as it is referred to.
+/// Shows the blocks of one list that live. A deduplicated one is shown as often as it is referred
+/// to.
 fn each_living(dsl: &Dsl, list: u64, each: &mut dyn FnMut(&BlkPtr) -> Result<()>) -> Result<()> {
     let mut gone: HashMap<(u32, u64), u64> = HashMap::new();
     let walked = Bpobj::open(&dsl.mos.objset, list)?.iterate(|bp, freed| {
@@ -135,7 +141,8 @@ fn each_living(dsl: &Dsl, list: u64, each: &mut dyn FnMut(&BlkPtr) -> Result<()>
 }
 
 impl Dsl {
-    /// Gives a new clone a livelist where the pool has them. Syncing context, before the clone is opened.
+    /// Gives a new clone a livelist where the pool has them. Syncing context, before the clone is
+    /// opened.
     pub(super) fn create_livelist(&self, dir: &Arc<Dir>, tx: &Tx) -> Result<()> {
         if !self.features().is_enabled("livelist") {
             return Ok(());
@@ -177,14 +184,16 @@ impl Dsl {
         self.features().decrement("livelist", tx)
     }
 
-    /// Whether a clone with these bytes has drifted so far from its origin that a livelist is of no use any more.
+    /// Whether a clone with these bytes has drifted so far from its origin that a livelist is of no
+    /// use any more.
     pub(super) fn is_little_shared(&self, dir: &Dir, referenced: u64) -> bool {
         let least = self.parts.env.tunable(Tunable::LivelistMinPercentShared);
         let shared = referenced.saturating_sub(dir.phys().used_head);
         referenced != 0 && u128::from(shared) * 100 / u128::from(referenced) <= u128::from(least)
     }
 
-    /// Before the datasets of a group are written: see [`Livelist::turn`]; and one pair of lists of the pool becomes one.
+    /// Before the datasets of a group are written: see [`Livelist::turn`]; and one pair of lists of
+    /// the pool becomes one.
     pub(crate) fn turn_livelists(&self, tx: &Tx) -> Result<()> {
         if !self.features().is_active("livelist") {
             return Ok(());
@@ -210,8 +219,8 @@ impl Dsl {
         Ok(format!("(livelist, mintxg={first})"))
     }
 
-    /// Queues what a destroyed clone had of its own by its livelist, which then belongs to the pool. `false` where there is
-    /// none, or none to go by: then the tree has to be walked.
+    /// Queues what a destroyed clone had of its own by its livelist, which then belongs to the
+    /// pool. `false` where there is none, or none to go by: then the tree has to be walked.
     pub(super) fn queue_livelist(&self, dir: &Arc<Dir>, tx: &Tx) -> Result<bool> {
         let free_dir = self.special(|special| special.free_dir.clone());
         let (Some(object), Some(free_dir)) = (self.livelist(dir)?, free_dir) else { return Ok(false) };
@@ -264,7 +273,8 @@ impl Dsl {
         Ok(())
     }
 
-    /// Frees the blocks of one list. What the group has no time for goes to the pool's list of what is to be freed.
+    /// Frees the blocks of one list. What the group has no time for goes to the pool's list of what
+    /// is to be freed.
     fn free_living(&self, list: u64, left: &mut u64, deadline: Nanos, tx: &Tx) -> Result<()> {
         let (later, free_dir) = self.special(|special| (special.free_bpobj, special.free_dir.clone()));
         let (Some(later), Some(free_dir)) = (later, free_dir) else { return Err(PoolError::NotFound) };

@@ -1,5 +1,6 @@
-//! Long holds: somebody uses a dataset for longer than one look at it, so it is neither destroyed, rolled back nor
-//! received over. Who only looks, while the configuration cannot change, takes none, and is in nobody's way.
+//! Long holds: somebody uses a dataset for longer than one look at it, so it is neither destroyed,
+//! rolled back nor received over. Who only looks, while the configuration cannot change, takes
+//! none, and is in nobody's way.
 //!
 //! Source: module/zfs/dsl_dataset.c (`dsl_dataset_long_hold`).
 

@@ -1,6 +1,7 @@
 //! Names of datasets: which are valid, and what they lead to.
 //!
-//! Sources: module/zcommon/zfs_namecheck.c (rules and their order), lib/libzfs/libzfs_dataset.c (texts).
+//! Sources: module/zcommon/zfs_namecheck.c (rules and their order), lib/libzfs/libzfs_dataset.c
+//! (texts).
 
 use std::sync::Arc;
 

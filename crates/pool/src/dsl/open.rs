@@ -36,7 +36,8 @@ pub(crate) const ENCRYPTED: &str = "dataset is encrypted";
 /// The number of `casesensitivity=insensitive`.
 const CASE_INSENSITIVE: u64 = 1;
 
-/// Names that no user gives: the pool's own directories, and clones that live as long as one operation.
+/// Names that no user gives: the pool's own directories, and clones that live as long as one
+/// operation.
 pub(super) fn is_hidden(name: &str) -> bool {
     name.starts_with(['$', '%'])
 }
@@ -62,8 +63,8 @@ impl Dsl {
         })
     }
 
-    /// Directories of a new pool, and what the pool's directory says of them. The root has no dataset yet: see
-    /// [`Dsl::create_root`].
+    /// Directories of a new pool, and what the pool's directory says of them. The root has no
+    /// dataset yet: see [`Dsl::create_root`].
     pub fn create(parts: DslParts, tx: &Tx) -> Result<Arc<Dsl>> {
         let dsl = Dsl::bare(parts);
         let root = dsl.create_dir(None, "", tx)?;
@@ -115,7 +116,8 @@ impl Dsl {
         Ok(dataset)
     }
 
-    /// A file system or volume without anything in it, not even a root directory, in a directory that has no dataset yet.
+    /// A file system or volume without anything in it, not even a root directory, in a directory
+    /// that has no dataset yet.
     pub(crate) fn create_empty(&self, dir: &Arc<Dir>, kind: ObjsetType, tx: &Tx) -> Result<u64> {
         let object = self.create_dataset(dir, self.origin_snap(), tx)?;
         self.new_objset(object, kind, &self.fs_props(object)?, tx)?;
@@ -192,7 +194,8 @@ impl Dsl {
         }
         let above = self.open_object(head)?;
         let inherited = match self.parts.fs_format.props(above.objset()) {
-            // Nobody ever made a file system of the parent: it has nothing to hand down (`zfs_get_zplprop`).
+            // Nobody ever made a file system of the parent: it has nothing to hand down
+            // (`zfs_get_zplprop`).
             Err(DmuError::NotFound) => return Ok(()),
             inherited => inherited?,
         };
@@ -284,7 +287,8 @@ impl Dsl {
         (self.mos.random() & FSID_MASK).max(1)
     }
 
-    /// An object for a dataset; one that can have fields of its own where the pool has that feature.
+    /// An object for a dataset; one that can have fields of its own where the pool has that
+    /// feature.
     pub(super) fn alloc_dataset(&self, tx: &Tx) -> Result<u64> {
         let size = DslDatasetPhys::SIZE as u16;
         if self.features().is_enabled("extensible_dataset") {
@@ -298,7 +302,8 @@ impl Dsl {
         Ok(self.mos.objset.alloc(spec, tx)?.object())
     }
 
-    /// A head dataset for a directory, a clone of a snapshot: of `$ORIGIN@$ORIGIN` if there is that, else.
+    /// A head dataset for a directory, a clone of a snapshot: of `$ORIGIN@$ORIGIN` if there is
+    /// that, else.
     pub(super) fn create_dataset(&self, dir: &Arc<Dir>, origin: Option<u64>, tx: &Tx) -> Result<u64> {
         let object = self.alloc_dataset(tx)?;
         let mut phys = DslDatasetPhys {
@@ -444,13 +449,14 @@ impl Dsl {
         Ok(dataset)
     }
 
-    /// An open dataset by its object. The caller holds the configuration, so that no change happens meanwhile.
+    /// An open dataset by its object. The caller holds the configuration, so that no change happens
+    /// meanwhile.
     pub(crate) fn open_object(&self, object: u64) -> Result<Arc<Dataset>> {
         if let Some(open) = self.if_open(object) {
             return Ok(open);
         }
-        // One at a time: else a second could open it, write it and close it again after the first has read where its
-        // root is, and the first would go on from a root whose blocks are free.
+        // One at a time: else a second could open it, write it and close it again after the first
+        // has read where its root is, and the first would go on from a root whose blocks are free.
         let _one = lock(&self.opening);
         if let Some(open) = self.if_open(object) {
             return Ok(open);
@@ -476,8 +482,8 @@ impl Dsl {
         Ok(objset)
     }
 
-    /// A head has a snapshot's root now, and in it the head of a log that is another's: it begins without one. Nobody has
-    /// it open. Syncing context.
+    /// A head has a snapshot's root now, and in it the head of a log that is another's: it begins
+    /// without one. Nobody has it open. Syncing context.
     pub(crate) fn open_without_log(&self, object: u64, tx: &Tx) -> Result<()> {
         let core = self.core_of(object)?;
         let phys = core.state(|state| state.phys.clone());
@@ -555,7 +561,8 @@ impl Dsl {
         Ok(Core::new(&self.arc()?, object, dir, state))
     }
 
-    /// A head uses a feature from now on, if the pool has that enabled and the head does not use it yet.
+    /// A head uses a feature from now on, if the pool has that enabled and the head does not use it
+    /// yet.
     pub(crate) fn use_feature(&self, object: u64, name: &'static str, tx: &Tx) -> Result<()> {
         if let Some(open) = self.if_open(object) {
             return open.core.activate(self, name, tx);

@@ -1,7 +1,8 @@
-//! What destroying takes along, in the order in which it can be done: clones before what they come from, children before
-//! parents, snapshots before their head.
+//! What destroying takes along, in the order in which it can be done: clones before what they come
+//! from, children before parents, snapshots before their head.
 //!
-//! Sources: cmd/zfs/zfs_main.c (`zfs_do_destroy`), lib/libzfs/libzfs_iter.c (`iter_dependents_cb`, `zfs_iter_snapspec`).
+//! Sources: cmd/zfs/zfs_main.c (`zfs_do_destroy`), lib/libzfs/libzfs_iter.c (`iter_dependents_cb`,
+//! `zfs_iter_snapspec`).
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -176,7 +177,8 @@ impl Dsl {
         Ok(())
     }
 
-    /// Bytes that only the wanted ones of a chain have (`dsl_dataset_space_wouldfree`, for each range of them).
+    /// Bytes that only the wanted ones of a chain have (`dsl_dataset_space_wouldfree`, for each
+    /// range of them).
     fn freed_by(&self, snapshots: &[Snapshot], wanted: &[bool], head_deadlist: u64) -> Result<u64> {
         let mut freed = 0;
         let mut at = 0;
@@ -193,7 +195,8 @@ impl Dsl {
     }
 }
 
-/// Which snapshots, oldest first, a list like `a,c%e,%b` means. Names that are not there mean nothing.
+/// Which snapshots, oldest first, a list like `a,c%e,%b` means. Names that are not there mean
+/// nothing.
 fn selected(snapshots: &[Snapshot], spec: &str) -> Vec<bool> {
     let mut wanted = vec![false; snapshots.len()];
     let place = |name: &str| snapshots.iter().position(|snapshot| snapshot.name == name);

@@ -1,8 +1,8 @@
 //! Properties as they lie in the pool: a ZAP a directory, inherited downwards.
 //!
-//! A value is looked for, from the dataset upwards: under its own name with `$iuv`, under its own name, and, unless
-//! `$inherit` says otherwise, as received (`$recvd`). What nobody set has its default. A snapshot has values of its
-//! own too, and else those of the dataset it was taken of.
+//! A value is looked for, from the dataset upwards: under its own name with `$iuv`, under its own
+//! name, and, unless `$inherit` says otherwise, as received (`$recvd`). What nobody set has its
+//! default. A snapshot has values of its own too, and else those of the dataset it was taken of.
 //!
 //! Source: module/zfs/dsl_prop.c.
 
@@ -83,8 +83,8 @@ impl Chain {
         names
     }
 
-    /// The value of a name and where it comes from; `None` where nobody set it. `below` says that the dataset itself
-    /// is further down (or a snapshot).
+    /// The value of a name and where it comes from; `None` where nobody set it. `below` says that
+    /// the dataset itself is further down (or a snapshot).
     fn find(
         &self,
         name: &str,
@@ -219,7 +219,8 @@ impl Dsl {
         Ok(FsProps { values: values.collect() })
     }
 
-    /// Stores local values and tells the directories and datasets whom they concern. Syncing context.
+    /// Stores local values and tells the directories and datasets whom they concern. Syncing
+    /// context.
     pub(crate) fn write_props(&self, dir: &Arc<Dir>, props: &RawProps, tx: &Tx) -> Result<()> {
         for (name, value) in &props.local {
             self.write_prop(dir, name, Some(value), tx)?;
@@ -253,8 +254,8 @@ impl Dsl {
         self.apply(dir, name, value.and_then(RawValue::number), tx)
     }
 
-    /// What a stream may carry of a dataset or snapshot: properties that it has itself, or with `received` those that it was
-    /// sent.
+    /// What a stream may carry of a dataset or snapshot: properties that it has itself, or with
+    /// `received` those that it was sent.
     pub fn sendable_props(&self, name: &str, received: bool) -> Result<Vec<(String, RawValue)>> {
         let _config = self.reading();
         let found = self.find(name)?;
@@ -279,7 +280,8 @@ impl Dsl {
         Ok(props)
     }
 
-    /// Whether a dataset tells what it received from what was set: it was received with properties, or one above it was.
+    /// Whether a dataset tells what it received from what was set: it was received with properties,
+    /// or one above it was.
     fn tells_received(&self, dir: &Arc<Dir>) -> Result<bool> {
         let mut at = Some(dir.clone());
         while let Some(dir) = at {
@@ -291,8 +293,9 @@ impl Dsl {
         Ok(false)
     }
 
-    /// Stores what a stream says of a dataset, in place of what streams said before; as long as those cannot be told from
-    /// others, all that it has counts as such. Limits that do not fit any more are left out. Syncing context.
+    /// Stores what a stream says of a dataset, in place of what streams said before; as long as
+    /// those cannot be told from others, all that it has counts as such. Limits that do not fit any
+    /// more are left out. Syncing context.
     pub(crate) fn write_received(&self, dir: &Arc<Dir>, props: &[(String, RawValue)], tx: &Tx) -> Result<()> {
         let zap = dir.phys().props_zapobj;
         let old = self.version() < version::RECEIVED_PROPS;
@@ -343,8 +346,9 @@ impl Dsl {
         if old { Ok(()) } else { Ok(self.mos.set(zap, HAS_RECEIVED, 0u64, tx)?) }
     }
 
-    /// What a property changes beside its value: limits are kept in the directory or dataset itself, too, and zstd is in use
-    /// as soon as it is asked for (`dsl_dataset_set_compression_sync`). `None`: it is set no more.
+    /// What a property changes beside its value: limits are kept in the directory or dataset
+    /// itself, too, and zstd is in use as soon as it is asked for
+    /// (`dsl_dataset_set_compression_sync`). `None`: it is set no more.
     fn apply(&self, dir: &Arc<Dir>, name: &str, limit: Option<u64>, tx: &Tx) -> Result<()> {
         let head = dir.phys().head_dataset_obj;
         let number = limit.unwrap_or(0);
@@ -382,7 +386,8 @@ impl Dsl {
         Ok(())
     }
 
-    /// The refreservation that is accounted for now: what the directory holds back plus what is unique already.
+    /// The refreservation that is accounted for now: what the directory holds back plus what is
+    /// unique already.
     fn mos_refreserved(&self, dir: &Arc<Dir>) -> Result<u64> {
         let phys = dir.phys();
         if phys.used_refrsrv == 0 {
@@ -484,7 +489,8 @@ fn compress_kind(number: u64) -> Option<CompressKind> {
     CompressKind::from_raw((number & ((1 << COMPRESS_BITS) - 1)) as u8)
 }
 
-/// What a number of `dedup` asks for. A checksum that is not to be trusted alone is verified (`dmu_write_policy`).
+/// What a number of `dedup` asks for. A checksum that is not to be trusted alone is verified
+/// (`dmu_write_policy`).
 fn dedup_of(number: u64) -> Option<(ChecksumKind, Dedup)> {
     let checksum = match ChecksumKind::from_raw((number & !CHECKSUM_VERIFY) as u8)? {
         ChecksumKind::On => ChecksumKind::Sha256,

@@ -1,5 +1,6 @@
-//! Rolling back: a head becomes its last snapshot again. It changes contents with a clone of that snapshot, which is then
-//! destroyed; so nothing waits for its old blocks to be freed. Nobody may use the file system meanwhile.
+//! Rolling back: a head becomes its last snapshot again. It changes contents with a clone of that
+//! snapshot, which is then destroyed; so nothing waits for its old blocks to be freed. Nobody may
+//! use the file system meanwhile.
 //!
 //! Source: module/zfs/dsl_dataset.c (`dsl_dataset_rollback_sync`).
 
@@ -13,7 +14,8 @@ use crate::Result;
 const CLONE: &str = "%rollback";
 
 impl Dsl {
-    /// See the module. The head is not in use, and its last snapshot is of an earlier group. Syncing context.
+    /// See the module. The head is not in use, and its last snapshot is of an earlier group.
+    /// Syncing context.
     pub(crate) fn rollback(&self, found: &Found, tx: &Tx) -> Result<()> {
         let dir = self.create_dir(Some(&found.dir), CLONE, tx)?;
         let object = self.create_clone(&dir, found.phys.prev_snap_obj, tx)?;

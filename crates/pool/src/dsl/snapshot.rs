@@ -6,13 +6,14 @@
 //!                     what the origin    what the first   what the second has, and the head no more
 //!                     has, not the first has, not the second
 //! ```
-//! A snapshot is taken when the group's data is written and nothing of the head is dirty: it takes over the head's root and
-//! dead list, and the head gets an empty one. That costs the same however large the head is, and nobody waits for it.
-//! Blocks born in that very group are the snapshot's, therefore no head has two snapshots of one group
-//! ([`PoolError::Again`]).
+//! A snapshot is taken when the group's data is written and nothing of the head is dirty: it takes
+//! over the head's root and dead list, and the head gets an empty one. That costs the same however
+//! large the head is, and nobody waits for it. Blocks born in that very group are the snapshot's,
+//! therefore no head has two snapshots of one group ([`PoolError::Again`]).
 //!
-//! The intent log is not touched: a snapshot has what its group has, which is all that was answered before. The head of
-//! the log that is copied with the root means nothing in a snapshot; a clone starts without.
+//! The intent log is not touched: a snapshot has what its group has, which is all that was answered
+//! before. The head of the log that is copied with the root means nothing in a snapshot; a clone
+//! starts without.
 //!
 //! Source: module/zfs/dsl_dataset.c (`dsl_dataset_snapshot_sync_impl`).
 
@@ -90,7 +91,8 @@ impl Dsl {
         Ok(self.dir(self.mos.dataset(object)?.dir_obj)?.phys().head_dataset_obj)
     }
 
-    /// When snapshots of a head came or went last: seconds since 1970 and nanoseconds; 0 where that is not known.
+    /// When snapshots of a head came or went last: seconds since 1970 and nanoseconds; 0 where that
+    /// is not known.
     pub fn snapshots_changed_at(&self, head: u64) -> Result<(u64, u32)> {
         let _config = self.reading();
         let dir = self.mos.dataset(head)?.dir_obj;
@@ -145,7 +147,8 @@ impl Dsl {
         Ok(guids)
     }
 
-    /// Why no snapshot can be taken of a head. `group` is the group it would be of, in syncing context.
+    /// Why no snapshot can be taken of a head. `group` is the group it would be of, in syncing
+    /// context.
     pub(crate) fn check_snapshot(&self, head: &Found, group: Option<u64>) -> Result<()> {
         let phys = &head.phys;
         if group.is_some_and(|txg| phys.prev_snap_txg >= txg) {
@@ -240,8 +243,8 @@ impl Dsl {
         Ok(())
     }
 
-    /// What a snapshot has in its own ZAP: the head's dead list of moved blocks, and where it is encrypted, a number of its
-    /// own.
+    /// What a snapshot has in its own ZAP: the head's dead list of moved blocks, and where it is
+    /// encrypted, a number of its own.
     fn hand_over_fields(&self, head: &Found, snapshot: u64, tx: &Tx) -> Result<()> {
         if self.mos.is_zapified(head.object)?
             && let Some(moved) = self.mos.find(head.object, FIELD_REMAP_DEADLIST)?

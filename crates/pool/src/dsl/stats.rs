@@ -56,8 +56,8 @@ impl Subject<'_> {
 }
 
 impl Dsl {
-    /// The properties asked for (all where `names` is empty), in order. What does not apply is left out of "all", and
-    /// shown empty where it was asked for.
+    /// The properties asked for (all where `names` is empty), in order. What does not apply is left
+    /// out of "all", and shown empty where it was asked for.
     pub(crate) fn describe(&self, subject: &Subject<'_>, names: &[String]) -> Result<Vec<Shown>> {
         let mut shown = self.describe_all(subject, names)?;
         if subject.has_received() {
@@ -139,7 +139,8 @@ impl Dsl {
         Ok(self.native(subject, prop)?.unwrap_or_else(|| absent(prop.name, prop.render)))
     }
 
-    /// Whether a dataset has a property: a snapshot has what its head could have, and what only snapshots have.
+    /// Whether a dataset has a property: a snapshot has what its head could have, and what only
+    /// snapshots have.
     fn applies(&self, subject: &Subject<'_>, prop: &Prop) -> Result<bool> {
         if !prop.is_of(subject.kind.types()) {
             return Ok(false);
@@ -342,8 +343,8 @@ fn kind_of(objset_type: ObjsetType) -> DatasetKind {
     if objset_type == ObjsetType::Zvol { DatasetKind::Volume } else { DatasetKind::Filesystem }
 }
 
-/// What a bookmark says of itself, in order; what it does not know is left out of "all", and empty where it was asked for
-/// (module/zfs/dsl_bookmark.c, `dsl_bookmark_fetch_props`).
+/// What a bookmark says of itself, in order; what it does not know is left out of "all", and empty
+/// where it was asked for (module/zfs/dsl_bookmark.c, `dsl_bookmark_fetch_props`).
 pub(crate) fn describe_bookmark(name: &str, phys: &BookmarkPhys, names: &[String]) -> Result<Vec<Shown>> {
     let value = |prop: &str| -> Option<String> {
         let counted = phys.flags & FLAG_HAS_FBN != 0;

@@ -1,7 +1,9 @@
-//! A clone and the head it was made of change contents: how a head becomes what was received, or its last snapshot again.
+//! A clone and the head it was made of change contents: how a head becomes what was received, or
+//! its last snapshot again.
 //!
-//! Both have the same previous snapshot. Roots, sums and dead lists change places, the datasets keep their names, their own
-//! snapshots and properties; afterwards the clone is destroyed, with what the head had. Nobody may use either meanwhile.
+//! Both have the same previous snapshot. Roots, sums and dead lists change places, the datasets
+//! keep their names, their own snapshots and properties; afterwards the clone is destroyed, with
+//! what the head had. Nobody may use either meanwhile.
 //!
 //! Source: module/zfs/dsl_dataset.c (`dsl_dataset_clone_swap_sync_impl`).
 

@@ -1,8 +1,8 @@
-//! A pool grows out of its version: what the new one needs is made in the group that has it first. A file system's version
-//! is its content's affair (`FsFormat`).
+//! A pool grows out of its version: what the new one needs is made in the group that has it first.
+//! A file system's version is its content's affair (`FsFormat`).
 //!
-//! Sources: module/zfs/spa.c (`spa_sync_version`, `spa_sync_upgrades`), dsl_pool.c (`dsl_pool_upgrade_clones`,
-//! `dsl_pool_upgrade_dir_clones`).
+//! Sources: module/zfs/spa.c (`spa_sync_version`, `spa_sync_upgrades`), dsl_pool.c
+//! (`dsl_pool_upgrade_clones`, `dsl_pool_upgrade_dir_clones`).
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -59,8 +59,8 @@ impl Dsl {
         Ok(())
     }
 
-    /// Where a directory's chain of snapshots begins: lists it with the snapshot before, which is the pool's empty one where
-    /// there was none (`upgrade_clones_cb` in module/zfs/dsl_pool.c).
+    /// Where a directory's chain of snapshots begins: lists it with the snapshot before, which is
+    /// the pool's empty one where there was none (`upgrade_clones_cb` in module/zfs/dsl_pool.c).
     fn list_origin(&self, dir: &Arc<Dir>, tx: &Tx) -> Result<()> {
         let mut first = dir.phys().head_dataset_obj;
         if first == 0 {

@@ -1,6 +1,8 @@
-//! Volumes as datasets: how one is made, how large it is, and what it takes of the pool when it is full.
+//! Volumes as datasets: how one is made, how large it is, and what it takes of the pool when it is
+//! full.
 //!
-//! Sources: `zvol_create_cb` in module/zfs/zvol.c; `zvol_volsize_to_reservation` in lib/libzfs/libzfs_dataset.c.
+//! Sources: `zvol_create_cb` in module/zfs/zvol.c; `zvol_volsize_to_reservation` in
+//! lib/libzfs/libzfs_dataset.c.
 
 use std::sync::Arc;
 
@@ -62,7 +64,8 @@ impl Dsl {
         size_of(self.open_object(self.find(name)?.object)?.objset())
     }
 
-    /// Says that a volume has so many bytes. What is behind the end is freed by whoever has it open. Syncing context.
+    /// Says that a volume has so many bytes. What is behind the end is freed by whoever has it
+    /// open. Syncing context.
     pub(crate) fn set_volume_size(&self, object: u64, size: u64, tx: &Tx) -> Result<()> {
         let dataset = self.open_object(object)?;
         Ok(Zap::open(dataset.objset(), zvol::PROPS)?.update(zvol::SIZE, size, tx)?)
@@ -73,8 +76,8 @@ impl Dsl {
         if self.version() >= version::REF_LIMITS { "refreservation" } else { "reservation" }
     }
 
-    /// The reservation with which a volume never lacks space: all its blocks written, none of them compressed, and the
-    /// indirect blocks above them.
+    /// The reservation with which a volume never lacks space: all its blocks written, none of them
+    /// compressed, and the indirect blocks above them.
     pub(crate) fn volume_reservation(&self, size: u64, block: u64, copies: u64) -> u64 {
         let mut level = size / block;
         let data = self.parts.store().largest_volume(level, block).saturating_mul(copies);

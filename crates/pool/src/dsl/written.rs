@@ -1,9 +1,11 @@
-//! What was written between two points of a dataset's past: properties `written` and `written@…`, and sizes of streams.
+//! What was written between two points of a dataset's past: properties `written` and `written@…`,
+//! and sizes of streams.
 //!
-//! What the newer has that the older has not is what it references, less what the older referenced, and of that again more
-//! what died in between; dead lists know that.
+//! What the newer has that the older has not is what it references, less what the older referenced,
+//! and of that again more what died in between; dead lists know that.
 //!
-//! Source: module/zfs/dsl_dataset.c (`dsl_dataset_space_written`, `dsl_dataset_space_written_impl`).
+//! Source: module/zfs/dsl_dataset.c (`dsl_dataset_space_written`,
+//! `dsl_dataset_space_written_impl`).
 
 use ondisk::bookmark::{BookmarkPhys, FLAG_HAS_FBN};
 use ondisk::dsl_dataset::DslDatasetPhys;
@@ -26,7 +28,8 @@ impl Dsl {
         Ok((phys.referenced_bytes + dead).saturating_sub(before.referenced_bytes))
     }
 
-    /// Since a snapshot (`snap`, `fs@snap`) or bookmark (`#mark`, `fs#mark`); `None` where that is no point of its past.
+    /// Since a snapshot (`snap`, `fs@snap`) or bookmark (`#mark`, `fs#mark`); `None` where that is
+    /// no point of its past.
     pub(crate) fn written_since(&self, new: &Found, since: &str) -> Result<Option<u64>> {
         Ok(self.written_sums_since(new, since)?.map(|sums| sums.used as u64))
     }

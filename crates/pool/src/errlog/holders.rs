@@ -1,10 +1,12 @@
-//! Who has a block that cannot be had: the dataset it was met in, its snapshots since the block was born, and clones of
-//! those, as the last durable group has them.
+//! Who has a block that cannot be had: the dataset it was met in, its snapshots since the block was
+//! born, and clones of those, as the last durable group has them.
 //!
-//! A block is the same where it has the same birth at the same place. What cannot be looked up, since something above it
-//! is hurt as well, counts as there: rather too much is told than too little.
+//! A block is the same where it has the same birth at the same place. What cannot be looked up,
+//! since something above it is hurt as well, counts as there: rather too much is told than too
+//! little.
 //!
-//! Sources: module/zfs/spa_errlog.c (`find_top_affected_fs`, `check_filesystem`), dsl_scan.c (`scrub_filesystem`).
+//! Sources: module/zfs/spa_errlog.c (`find_top_affected_fs`, `check_filesystem`), dsl_scan.c
+//! (`scrub_filesystem`).
 
 use std::collections::BTreeSet;
 
@@ -38,7 +40,8 @@ impl<'a> Look<'a> {
         Ok(Look { pool, mos, durable, _epoch: epoch })
     }
 
-    /// What the log under this name in the pool's directory has, by head. It has the form by dataset.
+    /// What the log under this name in the pool's directory has, by head. It has the form by
+    /// dataset.
     pub fn log(&self, name: &str) -> Result<Vec<(u64, ErrorBlock)>> {
         let log = self.mos.root(name)?.unwrap_or(0);
         let entries = super::entries(&self.mos, log, true)?;

@@ -1,7 +1,8 @@
 //! The memory: who has which chunk, and what stands in it.
 //!
-//! What is in memory of the process ([`State`]) mirrors the list of chunks; notes are read back only after a death. Locks: a
-//! lane < the state. Whoever fills a chunk holds its lane, and nobody else knows the chunk.
+//! What is in memory of the process ([`State`]) mirrors the list of chunks; notes are read back
+//! only after a death. Locks: a lane < the state. Whoever fills a chunk holds its lane, and nobody
+//! else knows the chunk.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -31,7 +32,8 @@ const ROOT: u64 = 40;
 const CHUNKS_AT: u64 = POOLS_AT + POOLS as u64 * POOL;
 /// Bytes of a chunk in the list: the pool's guid, the group, the life.
 const ENTRY: u64 = 24;
-/// Words of a note's head: life, number, number of the first part, parts, object, guid, offset, length, bytes that follow.
+/// Words of a note's head: life, number, number of the first part, parts, object, guid, offset,
+/// length, bytes that follow.
 const HEAD: usize = 9;
 const HEAD_BYTES: u64 = 8 * HEAD as u64;
 const TAIL_BYTES: u64 = 8;
@@ -42,8 +44,8 @@ const PART: u64 = CHUNK - HEAD_BYTES - TAIL_BYTES;
 const PART_MIN: u64 = 4 << 10;
 /// Chunks of a group that are filled at the same time.
 const LANES: usize = 4;
-/// A group is to be written when it has one chunk of so many that there is memory for: while it is being written, the next
-/// one has room for twice as much.
+/// A group is to be written when it has one chunk of so many that there is memory for: while it is
+/// being written, the next one has room for twice as much.
 const SHARE: usize = 3;
 
 /// See [`super`].
@@ -66,7 +68,8 @@ struct State {
     cold: Vec<usize>,
     /// The fewest that were warm since memory was given back last.
     idle: usize,
-    /// Chunks that there is memory for, as far as is known: the machine may have less than all can take.
+    /// Chunks that there is memory for, as far as is known: the machine may have less than all can
+    /// take.
     room: usize,
     groups: Vec<Group>,
     /// Guids; 0 where there is none.
@@ -129,7 +132,8 @@ impl Note {
 }
 
 impl Kept {
-    /// What an earlier process left in this memory, or nothing. `lend` hears of the memory that is taken.
+    /// What an earlier process left in this memory, or nothing. `lend` hears of the memory that is
+    /// taken.
     pub fn open(memory: Arc<dyn Keepsake>, clock: Arc<dyn Clock>, lend: Observer) -> io::Result<Arc<Kept>> {
         let mut head = [0; 2];
         memory.read_words(0, &mut head)?;
@@ -168,7 +172,8 @@ impl Kept {
         Ok(Arc::new(kept))
     }
 
-    /// Volumes do without answers. Those that nobody follows now are none to the next program either.
+    /// Volumes do without answers. Those that nobody follows now are none to the next program
+    /// either.
     fn open_replies(&mut self, clock: &Arc<dyn Clock>, fresh: bool) {
         if let Err(error) = self.try_open_replies(clock, fresh) {
             tracing::error!(%error, "what clients are answered dies with the program");
@@ -177,7 +182,8 @@ impl Kept {
         }
     }
 
-    /// Answers stand behind the chunks. A program from before there were any has left no room, but the memory may be larger now.
+    /// Answers stand behind the chunks. A program from before there were any has left no room, but
+    /// the memory may be larger now.
     fn try_open_replies(&mut self, clock: &Arc<dyn Clock>, fresh: bool) -> io::Result<()> {
         let at = place(self.count, self.count);
         let room = (self.memory.size().saturating_sub(at) / LEVEL).min(LEVELS);
@@ -285,8 +291,9 @@ impl Kept {
         state.idle = state.warm.len();
     }
 
-    /// What is noted of a pool that comes into use with this uberblock, before anything of it is written; `None` where it is
-    /// new. `back`: later groups are given up. No pool: there are too many.
+    /// What is noted of a pool that comes into use with this uberblock, before anything of it is
+    /// written; `None` where it is new. `back`: later groups are given up. No pool: there are too
+    /// many.
     pub(crate) fn of_pool(
         self: &Arc<Kept>,
         guid: u64,
@@ -384,8 +391,8 @@ impl Kept {
         }
     }
 
-    /// The pool is open no more. What could not be done again stays for the next import, and what clients were answered, but
-    /// not of a pool that is `destroyed`.
+    /// The pool is open no more. What could not be done again stays for the next import, and what
+    /// clients were answered, but not of a pool that is `destroyed`.
     pub(super) fn let_go(&self, guid: u64, slot: usize, destroyed: bool) {
         lock(&self.state).open.remove(&guid);
         let is_answered = || self.replies.as_ref().is_some_and(|replies| replies.pools().contains(&guid));

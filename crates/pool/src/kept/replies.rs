@@ -1,9 +1,11 @@
-//! Answers to calls that may not be done twice, for clients that send them again to the next program.
+//! Answers to calls that may not be done twice, for clients that send them again to the next
+//! program.
 //!
-//! A client whose server died sends again what was not answered. A REMOVE that is in the pool must not be refused then for
-//! want of a file, and one that is not must be done. So whoever changes something for a call ([`stdx::call`]) makes an entry
-//! here, inside its transaction: which call, in which group. When its record is put into a log block, and before that is
-//! written, the entry is told which record of which log that is; and when there is an answer, what it is.
+//! A client whose server died sends again what was not answered. A REMOVE that is in the pool must
+//! not be refused then for want of a file, and one that is not must be done. So whoever changes
+//! something for a call ([`stdx::call`]) makes an entry here, inside its transaction: which call,
+//! in which group. When its record is put into a log block, and before that is written, the entry
+//! is told which record of which log that is; and when there is an answer, what it is.
 //!
 //! ```text
 //!   transaction of N ─▶ entry: call, N ─▶ answer ─▶ record r of log l ─▶ the log block is written ─▶ the client is told
@@ -11,12 +13,13 @@
 //!                  else ─▶ the log of the file system: r of l is in it ─▶ it has happened, else it has not: the entry goes
 //! ```
 //! Invariants:
-//! - What is answered from here has happened in the pool as it is: entries count only where the uberblock is of the root that
-//!   this program wrote last, or was about to write ([`super`]), and are judged before anything of the pool is written.
-//! - An entry that a log may yet confirm is in group [`AGAIN`] until that log was replayed, and is in the group that is open
-//!   then: before the log is given back.
-//! - Nobody's entry is overwritten while its call is under way. Of those that are answered the oldest go first. A client
-//!   overwrites only entries of its own lane.
+//! - What is answered from here has happened in the pool as it is: entries count only where the
+//!   uberblock is of the root that this program wrote last, or was about to write ([`super`]), and
+//!   are judged before anything of the pool is written.
+//! - An entry that a log may yet confirm is in group [`AGAIN`] until that log was replayed, and is
+//!   in the group that is open then: before the log is given back.
+//! - Nobody's entry is overwritten while its call is under way. Of those that are answered the
+//!   oldest go first. A client overwrites only entries of its own lane.
 //! - Whatever stands in the memory, reading it finds entries or none.
 //!
 //! ```text
@@ -117,7 +120,8 @@ struct Pending {
     record: u64,
 }
 
-/// What is known of a call that has happened: the answer, unless the program died before it had one.
+/// What is known of a call that has happened: the answer, unless the program died before it had
+/// one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Happened {
     pub answer: Option<Vec<u8>>,
@@ -145,7 +149,8 @@ impl Entry {
 }
 
 impl Replies {
-    /// What an earlier program left at this place, which has so many levels, or nothing. `fresh`: there is nothing.
+    /// What an earlier program left at this place, which has so many levels, or nothing. `fresh`:
+    /// there is nothing.
     pub fn open(
         memory: Arc<dyn Keepsake>,
         (at, levels): (u64, u64),
@@ -238,8 +243,8 @@ impl Replies {
         told.map_or_else(|_| Vec::new(), |_| pools)
     }
 
-    /// Entries for which a lane has no new ones, and those of earlier programs for which nobody has asked, are given up after
-    /// a while, the memory with them.
+    /// Entries for which a lane has no new ones, and those of earlier programs for which nobody has
+    /// asked, are given up after a while, the memory with them.
     pub fn trim(&self) {
         let life = Nanos::from_secs(LIFE);
         let now = self.clock.now();
@@ -270,8 +275,8 @@ impl Replies {
 
     // ── What this program does ──
 
-    /// An entry for a call that has changed something in this group. None: there is no room, and an answer that is lost is
-    /// lost.
+    /// An entry for a call that has changed something in this group. None: there is no room, and an
+    /// answer that is lost is lost.
     pub fn note(
         self: &Arc<Replies>,
         call: &CallId,
@@ -339,7 +344,8 @@ impl Replies {
 
     // ── After a death ──
 
-    /// A pool comes into use, of which nothing was written yet. `durable`: its group, where it is as this program left it.
+    /// A pool comes into use, of which nothing was written yet. `durable`: its group, where it is
+    /// as this program left it.
     pub fn judge(&self, pool: u64, durable: Option<u64>) {
         let mut own = Vec::new();
         let read = self.find(&mut |slot, entry| {

@@ -1,9 +1,11 @@
 //! Records become objects and blocks of what is being received.
 //!
-//! A number can have meant another object in the stream before: of another type, with blocks of another size, in more slots
-//! of its block of dnodes. What has to go then is freed first; where slots are given up, their group is waited for.
+//! A number can have meant another object in the stream before: of another type, with blocks of
+//! another size, in more slots of its block of dnodes. What has to go then is freed first; where
+//! slots are given up, their group is waited for.
 //!
-//! Source: module/zfs/dmu_recv.c (`receive_object`, `receive_write`, `receive_free`, `receive_spill`, …).
+//! Source: module/zfs/dmu_recv.c (`receive_object`, `receive_write`, `receive_free`,
+//! `receive_spill`, …).
 
 use std::sync::Arc;
 
@@ -138,7 +140,8 @@ impl<'a> Apply<'a> {
         Ok(())
     }
 
-    /// A number that is in use: what cannot stay is freed. Whether the object is still there, and of the right shape.
+    /// A number that is in use: what cannot stay is freed. Whether the object is still there, and
+    /// of the right shape.
     fn make_room(&self, dnode: &Arc<Dnode>, spec: ObjectSpec, record: &Object, bonus: &[u8]) -> Result<bool> {
         if dnode.slots() != spec.slots || dnode.pointers() != spec.pointers(spec.slots) {
             self.objset.free_in_steps(record.object)?;
@@ -153,8 +156,8 @@ impl<'a> Apply<'a> {
         Ok(true)
     }
 
-    /// A file that was cut up by earlier streams and comes in large blocks now keeps its small ones: not all of it comes
-    /// again.
+    /// A file that was cut up by earlier streams and comes in large blocks now keeps its small
+    /// ones: not all of it comes again.
     fn keeps_blocks(&self, dnode: &Dnode, spec: ObjectSpec, bonus: &[u8]) -> Result<bool> {
         let file = ObjectType::PLAIN_FILE_CONTENTS;
         if self.is_full || spec.object_type != file || dnode.object_type() != file || dnode.max_blkid() == 0 {

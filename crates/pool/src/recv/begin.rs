@@ -1,6 +1,7 @@
 //! The first step of a receive: is it possible, and where does it go to.
 //!
-//! Source: module/zfs/dmu_recv.c (`dmu_recv_begin_check`, `…_sync`), dsl_dataset.c (`dsl_dataset_modified_since_snap`).
+//! Source: module/zfs/dmu_recv.c (`dmu_recv_begin_check`, `…_sync`), dsl_dataset.c
+//! (`dsl_dataset_modified_since_snap`).
 
 use env::IoClass;
 use ondisk::BlkPtr;
@@ -293,7 +294,8 @@ pub(super) fn sync(cx: &SyncCx<'_>, target: &Target, number: u64) -> Result<()> 
 }
 
 impl Dsl {
-    /// Whether a head has other objects than its snapshot had. That it was looked at, and has another log, is none of that.
+    /// Whether a head has other objects than its snapshot had. That it was looked at, and has
+    /// another log, is none of that.
     pub(super) fn is_modified_since(&self, head: &BlkPtr, snapshot: &BlkPtr, txg: u64) -> Result<bool> {
         if head.birth() <= txg {
             return Ok(false);

@@ -1,6 +1,7 @@
 //! The last step of a receive: what was received becomes visible, or goes.
 //!
-//! Source: module/zfs/dmu_recv.c (`dmu_recv_end_check`, `…_sync`), dsl_dataset.c (`dsl_dataset_clone_swap_check_impl`).
+//! Source: module/zfs/dmu_recv.c (`dmu_recv_end_check`, `…_sync`), dsl_dataset.c
+//! (`dsl_dataset_clone_swap_check_impl`).
 
 use std::collections::HashSet;
 
@@ -41,8 +42,9 @@ pub(super) fn check(dsl: &Dsl, target: &Target, object: u64, group: Option<u64>)
     }
 }
 
-/// By how much one transaction may go beyond a quota, with the copies that redundancy asks for: the source may have been filled
-/// up so (`refquota_slack` in `dsl_dataset_clone_swap_check_impl`, which allows for `DMU_MAX_ACCESS` 24 times).
+/// By how much one transaction may go beyond a quota, with the copies that redundancy asks for: the
+/// source may have been filled up so (`refquota_slack` in `dsl_dataset_clone_swap_check_impl`,
+/// which allows for `DMU_MAX_ACCESS` 24 times).
 const ONE_TRANSACTION: u64 = 2 * (64 << 20);
 
 fn check_swap(dsl: &Dsl, target: &Target, clone: &Found, head: &Found) -> Result<()> {

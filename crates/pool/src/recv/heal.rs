@@ -1,9 +1,10 @@
-//! Corrective receive: blocks of a snapshot that no disk has any more are taken from a stream of the same snapshot, and
-//! written again where they belong. What can be read is left alone; what the pointers' checksums do not prove is not
-//! written, so nothing else than the snapshot can come of it. Everything in a stream but the blocks of files and volumes
-//! is passed over.
+//! Corrective receive: blocks of a snapshot that no disk has any more are taken from a stream of
+//! the same snapshot, and written again where they belong. What can be read is left alone; what the
+//! pointers' checksums do not prove is not written, so nothing else than the snapshot can come of
+//! it. Everything in a stream but the blocks of files and volumes is passed over.
 //!
-//! Source: module/zfs/dmu_recv.c (`receive_process_write_record`, `do_corrective_recv`, `corrective_read_done`).
+//! Source: module/zfs/dmu_recv.c (`receive_process_write_record`, `do_corrective_recv`,
+//! `corrective_read_done`).
 
 use std::sync::Arc;
 

@@ -1,8 +1,9 @@
-//! Properties of what is received: those that come with the stream, below them those that the receive was given (`-o`), and
-//! those that are to be inherited whatever comes (`-x`).
+//! Properties of what is received: those that come with the stream, below them those that the
+//! receive was given (`-o`), and those that are to be inherited whatever comes (`-x`).
 //!
-//! How blocks are written has to be known before the first comes; how much there may be, when all of it is there. A dataset that
-//! exists keeps its own until the end: until then its hidden clone has what concerns blocks.
+//! How blocks are written has to be known before the first comes; how much there may be, when all
+//! of it is there. A dataset that exists keeps its own until the end: until then its hidden clone
+//! has what concerns blocks.
 //!
 //! Source: module/zfs/zfs_ioctl.c (`zfs_ioc_recv_impl`, `extract_delay_props`).
 

@@ -1,13 +1,14 @@
-//! Scrub of what the error log names and of nothing else (`zpool scrub -e`): each block is looked up where it is now, in
-//! whichever dataset still has it, and healed. What cannot be healed is logged again, and with the end that is all the log
-//! has: so errors that were mended, or whose files are gone, are forgotten without reading the whole pool.
+//! Scrub of what the error log names and of nothing else (`zpool scrub -e`): each block is looked
+//! up where it is now, in whichever dataset still has it, and healed. What cannot be healed is
+//! logged again, and with the end that is all the log has: so errors that were mended, or whose
+//! files are gone, are forgotten without reading the whole pool.
 //!
 //! ```text
 //!   nothing ──scrub -e──▶ scrubbing ◀──▶ paused      ──worker is through──▶ finished: the new log replaces the old
 //!                             └──stop, a resilver begins──▶ canceled: both count
 //! ```
-//! It never runs beside a scan. How far it is it does not remember: after an import it begins with the first error again,
-//! which takes little, and so does OpenZFS where a cursor of 0 says so.
+//! It never runs beside a scan. How far it is it does not remember: after an import it begins with
+//! the first error again, which takes little, and so does OpenZFS where a cursor of 0 says so.
 //!
 //! Source: module/zfs/dsl_scan.c (`dsl_errorscrub_sync` and kin).
 
@@ -204,7 +205,8 @@ impl ErrorWalk {
         {
             let mut state = lock(&core.scan.state);
             let lost = std::mem::take(&mut self.lost);
-            // What was seen for a scrub that has ended meanwhile says nothing for the one that may have begun.
+            // What was seen for a scrub that has ended meanwhile says nothing for the one that may
+            // have begun.
             if state.errors.serial == self.serial {
                 lost.into_iter().for_each(|(place, birth)| core.errlog.log(place, birth));
                 let paused_flags = state.errors.stored.paused_flags;
@@ -273,7 +275,8 @@ impl ErrorWalk {
     }
 }
 
-/// The block that an entry of the log names, and a dataset that has it; `None` if nobody has it any more.
+/// The block that an entry of the log names, and a dataset that has it; `None` if nobody has it any
+/// more.
 fn find(look: &Look<'_>, head: u64, block: &ErrorBlock) -> Result<Option<(u64, BlkPtr)>> {
     for dataset in look.holders(head, block)? {
         if let Some(bp) = look.pointer(dataset, block)?.filter(|bp| !bp.is_embedded()) {

@@ -27,7 +27,8 @@ impl Scan {
         scan.last_scrubbed.store(last.unwrap_or(0), Ordering::Relaxed);
         let Some(value) = directory.find(pool_directory::SCAN)? else { return Ok(scan) };
         let mut phys = ScanPhys::from_words(&value.words()).unwrap_or_default();
-        // Blocks that came to have more pointers than one ([`Scan::rose`]) waited in memory; the tables show them now.
+        // Blocks that came to have more pointers than one ([`Scan::rose`]) waited in memory; the
+        // tables show them now.
         let relies = phys.is_running() && phys.relies_on_tables();
         if relies && DurableTables::of(mos, &phys)?.newest() > phys.max_txg {
             phys.return_to_tables();
@@ -65,7 +66,8 @@ impl Scan {
         self.store_with(mos, position, tx, |_| ())
     }
 
-    /// As [`Scan::store`]; the rest of the state changes at the same moment, for the worker goes by both.
+    /// As [`Scan::store`]; the rest of the state changes at the same moment, for the worker goes by
+    /// both.
     pub(super) fn store_with(
         &self,
         mos: &Mos,

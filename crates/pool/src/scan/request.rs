@@ -31,7 +31,8 @@ pub(super) struct Queued {
 }
 
 impl Pool {
-    /// Does it and waits until that is durable; gives the group. `history` is the command line to record, empty for none.
+    /// Does it and waits until that is durable; gives the group. `history` is the command line to
+    /// record, empty for none.
     pub fn scan_command(&self, command: ScanCommand, history: &str) -> Result<u64> {
         if self.core.readonly {
             return Err(PoolError::ReadOnly);
@@ -65,7 +66,8 @@ impl Pool {
         drop(self.core.env.wait(&scan.state, state, &scan.ended, &mut ready));
     }
 
-    /// The commands of this group. Syncing context; the outer error means that the group cannot be written.
+    /// The commands of this group. Syncing context; the outer error means that the group cannot be
+    /// written.
     pub(super) fn run_scan_commands(&self, tx: &Tx) -> Result<()> {
         let queued = lock(&self.core.scan.state).requests.remove(&tx.txg()).unwrap_or_default();
         for Queued { command, outcome } in queued {

@@ -1,10 +1,11 @@
 //! Blocks waiting to be healed, by their place on disk.
 //!
-//! They are put in while trees are walked and taken out in the order of their offsets, a run from each top-level vdev at
-//! a time so that all disks are busy, one sweep over the whole of it. A block that is freed while it waits is taken out.
-//! One that is freed while the walk that finds it goes on may be freed before it is put in: so frees are noted during a
-//! walk, and what it found is held against them. A block that several pointers lead to waits once, whoever met it: so what
-//! is deduplicated is read once for all that is found of it while it waits.
+//! They are put in while trees are walked and taken out in the order of their offsets, a run from
+//! each top-level vdev at a time so that all disks are busy, one sweep over the whole of it. A
+//! block that is freed while it waits is taken out. One that is freed while the walk that finds it
+//! goes on may be freed before it is put in: so frees are noted during a walk, and what it found is
+//! held against them. A block that several pointers lead to waits once, whoever met it: so what is
+//! deduplicated is read once for all that is found of it while it waits.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashSet};
@@ -17,7 +18,8 @@ const RUN_BLOCKS: usize = 1024;
 /// What an entry's own bookkeeping takes.
 const OVERHEAD: usize = 32;
 
-/// The place of a block that a table of deduplication showed, and no tree (as OpenZFS names it in error logs).
+/// The place of a block that a table of deduplication showed, and no tree (as OpenZFS names it in
+/// error logs).
 pub(super) const OF_TABLE: Zbookmark = Zbookmark::new(0, 0, 0, 0);
 
 /// One copy of a block.
@@ -100,8 +102,8 @@ impl Sorted {
         self.freed = Some(HashSet::new());
     }
 
-    /// Puts in what the walk found, unless it was freed meanwhile; the caller's epoch still holds. Gives the bytes of what
-    /// waited already.
+    /// Puts in what the walk found, unless it was freed meanwhile; the caller's epoch still holds.
+    /// Gives the bytes of what waited already.
     pub fn end_walk(&mut self, found: Vec<Waiting>) -> u64 {
         let freed = self.freed.take().unwrap_or_default();
         let mut again = 0;
@@ -115,7 +117,8 @@ impl Sorted {
         again
     }
 
-    /// Puts a block in that is in use until [`Sorted::remove`] says otherwise. Gives its bytes if it waited already.
+    /// Puts a block in that is in use until [`Sorted::remove`] says otherwise. Gives its bytes if
+    /// it waited already.
     pub fn add(&mut self, block: Waiting) -> u64 {
         let dva = block.dva();
         self.count += 1;

@@ -20,7 +20,8 @@ pub struct ScanReport {
     /// Since when it pauses; 0 while it does not.
     pub paused: u64,
     pub spent_paused: u64,
-    /// The scrub of known errors that runs, or the last one since the last scan; and since when it pauses.
+    /// The scrub of known errors that runs, or the last one since the last scan; and since when it
+    /// pauses.
     pub errors: ErrorScrubPhys,
     pub errors_paused: u64,
 }

@@ -1,12 +1,13 @@
-//! The syncing side: scans begin, pause and end in transaction groups, and checkpoints are stored there.
+//! The syncing side: scans begin, pause and end in transaction groups, and checkpoints are stored
+//! there.
 //!
 //! ```text
 //!   nothing ──scrub──▶ scanning ◀──▶ paused        scanning ──worker is through──▶ finished
 //!      └──a leaf lacks groups──▶ scanning             │  └──stop──▶ canceled
 //!                                                     └──a leaf lacks groups──▶ scanning from the start, as resilver
 //! ```
-//! A resilver that is under way is let finish when another leaf turns up: that one is next. Only where it has hardly begun
-//! it begins again, with both.
+//! A resilver that is under way is let finish when another leaf turns up: that one is next. Only
+//! where it has hardly begun it begins again, with both.
 
 use dmu::Tx;
 use env::{Quirk, lock};
@@ -36,7 +37,8 @@ enum End {
 }
 
 impl Pool {
-    /// Does what operators ask and ends a scan that is through: the tree of vdevs may change for it. First pass only.
+    /// Does what operators ask and ends a scan that is through: the tree of vdevs may change for
+    /// it. First pass only.
     pub(crate) fn turn_scan(&self, tx: &Tx) -> Result<()> {
         self.run_scan_commands(tx)?;
         if lock(&self.core.scan.state).finished {
@@ -45,8 +47,9 @@ impl Pool {
         self.turn_error_scrub(tx)
     }
 
-    /// Begins what the tree of vdevs needs, as it is now: with the group that a disk joins, its resilver runs. If nothing
-    /// else does, a scrub begins that is `due`. Stores how far scans are. First pass only.
+    /// Begins what the tree of vdevs needs, as it is now: with the group that a disk joins, its
+    /// resilver runs. If nothing else does, a scrub begins that is `due`. Stores how far scans are.
+    /// First pass only.
     pub(crate) fn sync_scan(&self, due: bool, tx: &Tx) -> Result<()> {
         let (core, scan) = (&self.core, &self.core.scan);
         if core.rebuilds.is_active() && scan.is_unfinished() {
@@ -140,7 +143,8 @@ impl Pool {
         if let Some((min, max)) = core.dtl.wanted(&core.storage, &|_| true) {
             (phys.min_txg, phys.max_txg) = (min, max);
         }
-        // Where little is of interest, trees that are old as a whole are passed by, and tables would have to be gone through.
+        // Where little is of interest, trees that are old as a whole are passed by, and tables
+        // would have to be gone through.
         let is_whole = phys.min_txg <= TXG_INITIAL;
         phys.ddt_class_max = if is_whole { Class::Duplicate } else { Class::Ditto } as u64;
         self.clear_error_scrub(tx)?;
@@ -243,7 +247,8 @@ impl Pool {
 }
 
 impl super::State {
-    /// Another scan than before, or none: what the worker still does for the last one counts for nothing.
+    /// Another scan than before, or none: what the worker still does for the last one counts for
+    /// nothing.
     fn begin_anew(&mut self, phys: ScanPhys) {
         self.serial += 1;
         self.live = phys;

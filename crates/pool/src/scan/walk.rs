@@ -1,13 +1,15 @@
 //! Walking all trees of the pool in the order of datasets, from where the walk stopped last.
 //!
-//! A walk is over the tree of one durable group and may stop at any level-0 block or root; the next one begins with a
-//! newer tree. What was walked before is passed by, by bookmark. Blocks younger than the scan need not be looked at, but
-//! what is below them does: an old block may have a new parent.
+//! A walk is over the tree of one durable group and may stop at any level-0 block or root; the next
+//! one begins with a newer tree. What was walked before is passed by, by bookmark. Blocks younger
+//! than the scan need not be looked at, but what is below them does: an old block may have a new
+//! parent.
 //!
-//! Before the trees come the tables of deduplication; what they showed is left out of what trees lead to.
+//! Before the trees come the tables of deduplication; what they showed is left out of what trees
+//! lead to.
 //!
-//! Gangs and blocks of intent logs are healed here and now, for they cannot be sorted. Logs count only where they were
-//! claimed and not yet replayed.
+//! Gangs and blocks of intent logs are healed here and now, for they cannot be sorted. Logs count
+//! only where they were claimed and not yet replayed.
 //!
 //! Source: module/zfs/dsl_scan.c (`dsl_scan_visit` and below).
 
@@ -66,7 +68,8 @@ impl<'a> Walk<'a> {
     pub fn run(&mut self) -> Result<bool> {
         if self.position.phys.is_in_tables() {
             self.tables();
-            // What was found is healed before the trees' turn: only then it is known whether the tables can be relied on.
+            // What was found is healed before the trees' turn: only then it is known whether the
+            // tables can be relied on.
             return Ok(false);
         }
         match self.position.phys.bookmark().objset {
@@ -100,7 +103,8 @@ impl<'a> Walk<'a> {
         Ok(false)
     }
 
-    /// Goes through the tables of deduplication: what they show, trees need not lead to again. Gangs are left to the trees.
+    /// Goes through the tables of deduplication: what they show, trees need not lead to again.
+    /// Gangs are left to the trees.
     fn tables(&mut self) {
         let ScanPhys { cur_min_txg, cur_max_txg, .. } = self.position.phys;
         self.limit(self.position.phys.min_txg, self.position.phys.max_txg);
@@ -155,7 +159,8 @@ impl<'a> Walk<'a> {
         found.into_iter().filter(|block| is_new(block)).collect()
     }
 
-    /// Sets the births of interest in a dataset from the queue. One that cannot be read is told when it is visited.
+    /// Sets the births of interest in a dataset from the queue. One that cannot be read is told
+    /// when it is visited.
     fn limit_to(&mut self, dataset: u64, since: u64) {
         let phys = self.mos.dataset(dataset).unwrap_or_default();
         let since = if since == 0 { phys.prev_snap_txg } else { since };
@@ -168,8 +173,8 @@ impl<'a> Walk<'a> {
         (self.position.phys.cur_min_txg, self.position.phys.cur_max_txg) = (min, max);
     }
 
-    /// A dataset's blocks; then those that descend from it are in the queue. One whose own record cannot be read is hurt,
-    /// and so is all that only it leads to.
+    /// A dataset's blocks; then those that descend from it are in the queue. One whose own record
+    /// cannot be read is hurt, and so is all that only it leads to.
     fn dataset(&mut self, object: u64) {
         if let Err(error) = self.visit(object) {
             tracing::error!(object, %error, "a scan cannot read a dataset");
@@ -371,7 +376,8 @@ impl InObjset<'_, '_> {
 impl Visitor for InObjset<'_, '_> {
     fn block(&mut self, visit: &Visit<'_>) -> Go {
         let place = self.place(visit);
-        // The accounting's objects have numbers that are no part of the order: they are looked at each time.
+        // The accounting's objects have numbers that are no part of the order: they are looked at
+        // each time.
         if (place.object as i64) >= 0 {
             if self.walk.stops_at(place) {
                 return Go::Stop;

@@ -1,12 +1,15 @@
-//! The worker: it walks while there is memory for what is found, and heals that in the order of places; then again.
+//! The worker: it walks while there is memory for what is found, and heals that in the order of
+//! places; then again.
 //!
-//! Each time nothing waits any more a checkpoint can be left, so from time to time it heals though there would be memory
-//! for more. For as long as a step takes no freed space is used anew. While somebody else wants a disk, the steps are
-//! short and as much time goes by between them; the disks' queues put scans last anyway.
+//! Each time nothing waits any more a checkpoint can be left, so from time to time it heals though
+//! there would be memory for more. For as long as a step takes no freed space is used anew. While
+//! somebody else wants a disk, the steps are short and as much time goes by between them; the
+//! disks' queues put scans last anyway.
 //!
-//! Blocks that are healed are *on their way* in three stages, several runs of them at a time: they are being read; they
-//! are judged, on all processors, one run after the other; what lacks them is being written. At the end of a step all
-//! must have landed, and the disks rest: so steps are long while nobody else is there.
+//! Blocks that are healed are *on their way* in three stages, several runs of them at a time: they
+//! are being read; they are judged, on all processors, one run after the other; what lacks them is
+//! being written. At the end of a step all must have landed, and the disks rest: so steps are long
+//! while nobody else is there.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Weak};
@@ -185,7 +188,8 @@ impl ScanWorker {
         lock(&core.scan.state).pace.issued += issued;
     }
 
-    /// Nothing waits: what was done can be remembered. Has it written down if it is time, or if that was all.
+    /// Nothing waits: what was done can be remembered. Has it written down if it is time, or if
+    /// that was all.
     fn note(&mut self, pool: &Pool, now: Nanos) {
         let due = now.since(self.checkpoint) >= CHECKPOINT || pool.core.env.quirk(Quirk::SmallTxg);
         if !self.walked && !due {

@@ -1,7 +1,9 @@
-//! Sending what is no snapshot, and so could change meanwhile: a head, or what an interrupted receive has left of a
-//! snapshot. While it is sent nobody else has it: it is not opened, no receive goes on with it, and nobody destroys it.
+//! Sending what is no snapshot, and so could change meanwhile: a head, or what an interrupted
+//! receive has left of a snapshot. While it is sent nobody else has it: it is not opened, no
+//! receive goes on with it, and nobody destroys it.
 //!
-//! Source: module/zfs/dmu_send.c (`dmu_send`), dsl_dataset.c (`dsl_dataset_own`, `dsl_dataset_own_force`).
+//! Source: module/zfs/dmu_send.c (`dmu_send`), dsl_dataset.c (`dsl_dataset_own`,
+//! `dsl_dataset_own_force`).
 
 use std::sync::{Arc, Weak};
 
@@ -44,8 +46,8 @@ impl Drop for Alone {
 }
 
 impl Dsl {
-    /// As [`Dsl::prepare_send`], of a head as the last group left it. Who serves it has closed it before; from then on it
-    /// cannot be opened until it was sent.
+    /// As [`Dsl::prepare_send`], of a head as the last group left it. Who serves it has closed it
+    /// before; from then on it cannot be opened until it was sent.
     pub fn prepare_head(&self, head: &str, from: Option<&str>, flags: Flags) -> Result<Sending, Failure> {
         let _config = self.reading();
         let found = self.find(head)?;
@@ -69,7 +71,8 @@ impl Dsl {
         self.is_receiving(object)
     }
 
-    /// As [`Dsl::prepare_send`], of what a resumable receive has left of a dataset: with the flags that its stream had.
+    /// As [`Dsl::prepare_send`], of what a resumable receive has left of a dataset: with the flags
+    /// that its stream had.
     pub fn prepare_saved(&self, dataset: &str, from: Option<&str>) -> Result<Sending, Failure> {
         let _config = self.reading();
         let head = self.find(dataset)?;

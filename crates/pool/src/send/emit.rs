@@ -1,4 +1,5 @@
-//! What is met on the walk becomes records. Neighbouring frees become one; blocks are read together and written in order.
+//! What is met on the walk becomes records. Neighbouring frees become one; blocks are read together
+//! and written in order.
 
 use std::sync::Arc;
 
@@ -142,8 +143,8 @@ impl<'a> Emit<'a> {
         self.to.write(record, payload).map_err(broken)
     }
 
-    /// Writes the bytes of a block, as it is stored or not: often its pointer has their sums, against which they were held
-    /// when they were read.
+    /// Writes the bytes of a block, as it is stored or not: often its pointer has their sums,
+    /// against which they were held when they were read.
     fn write_block(
         &mut self,
         write: Write,

@@ -1,8 +1,8 @@
-//! What an incremental stream starts from: a snapshot or bookmark in the past of what is sent; and how much there is in
-//! between.
+//! What an incremental stream starts from: a snapshot or bookmark in the past of what is sent; and
+//! how much there is in between.
 //!
-//! Sources: module/zfs/dmu_send.c (`dmu_send`, `dmu_adjust_send_estimate_for_indirects`), dsl_bookmark.c
-//! (`dsl_bookmark_lookup`), dsl_dataset.c (`dsl_dataset_is_before`).
+//! Sources: module/zfs/dmu_send.c (`dmu_send`, `dmu_adjust_send_estimate_for_indirects`),
+//! dsl_bookmark.c (`dsl_bookmark_lookup`), dsl_dataset.c (`dsl_dataset_is_before`).
 
 use std::sync::Arc;
 
@@ -57,7 +57,8 @@ impl Dsl {
         Ok(Source { guid, txg, is_clone: own.is_none_or(|own| own.object != dir.object) })
     }
 
-    /// Whether a state of a directory's dataset, of group `txg`, is in the past of a snapshot or head.
+    /// Whether a state of a directory's dataset, of group `txg`, is in the past of a snapshot or
+    /// head.
     pub(crate) fn is_before(&self, later: &DslDatasetPhys, dir: u64, txg: u64) -> Result<bool> {
         if later.is_snapshot() && txg >= later.creation_txg {
             return Ok(false);

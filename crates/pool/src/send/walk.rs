@@ -1,5 +1,5 @@
-//! Walking the tree of a snapshot, and handing what is met to `emit` in batches: while one is written, the blocks of the
-//! next ones are on their way from the disks.
+//! Walking the tree of a snapshot, and handing what is met to `emit` in batches: while one is
+//! written, the blocks of the next ones are on their way from the disks.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -65,7 +65,8 @@ impl Item {
     }
 }
 
-/// Sends what is to be sent of the tree below a root: what was born after a group, from a block of an object on.
+/// Sends what is to be sent of the tree below a root: what was born after a group, from a block of
+/// an object on.
 pub(super) fn walk<'a>(
     store: &Arc<Storage>,
     root: &BlkPtr,

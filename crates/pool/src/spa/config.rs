@@ -1,8 +1,8 @@
 //! A pool's configuration list: what labels and the MOS say about the pool as a whole.
 //!
-//! A label holds the part that concerns its own top-level vdev, so that every disk alone tells what pool it belongs to;
-//! the MOS holds the whole tree, and is believed once it can be read. Source: module/zfs/spa_config.c
-//! `spa_config_generate`.
+//! A label holds the part that concerns its own top-level vdev, so that every disk alone tells what
+//! pool it belongs to; the MOS holds the whole tree, and is believed once it can be read. Source:
+//! module/zfs/spa_config.c `spa_config_generate`.
 
 use ondisk::label::config::{PoolState, key};
 use ondisk::nvlist::{NvList, NvValue};

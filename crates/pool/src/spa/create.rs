@@ -1,8 +1,9 @@
-//! Making a pool: devices, vdev tree, and the first transaction group, which writes everything a pool is born with.
+//! Making a pool: devices, vdev tree, and the first transaction group, which writes everything a
+//! pool is born with.
 //!
-//! Nothing of the pool exists before that group's uberblock. Until then only the devices' labels are touched, and they
-//! are cleared again when something fails. Sources: module/zfs/spa.c (`spa_create`), vdev.c
-//! (`vdev_metaslab_set_size`), dsl_pool.c (`dsl_pool_create`).
+//! Nothing of the pool exists before that group's uberblock. Until then only the devices' labels
+//! are touched, and they are cleared again when something fails. Sources: module/zfs/spa.c
+//! (`spa_create`), vdev.c (`vdev_metaslab_set_size`), dsl_pool.c (`dsl_pool_create`).
 
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Mutex, OnceLock};
@@ -377,7 +378,8 @@ pub(super) fn check_specs(tops: Tops<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Refuses devices that a pool of this version, or without feature `allocation_classes`, does not have.
+/// Refuses devices that a pool of this version, or without feature `allocation_classes`, does not
+/// have.
 pub(super) fn check_version(
     (version, has_classes): (u64, bool),
     tops: Tops<'_>,
@@ -427,8 +429,8 @@ pub(super) enum Purpose<'a> {
 }
 
 impl Purpose<'_> {
-    /// A device cannot be had: OpenZFS's words where it has some (lib/libzfs/libzfs_pool.c, `zpool_create`, `zpool_add`), else
-    /// `otherwise`.
+    /// A device cannot be had: OpenZFS's words where it has some (lib/libzfs/libzfs_pool.c,
+    /// `zpool_create`, `zpool_add`), else `otherwise`.
     pub fn refuse(self, why: DiskError, otherwise: &str) -> PoolError {
         let least = MIN_DEVICE >> 20;
         let what = match (why, self) {
@@ -535,7 +537,8 @@ pub(super) fn size_metaslabs(env: &Env, top: &mut VdevConfig) {
     top.metaslab_shift = Some(shift);
 }
 
-/// The objects that vdevs have: ZAPs for each top-level vdev and leaf, all listed in one more, and metaslab arrays.
+/// The objects that vdevs have: ZAPs for each top-level vdev and leaf, all listed in one more, and
+/// metaslab arrays.
 fn make_vdev_objects(
     mos: &Arc<Objset>,
     storage: &Storage,

@@ -1,19 +1,22 @@
 //! Which disk is to be given up, by how often it errs.
 //!
-//! Storage tells every error of every disk ([`storage::Reports`]). A disk that errs [`ERRORS`] times within [`WITHIN`] is
-//! judged: for I/O errors it is *faulted*, taken out of use if the pool can do without it; for wrong bytes it is
-//! *degraded*, which is a word for the operator, for it is used as before. One bad sector now and then is neither: it is
-//! repaired and counted. A vdev's properties `io_n`, `io_t`, `checksum_n`, `checksum_t` would set other numbers; only the
-//! defaults are built.
+//! Storage tells every error of every disk ([`storage::Reports`]). A disk that errs [`ERRORS`]
+//! times within [`WITHIN`] is judged: for I/O errors it is *faulted*, taken out of use if the pool
+//! can do without it; for wrong bytes it is *degraded*, which is a word for the operator, for it is
+//! used as before. One bad sector now and then is neither: it is repaired and counted. A vdev's
+//! properties `io_n`, `io_t`, `checksum_n`, `checksum_t` would set other numbers; only the defaults
+//! are built.
 //!
-//! The verdict goes into the configuration. It holds while the pool is in use, until `zpool clear`: an import judges anew,
-//! for what was wrong may have been a cable of the other machine. An operator's (`zpool offline -f`) holds beyond that.
+//! The verdict goes into the configuration. It holds while the pool is in use, until `zpool clear`:
+//! an import judges anew, for what was wrong may have been a cable of the other machine. An
+//! operator's (`zpool offline -f`) holds beyond that.
 //!
-//! One other rule is storage's: a disk that has vanished, or failed to flush, is faulted at once if the pool can do
-//! without it, for nothing it says can be believed until it is opened anew.
+//! One other rule is storage's: a disk that has vanished, or failed to flush, is faulted at once if
+//! the pool can do without it, for nothing it says can be believed until it is opened anew.
 //!
-//! Sources: cmd/zed/agents/zfs_diagnosis.c (numbers, what is counted), fmd_serd.c (N events in T), zfs_retire.c (fault for
-//! io, degrade for checksum), module/zfs/vdev.c (`vdev_fault`, `vdev_degrade`, the persistent state in `vdev_alloc`).
+//! Sources: cmd/zed/agents/zfs_diagnosis.c (numbers, what is counted), fmd_serd.c (N events in T),
+//! zfs_retire.c (fault for io, degrade for checksum), module/zfs/vdev.c (`vdev_fault`,
+//! `vdev_degrade`, the persistent state in `vdev_alloc`).
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::Ordering::SeqCst;
@@ -75,7 +78,8 @@ impl Diagnosis {
         let case = cases.entry(report.guid).or_default();
         match report.what {
             What::Checksum => case.checksum.record(at).then_some(Verdict::Degrade),
-            // A disk that has vanished is not one that errs: it may be back any moment, and as good as before.
+            // A disk that has vanished is not one that errs: it may be back any moment, and as good
+            // as before.
             What::Read(Gone) | What::Write(Gone) | What::Flush(Gone) => None,
             What::Read(_) | What::Write(_) | What::Flush(_) => case.io.record(at).then_some(Verdict::Fault),
         }
@@ -106,7 +110,8 @@ impl Core {
         }
     }
 
-    /// Judges a disk whatever it does; false if it is judged so already or not there, or the pool cannot do without it.
+    /// Judges a disk whatever it does; false if it is judged so already or not there, or the pool
+    /// cannot do without it.
     fn condemn(&self, guid: u64, verdict: Verdict, why: &str) -> bool {
         let fault = verdict == Verdict::Fault;
         let done = if fault { self.storage.fault(guid) } else { self.storage.wear(guid) };
@@ -139,7 +144,8 @@ impl Core {
         self.rewrite_leaves(|leaf| guid.is_none_or(|guid| guid == leaf), acquitted);
     }
 
-    /// Forgets the verdicts of another time, but for a disk that an operator has faulted (`vdev_alloc`).
+    /// Forgets the verdicts of another time, but for a disk that an operator has faulted
+    /// (`vdev_alloc`).
     pub(super) fn judge_anew(&self) {
         let forget = |vdev: &mut VdevConfig| {
             if !is_condemned(vdev) {
@@ -172,8 +178,8 @@ impl Pool {
         self.judge(guid, verdict, ERR_EXCEEDED)
     }
 
-    /// Faults a disk because an operator says so, until that is cleared, or with `temporary` until the next import; waits
-    /// until that is durable.
+    /// Faults a disk because an operator says so, until that is cleared, or with `temporary` until
+    /// the next import; waits until that is durable.
     pub fn fault_vdev(&self, guid: u64, temporary: bool, history: &str) -> Result<u64> {
         // What the configuration calls external holds for ever.
         self.judge(guid, Verdict::Fault, if temporary { ERR_EXCEEDED } else { EXTERNAL })?;
@@ -221,7 +227,8 @@ impl Worker for Diagnoser {
         for report in core.storage.reports().take() {
             core.judge(&report, now);
         }
-        // Storage may have given a disk up by itself: it is told of, and a spare need not wait for somebody to write.
+        // Storage may have given a disk up by itself: it is told of, and a spare need not wait for
+        // somebody to write.
         core.tell_states();
         core.watch_vdevs();
         Next::WaitForWork

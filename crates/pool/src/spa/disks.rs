@@ -1,8 +1,9 @@
 //! Disks on their way into a pool that runs, and out of it.
 //!
-//! A new disk gets a blank label first and belongs to the pool with the next group. One that goes gets another when the
-//! group is durable that does not list it: a crash between leaves a label that the pool does not know of. A hot spare
-//! is given the label of one again. Source: module/zfs/vdev_label.c (`vdev_label_init`).
+//! A new disk gets a blank label first and belongs to the pool with the next group. One that goes
+//! gets another when the group is durable that does not list it: a crash between leaves a label
+//! that the pool does not know of. A hot spare is given the label of one again. Source:
+//! module/zfs/vdev_label.c (`vdev_label_init`).
 
 use env::{DiskError, lock};
 use ondisk::label::config::{PoolState, key};
@@ -18,7 +19,8 @@ use crate::{PoolError, Result};
 /// Groups that are waited for a disk which is still open elsewhere in this program.
 const OPENING_GROUPS: usize = 8;
 
-/// A disk whose labels say that it is in the pool, until the group is durable that does not list it.
+/// A disk whose labels say that it is in the pool, until the group is durable that does not list
+/// it.
 pub(super) struct Leaving {
     pub device: Device,
     pub guid: u64,
@@ -39,8 +41,9 @@ impl Leaving {
     }
 }
 
-/// The label of a disk that has left its pool: nobody takes one of group 0 for a part of anything, and `zpool labelclear` finds
-/// something to clear, as behind OpenZFS (module/zfs/vdev_label.c, VDEV_LABEL_REMOVE).
+/// The label of a disk that has left its pool: nobody takes one of group 0 for a part of anything,
+/// and `zpool labelclear` finds something to clear, as behind OpenZFS (module/zfs/vdev_label.c,
+/// VDEV_LABEL_REMOVE).
 fn left_label(guid: u64) -> NvList {
     NvList::new()
         .with(key::VERSION, version::FEATURES)
@@ -108,8 +111,8 @@ impl Core {
         device.read_labels().configs.iter().flatten().any(is_it)
     }
 
-    /// Lets go of a disk that does not work and is to be opened anew, without a change of the configuration. Its state
-    /// stays.
+    /// Lets go of a disk that does not work and is to be opened anew, without a change of the
+    /// configuration. Its state stays.
     pub(super) fn release(&self, guid: u64) -> Result<()> {
         let state = self.storage.leaf_state(guid).unwrap_or(VdevState::Unavail);
         let mut without = lock(&self.config).tree.clone();

@@ -1,7 +1,8 @@
 //! A tree of vdevs while it is changed: a copy, edited and then put in the place of the pool's.
 //!
-//! Meanwhile the pool goes on, and disks are judged: a verdict is put into the pool's own tree at once. So what was said of
-//! a disk since the copy was made is taken over when the copy is put back, and no verdict is lost.
+//! Meanwhile the pool goes on, and disks are judged: a verdict is put into the pool's own tree at
+//! once. So what was said of a disk since the copy was made is taken over when the copy is put
+//! back, and no verdict is lost.
 
 use std::collections::BTreeMap;
 use std::ops::{Deref, DerefMut};
@@ -21,7 +22,8 @@ impl Draft {
         Draft { tree: tree.clone(), before: verdicts(tree) }
     }
 
-    /// Into `new`, which was made of this, goes what has been said of disks in `now`, the pool's own, since.
+    /// Into `new`, which was made of this, goes what has been said of disks in `now`, the pool's
+    /// own, since.
     pub fn keep_verdicts(&self, now: &VdevConfig, new: &mut VdevConfig) {
         let mut since = verdicts(now);
         since.retain(|guid, verdict| self.before.get(guid).is_some_and(|before| before != verdict));

@@ -1,16 +1,19 @@
 //! Dirty time logs: which transaction groups each leaf lacks, kept in the pool itself.
 //!
-//! A side that missed writes shows it by nothing: its labels are valid, and blocks without checksums cannot tell. So
-//! the group that a side misses notes it before its own uberblock is written, in a space map whose "space" is groups;
-//! the leaf's configuration has its number. A leaf misses the groups in which it could not be written, were it for a
-//! moment, and those in which a write failed; that may be more than it lacks, never less.
+//! A side that missed writes shows it by nothing: its labels are valid, and blocks without
+//! checksums cannot tell. So the group that a side misses notes it before its own uberblock is
+//! written, in a space map whose "space" is groups; the leaf's configuration has its number. A leaf
+//! misses the groups in which it could not be written, were it for a moment, and those in which a
+//! write failed; that may be more than it lacks, never less.
 //!
-//! Leaves with entries are *behind*: read last, given no uberblock. A scan that has gone through all that a leaf lacks
-//! takes its entries out again ([`DirtyTimeLogs::excise`]), but for blocks that could not be rewritten there, and only if
-//! the leaf was there all the time. With the last entry it is whole again.
+//! Leaves with entries are *behind*: read last, given no uberblock. A scan that has gone through
+//! all that a leaf lacks takes its entries out again ([`DirtyTimeLogs::excise`]), but for blocks
+//! that could not be rewritten there, and only if the leaf was there all the time. With the last
+//! entry it is whole again.
 //!
-//! The age of a side's uberblocks says nothing: power cuts in the middle of commits leave uberblocks on one side that
-//! lead to what all sides have. Source: module/zfs/vdev.c (`vdev_dtl_sync`, `vdev_dtl_load`, `vdev_dtl_reassess`).
+//! The age of a side's uberblocks says nothing: power cuts in the middle of commits leave
+//! uberblocks on one side that lead to what all sides have. Source: module/zfs/vdev.c
+//! (`vdev_dtl_sync`, `vdev_dtl_load`, `vdev_dtl_reassess`).
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -76,7 +79,8 @@ impl Logs {
 }
 
 impl DirtyTimeLogs {
-    /// Reads the logs of a tree. Where one cannot be read, its leaf lacks everything up to group `txg`.
+    /// Reads the logs of a tree. Where one cannot be read, its leaf lacks everything up to group
+    /// `txg`.
     pub fn load(mos: &Arc<Objset>, tree: &VdevConfig, txg: u64) -> DirtyTimeLogs {
         let mut logs = Logs::default();
         tree.visit(&mut |vdev| {
@@ -91,8 +95,8 @@ impl DirtyTimeLogs {
         DirtyTimeLogs(Mutex::new(logs))
     }
 
-    /// Tells storage of every leaf that is behind. Where none has everything one has to pass for whole: it is the one that
-    /// lacks least.
+    /// Tells storage of every leaf that is behind. Where none has everything one has to pass for
+    /// whole: it is the one that lacks least.
     pub fn mark(&self, storage: &Storage) {
         let logs = lock(&self.0);
         let mut lacking: Vec<_> = logs.missing.iter().filter(|(_, missing)| !missing.is_empty()).collect();
@@ -105,8 +109,8 @@ impl DirtyTimeLogs {
         }
     }
 
-    /// After an import in the middle of a scan of blocks older than `max_txg`: leaves that were away or joined while it
-    /// ran have younger entries.
+    /// After an import in the middle of a scan of blocks older than `max_txg`: leaves that were
+    /// away or joined while it ran have younger entries.
     pub fn resume(&self, max_txg: u64) {
         let mut logs = lock(&self.0);
         let late = logs.missing.iter().filter(|(_, missing)| end_of(missing) > max_txg);
@@ -123,8 +127,8 @@ impl DirtyTimeLogs {
         }
     }
 
-    /// The leaf lacks the groups from `first` to `last`; written down with the group being synced. A scan that runs has
-    /// not given it what it lacks of blocks seen before.
+    /// The leaf lacks the groups from `first` to `last`; written down with the group being synced.
+    /// A scan that runs has not given it what it lacks of blocks seen before.
     pub(super) fn miss(&self, guid: u64, first: u64, last: u64) {
         let mut logs = lock(&self.0);
         logs.add(guid, first, last);
@@ -160,7 +164,8 @@ impl DirtyTimeLogs {
         logs.unrepaired.clear();
     }
 
-    /// From now on each of these leaves has to be there, if it was for all it lacks of groups before `max_txg`.
+    /// From now on each of these leaves has to be there, if it was for all it lacks of groups
+    /// before `max_txg`.
     pub(crate) fn begin_rebuild(&self, leaves: &BTreeSet<u64>, max_txg: u64) {
         let logs = &mut *lock(&self.0);
         let late = |guid: &u64| logs.missing.get(guid).is_some_and(|missing| end_of(missing) > max_txg);
@@ -168,8 +173,8 @@ impl DirtyTimeLogs {
         leaves.iter().for_each(|guid| drop(logs.unrepaired.remove(guid)));
     }
 
-    /// The births of blocks that leaves of those asked for lack which are here now: those after the first number and
-    /// before the second.
+    /// The births of blocks that leaves of those asked for lack which are here now: those after the
+    /// first number and before the second.
     pub(crate) fn wanted(&self, storage: &Storage, of: &dyn Fn(u64) -> bool) -> Option<(u64, u64)> {
         let logs = lock(&self.0);
         logs.ready(storage)
@@ -184,10 +189,10 @@ impl DirtyTimeLogs {
         lock(&self.0).ready(storage).map(|(guid, missing)| (guid, missing.space())).collect()
     }
 
-    /// All blocks born before `max_txg` of these leaves have been gone through: those that were there all the time lack
-    /// none of them, but what could not be rewritten. Gives whether others have to wait for the next scan. What was
-    /// rewritten has been flushed just now, and a leaf that was opened anew before that was not there all the time. `txg` is
-    /// being synced.
+    /// All blocks born before `max_txg` of these leaves have been gone through: those that were
+    /// there all the time lack none of them, but what could not be rewritten. Gives whether others
+    /// have to wait for the next scan. What was rewritten has been flushed just now, and a leaf
+    /// that was opened anew before that was not there all the time. `txg` is being synced.
     pub(crate) fn excise(&self, storage: &Storage, max_txg: u64, txg: u64, of: &dyn Fn(u64) -> bool) -> bool {
         self.note(storage, txg);
         let mut logs = lock(&self.0);
@@ -272,8 +277,8 @@ fn read(mos: &Arc<Objset>, object: u64) -> Result<RangeTree> {
 }
 
 impl Core {
-    /// Notes who lacks something of the group being synced, and writes down all logs that changed; whether any did.
-    /// Syncing context; leaves the MOS dirty then.
+    /// Notes who lacks something of the group being synced, and writes down all logs that changed;
+    /// whether any did. Syncing context; leaves the MOS dirty then.
     pub(crate) fn sync_dtls(&self, tx: &Tx) -> Result<bool> {
         self.dtl.note(&self.storage, tx.txg());
         let dirty = self.dtl.take_dirty();

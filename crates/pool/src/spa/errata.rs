@@ -1,10 +1,12 @@
-//! Errata: what older programs have written wrongly into a pool, and what an operator can do about it.
+//! Errata: what older programs have written wrongly into a pool, and what an operator can do about
+//! it.
 //!
-//! Both that are known here are of encrypted datasets. Keys of the first programs that could encrypt are found by a look at
-//! each directory when a pool is imported; the other one the pool's features tell at any time.
+//! Both that are known here are of encrypted datasets. Keys of the first programs that could
+//! encrypt are found by a look at each directory when a pool is imported; the other one the pool's
+//! features tell at any time.
 //!
-//! Sources: include/sys/fs/zfs.h (`zpool_errata_t`, the numbers), module/zfs/spa.c (`spa_ld_check_features`),
-//! module/zfs/dsl_dir.c (`dsl_dir_incompatible_encryption_version`).
+//! Sources: include/sys/fs/zfs.h (`zpool_errata_t`, the numbers), module/zfs/spa.c
+//! (`spa_ld_check_features`), module/zfs/dsl_dir.c (`dsl_dir_incompatible_encryption_version`).
 
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -30,7 +32,8 @@ impl Core {
 }
 
 impl Pool {
-    /// Looks at the keys of all datasets, where there are any. What cannot be read is for a scrub to tell.
+    /// Looks at the keys of all datasets, where there are any. What cannot be read is for a scrub
+    /// to tell.
     pub(super) fn look_for_old_keys(&self) {
         if !self.core.features.is_active("encryption") {
             return;

@@ -1,9 +1,10 @@
 //! Spares and cache devices: disks of a pool that are no part of its tree.
 //!
-//! The meta object set lists them; their own labels say only what they are, not of which pool, for a spare may wait for
-//! several. Cache devices of a pool that is written are in use (`storage::arc::l2`); one that is missing is no error.
-//! What spares do is told in [`super::spares`]. Sources: module/zfs/spa.c
-//! (`spa_load_spares`, `spa_load_l2cache`, `spa_sync_aux_dev`), vdev_label.c (`vdev_label_init`).
+//! The meta object set lists them; their own labels say only what they are, not of which pool, for
+//! a spare may wait for several. Cache devices of a pool that is written are in use
+//! (`storage::arc::l2`); one that is missing is no error. What spares do is told in
+//! [`super::spares`]. Sources: module/zfs/spa.c (`spa_load_spares`, `spa_load_l2cache`,
+//! `spa_sync_aux_dev`), vdev_label.c (`vdev_label_init`).
 
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
@@ -73,7 +74,8 @@ pub struct Listed {
 }
 
 impl Extras {
-    /// Reads the pool's lists. One that is damaged keeps nobody from the data: it is told, and passed over.
+    /// Reads the pool's lists. One that is damaged keeps nobody from the data: it is told, and
+    /// passed over.
     pub(super) fn read(mos: &Arc<Objset>, directory: &Zap, found: &FoundPool) -> Extras {
         let list = |name: &str, key: &str, state: PoolState| {
             read_list(mos, directory, name, key).map_or_else(

@@ -1,8 +1,9 @@
 //! Growing: a top-level vdev whose smallest disk became larger gets more metaslabs at its end.
 //!
-//! That happens when the last small disk of a mirror or raidz has been replaced or detached (`autoexpand`), or when disks
-//! grew themselves and an operator says so (`zpool online -e`). Nothing is placed on the new space before the group is
-//! durable whose configuration has it: before that, no import would find what was promised there.
+//! That happens when the last small disk of a mirror or raidz has been replaced or detached
+//! (`autoexpand`), or when disks grew themselves and an operator says so (`zpool online -e`).
+//! Nothing is placed on the new space before the group is durable whose configuration has it:
+//! before that, no import would find what was promised there.
 //!
 //! Sources: module/zfs/vdev.c (`vdev_open`, `vdev_expand`), spa.c (`spa_vdev_detach`).
 
@@ -68,7 +69,8 @@ impl Core {
 }
 
 impl Pool {
-    /// Gives the pool another guid, so that a copy of its disks can be imported beside it. `None`: a new one.
+    /// Gives the pool another guid, so that a copy of its disks can be imported beside it. `None`:
+    /// a new one.
     pub fn reguid(&self, guid: Option<u64>, history: &str) -> Result<u64> {
         let refuse = |why: &str| Err(PoolError::Refused(format!("cannot reguid '{}': {why}", self.name())));
         let alone = self.core.alone()?;

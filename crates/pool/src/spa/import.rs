@@ -1,12 +1,13 @@
 //! Bringing a pool into memory.
 //!
-//! Labels lead to an uberblock, the uberblock to the meta object set, and that holds the configuration that is
-//! believed: the tree is opened twice, first as the labels tell it, then as the pool itself does. Whatever this
-//! program cannot honour is refused before anything is written; where only writing is out of reach (features for
-//! writing only, intent logs of datasets that cannot be written, a removal under way) the pool is imported read-only,
-//! and says why.
+//! Labels lead to an uberblock, the uberblock to the meta object set, and that holds the
+//! configuration that is believed: the tree is opened twice, first as the labels tell it, then as
+//! the pool itself does. Whatever this program cannot honour is refused before anything is written;
+//! where only writing is out of reach (features for writing only, intent logs of datasets that
+//! cannot be written, a removal under way) the pool is imported read-only, and says why.
 //!
-//! Sources: module/zfs/spa.c (`spa_load_impl`), spa_log_spacemap.c, lib/libzfs/libzfs_pool.c (messages).
+//! Sources: module/zfs/spa.c (`spa_load_impl`), spa_log_spacemap.c, lib/libzfs/libzfs_pool.c
+//! (messages).
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64};
@@ -53,7 +54,8 @@ use crate::txg::Txgs;
 use crate::zil::BackTo;
 use crate::{PoolError, Result};
 
-/// In a top-level vdev's ZAP: the array of txgs from which on each metaslab's own map is incomplete.
+/// In a top-level vdev's ZAP: the array of txgs from which on each metaslab's own map is
+/// incomplete.
 pub(crate) const UNFLUSHED_TXGS: &str = "com.delphix:ms_unflushed_phys_txgs";
 /// In a top-level vdev's ZAP: what it was set apart for.
 pub(super) const ALLOCATION_BIAS: &str = "org.zfsonlinux:allocation_bias";
@@ -61,7 +63,8 @@ pub(super) const ALLOCATION_BIAS: &str = "org.zfsonlinux:allocation_bias";
 const PEEK_CACHE: usize = 4 << 20;
 /// Largest packed configuration believed.
 const CONFIG_MAX: u64 = 16 << 20;
-/// Most metaslabs of a vdev believed; OpenZFS makes 131,072 at the most (`zfs_vdev_ms_count_limit`).
+/// Most metaslabs of a vdev believed; OpenZFS makes 131,072 at the most
+/// (`zfs_vdev_ms_count_limit`).
 const METASLABS_MAX: u64 = 1 << 18;
 
 /// How to import.
@@ -70,12 +73,15 @@ pub struct ImportSpec {
     pub readonly: bool,
     /// Import though the pool looks used by another host.
     pub force: bool,
-    /// Import a pool that was destroyed: its devices were left as they were, but for the word in the labels.
+    /// Import a pool that was destroyed: its devices were left as they were, but for the word in
+    /// the labels.
     pub destroyed: bool,
     pub rewind: Rewind,
-    /// Do not mind what cannot be read of the last groups, nor whether another host uses the pool: for who only looks.
+    /// Do not mind what cannot be read of the last groups, nor whether another host uses the pool:
+    /// for who only looks.
     pub as_is: bool,
-    /// Import though devices that hold intent logs are missing; what is in the logs there is lost (`-m`).
+    /// Import though devices that hold intent logs are missing; what is in the logs there is lost
+    /// (`-m`).
     pub missing_log: bool,
     pub new_name: Option<String>,
     /// The new name counts until the pool is exported; its devices keep the old one (`-t`).
@@ -143,7 +149,8 @@ pub fn import(around: &Surroundings, found: &FoundPool, spec: &ImportSpec) -> Re
     })
 }
 
-/// A panic while a pool is read is an error of that pool; in a simulation it is what the run looks for.
+/// A panic while a pool is read is an error of that pool; in a simulation it is what the run looks
+/// for.
 fn contained<T>(env: &Env, work: impl FnOnce() -> Result<T>) -> Result<T> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
         if env.driver.is_cooperative() {
@@ -177,7 +184,8 @@ impl Unsupported {
 
 /// What a pool that is not imported says of itself.
 pub struct Peeked {
-    /// Its tree of vdevs, with the paths where disks were found; if it cannot be read, what the labels say.
+    /// Its tree of vdevs, with the paths where disks were found; if it cannot be read, what the
+    /// labels say.
     pub tree: VdevConfig,
     /// All devices are there, and yet the pool cannot be read.
     pub damaged: bool,
@@ -266,7 +274,8 @@ fn load(
 ) -> Result<Loaded> {
     let refuse = |why: &str| PoolError::Refused(format!("cannot import '{}': {why}", found.config.name));
     let mut tree = found.tree();
-    // Of devices that were not found, only the pool's own configuration tells whether they hold logs.
+    // Of devices that were not found, only the pool's own configuration tells whether they hold
+    // logs.
     let lenient = Tolerated { logs: true, unknown: true };
     storage.open_tree_without(&tree, intent, lenient).map_err(|error| open_refused(error, &refuse))?;
     spec.leash.allow(READS_MIN + storage.tops().iter().map(|top| top.asize / SECTOR).sum::<u64>());
@@ -437,7 +446,8 @@ fn load(
     pool.core.keep_in(around.kept.as_ref(), Some(uberblock), rewound.is_some() || checkpointed.is_some());
     let committed = match to_checkpoint.is_some() {
         true => {
-            // From here on the checkpoint is the pool: what was done since is given up, and its space used.
+            // From here on the checkpoint is the pool: what was done since is given up, and its
+            // space used.
             pool.core.checkpoint.gone_back(uberblock.checkpoint_txg);
             storage.commit_uberblock(uberblock, None)
         }
@@ -465,9 +475,9 @@ fn load(
     Ok(Loaded::Pool(pool))
 }
 
-/// The first group of the import. Before anything else it takes into use what intent logs lead to; where the import went
-/// `back_to` a group, it drops the logs. A log that cannot be read to its end is dropped from there on where that is
-/// `tolerated`.
+/// The first group of the import. Before anything else it takes into use what intent logs lead to;
+/// where the import went `back_to` a group, it drops the logs. A log that cannot be read to its end
+/// is dropped from there on where that is `tolerated`.
 fn begin(pool: &Arc<Pool>, back_to: Option<BackTo>, tolerated: bool) -> Result<()> {
     let txgs = &pool.core.txgs;
     let claimed = {
@@ -529,8 +539,8 @@ fn open_refused(error: OpenError, refuse: &dyn Fn(&str) -> PoolError) -> PoolErr
     }
 }
 
-/// An image file that was copied onto a device is a disk from now on: OpenZFS opens no device as a file. A disk that was
-/// copied into a file stays what it is, for it may go back.
+/// An image file that was copied onto a device is a disk from now on: OpenZFS opens no device as a
+/// file. A disk that was copied into a file stays what it is, for it may go back.
 fn follow_moves(around: &Surroundings, tree: &mut VdevConfig) {
     tree.visit_mut(&mut |vdev| {
         let is_device = |path: &String| around.env.disks.is_block_device(path);
@@ -540,7 +550,8 @@ fn follow_moves(around: &Surroundings, tree: &mut VdevConfig) {
     });
 }
 
-/// Until the dirty time logs are known: what one of several disks in a place of a raidz gives, it gives for all of them.
+/// Until the dirty time logs are known: what one of several disks in a place of a raidz gives, it
+/// gives for all of them.
 fn read_last(storage: &Storage, stragglers: &[u64]) {
     for guid in stragglers {
         storage.mark_behind(*guid);
@@ -591,7 +602,8 @@ fn read_biases(mos: &Arc<Objset>, storage: &Storage) -> Result<()> {
     Ok(())
 }
 
-/// Opens the space maps of all top-level vdevs that can be allocated from; tells whether log space maps were read.
+/// Opens the space maps of all top-level vdevs that can be allocated from; tells whether log space
+/// maps were read.
 fn open_space(
     mos: &Arc<Objset>,
     storage: &Arc<Storage>,

@@ -1,11 +1,13 @@
 //! Devices that are in use, and may not be given away.
 //!
-//! What a label says counts for nothing by itself: a pool that is open in this program knows which devices are its own,
-//! whatever their labels say, and nobody takes one of them. What only might be in use, `force` takes: also what another
-//! program's file system, partition table or volume manager says is its own.
+//! What a label says counts for nothing by itself: a pool that is open in this program knows which
+//! devices are its own, whatever their labels say, and nobody takes one of them. What only might be
+//! in use, `force` takes: also what another program's file system, partition table or volume
+//! manager says is its own.
 //!
-//! Sources: cmd/zpool/zpool_vdev.c (`check_file_generic`, `vdev_error`), cmd/zpool/os/linux/zpool_vdev_os.c
-//! (`check_slice`, `check_disk`), lib/libzfs/libzfs_import.c (`zpool_in_use`).
+//! Sources: cmd/zpool/zpool_vdev.c (`check_file_generic`, `vdev_error`),
+//! cmd/zpool/os/linux/zpool_vdev_os.c (`check_slice`, `check_disk`), lib/libzfs/libzfs_import.c
+//! (`zpool_in_use`).
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, Weak};
@@ -61,15 +63,16 @@ impl OpenPools {
         open.iter().filter_map(Weak::upgrade).find(|pool| is(pool))
     }
 
-    /// Whether a device is a spare or a cache device, and the name of the pool that lists it; its labels don't say.
+    /// Whether a device is a spare or a cache device, and the name of the pool that lists it; its
+    /// labels don't say.
     pub fn owner_of_extra(&self, env: &Env, path: &str) -> Option<(PoolState, String)> {
         let extra = extra::probe(env, path)?;
         let pool = self.find(|pool| pool.extras.guids().contains(&extra.guid))?;
         Some((extra.state, lock(&pool.name).clone()))
     }
 
-    /// Refuses devices that are in use, in OpenZFS's words. `spares`: those that are to be spares, which may be so in
-    /// several pools.
+    /// Refuses devices that are in use, in OpenZFS's words. `spares`: those that are to be spares,
+    /// which may be so in several pools.
     pub(super) fn refuse_used(
         &self,
         env: &Env,
@@ -129,7 +132,8 @@ fn foreign_use(env: &Env, path: &str, force: bool) -> Option<String> {
         return None;
     }
     let device = Device::locate(env.disks.open(path, OpenMode::ReadOnly).ok()?).ok()?;
-    // The pool's first label has taken the place of what was there before; at its very beginning that leaves traces.
+    // The pool's first label has taken the place of what was there before; at its very beginning
+    // that leaves traces.
     if device.read_labels().configs[0].is_some() {
         return None;
     }

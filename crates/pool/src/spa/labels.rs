@@ -1,9 +1,11 @@
-//! Finding pools: reading the labels of whatever may be a device, and putting together what belongs together.
+//! Finding pools: reading the labels of whatever may be a device, and putting together what belongs
+//! together.
 //!
-//! Nothing here writes. A device that cannot be read, or holds garbage, is passed over: a search must survive any
-//! folder. A crash in the middle of a group may leave labels that are younger than any uberblock, some with another guid of
-//! the pool, on some devices: they tell of a group that never was, and older ones are believed.
-//! Source: lib/libzutil/zutil_import.c (`get_configs`), module/zfs/vdev_label.c (`vdev_label_read_config`).
+//! Nothing here writes. A device that cannot be read, or holds garbage, is passed over: a search
+//! must survive any folder. A crash in the middle of a group may leave labels that are younger than
+//! any uberblock, some with another guid of the pool, on some devices: they tell of a group that
+//! never was, and older ones are believed. Source: lib/libzutil/zutil_import.c (`get_configs`),
+//! module/zfs/vdev_label.c (`vdev_label_read_config`).
 
 use std::collections::BTreeMap;
 
@@ -34,7 +36,8 @@ pub struct Candidate {
 }
 
 impl Candidate {
-    /// Of a disk and copies of it, the one that is it has most of this: used last, then found where it was before.
+    /// Of a disk and copies of it, the one that is it has most of this: used last, then found where
+    /// it was before.
     fn claim(&self) -> (u64, bool) {
         let mut at_home = false;
         self.config.tree.visit(&mut |vdev| {
@@ -56,7 +59,8 @@ pub struct FoundPool {
 }
 
 impl FoundPool {
-    /// The tree as far as the labels tell it: top-level vdevs in order, a missing one where none of its devices was found.
+    /// The tree as far as the labels tell it: top-level vdevs in order, a missing one where none of
+    /// its devices was found.
     pub fn tree(&self) -> VdevConfig {
         let mut tops: BTreeMap<u64, (u64, VdevConfig)> = BTreeMap::new();
         for device in &self.devices {
@@ -96,9 +100,10 @@ impl FoundPool {
         newest.or_else(|| self.devices.iter().find(|device| device.guids.contains(&leaf)))
     }
 
-    /// Leaves that had no part in either of the last two groups that any device has. Until the dirty time logs can be read,
-    /// which lie in the pool itself, nothing else tells who lacks something. One group alone tells nothing: the power may
-    /// have gone before all had its uberblock.
+    /// Leaves that had no part in either of the last two groups that any device has. Until the
+    /// dirty time logs can be read, which lie in the pool itself, nothing else tells who lacks
+    /// something. One group alone tells nothing: the power may have gone before all had its
+    /// uberblock.
     pub fn stragglers(&self) -> Vec<u64> {
         let mut groups: Vec<u64> = self.uberblocks().iter().map(|uberblock| uberblock.txg).collect();
         groups.dedup();
@@ -143,7 +148,8 @@ impl Member {
     }
 }
 
-/// By pool guid, the newest group that is durable, as far as the devices tell that have labels with this guid.
+/// By pool guid, the newest group that is durable, as far as the devices tell that have labels with
+/// this guid.
 fn durable_groups(members: &[Member]) -> BTreeMap<u64, u64> {
     let mut newest = BTreeMap::new();
     for member in members {

@@ -1,9 +1,10 @@
 //! Emptying log devices, so that their disks can change or go while the pool runs.
 //!
-//! What a log holds counts only until its transaction groups are durable. So a log is *emptied* before its disks change:
-//! nothing more is placed there, all chains end, and what they held is durable in the pool. Then there is nothing to
-//! copy, and a disk that was away has missed nothing. Only a log that waits to be replayed cannot be emptied: then the
-//! change is refused. Source: module/zfs/vdev_removal.c (`spa_vdev_remove_log`), vdev.c (`vdev_offline`).
+//! What a log holds counts only until its transaction groups are durable. So a log is *emptied*
+//! before its disks change: nothing more is placed there, all chains end, and what they held is
+//! durable in the pool. Then there is nothing to copy, and a disk that was away has missed nothing.
+//! Only a log that waits to be replayed cannot be emptied: then the change is refused. Source:
+//! module/zfs/vdev_removal.c (`spa_vdev_remove_log`), vdev.c (`vdev_offline`).
 
 use super::place::{Place, hole};
 use super::{Core, Pool};

@@ -1,11 +1,13 @@
 //! Disks that join a vdev of a running pool, take another's place, or leave.
 //!
-//! A disk that joins lacks everything that was written before, and says so in its dirty time log: it takes writes at
-//! once and is read when it has been resilvered. A disk that replaces another stands beside it in a vdev `replacing`
-//! until then; see [`super::settle`] for what happens then. Logs are emptied first ([`super::logs`]): nothing is to be
-//! copied, so the old disk goes with the group that brings the new one.
+//! A disk that joins lacks everything that was written before, and says so in its dirty time log:
+//! it takes writes at once and is read when it has been resilvered. A disk that replaces another
+//! stands beside it in a vdev `replacing` until then; see [`super::settle`] for what happens then.
+//! Logs are emptied first ([`super::logs`]): nothing is to be copied, so the old disk goes with the
+//! group that brings the new one.
 //!
-//! Source: module/zfs/spa.c (`spa_vdev_attach`, `spa_vdev_detach`), messages of lib/libzfs/libzfs_pool.c.
+//! Source: module/zfs/spa.c (`spa_vdev_attach`, `spa_vdev_detach`), messages of
+//! lib/libzfs/libzfs_pool.c.
 
 use dmu::Tx;
 use env::{DiskError, lock};
@@ -19,8 +21,8 @@ use super::place::{Place, edit, is_spare, put_beside, take_out};
 use super::{Core, Pool, TXG_INITIAL};
 use crate::{PoolError, Result};
 
-/// Groups from the one being synced on whose blocks may have been written before a disk joined: its own and, of intent
-/// logs, those that are open meanwhile (`TXG_CONCURRENT_STATES`).
+/// Groups from the one being synced on whose blocks may have been written before a disk joined: its
+/// own and, of intent logs, those that are open meanwhile (`TXG_CONCURRENT_STATES`).
 const OPEN_GROUPS: u64 = 3;
 
 /// A disk that is to join.
@@ -240,7 +242,8 @@ impl Pool {
         refuse(&refused, why)
     }
 
-    /// Resilvers of the two kinds do not run at the same time; where none can be sequential, `unable` tells why.
+    /// Resilvers of the two kinds do not run at the same time; where none can be sequential,
+    /// `unable` tells why.
     fn refuse_rebuild(&self, place: &Place, wanted: bool, unable: &str, refused: &str) -> Result<()> {
         let core = &self.core;
         let top = place.top();
@@ -274,7 +277,8 @@ impl Pool {
         }
         let (top, rebuild) = (place.id(), new.rebuild && !place.top().is_log);
         let emptied = place.top().is_log.then(|| self.empty_log(place.id(), refused)).transpose()?;
-        // A disk that does not work, or has been wiped since, may be open all the same, and be the one that is to come.
+        // A disk that does not work, or has been wiped since, may be open all the same, and be the
+        // one that is to come.
         if place.vdev().path.as_deref() == Some(path) {
             let is_wiped = || core.can_do_without(place) && core.is_foreign(path, guid);
             if !core.storage.is_usable(guid)

@@ -1,19 +1,21 @@
-//! Multihost protection: a pool that is in use shows it on its disks all the time, so that no other host opens it.
+//! Multihost protection: a pool that is in use shows it on its disks all the time, so that no other
+//! host opens it.
 //!
-//! While the property `multihost` is on, an uberblock like the last one, with a newer time and a number that grows, is
-//! written every [`Pace::interval`] to each disk, one after the other, into the slot of a label's ring that transaction
-//! groups leave alone. Who wants to import a pool that was used so watches its labels for longer than its
-//! user may be silent: if anything changes, it is in use. Then the importer claims the pool with a number drawn at random
-//! and looks whether it is still there, for two may have watched at the same time.
+//! While the property `multihost` is on, an uberblock like the last one, with a newer time and a
+//! number that grows, is written every [`Pace::interval`] to each disk, one after the other, into
+//! the slot of a label's ring that transaction groups leave alone. Who wants to import a pool that
+//! was used so watches its labels for longer than its user may be silent: if anything changes, it
+//! is in use. Then the importer claims the pool with a number drawn at random and looks whether it
+//! is still there, for two may have watched at the same time.
 //!
-//! A host whose writes have failed for [`Pace::fails`] intervals must take it that another one has the pool by now: it
-//! suspends the pool, and that ends by export only. Which disks can be reached does not matter otherwise: one write that
-//! lands is a sign of life.
+//! A host whose writes have failed for [`Pace::fails`] intervals must take it that another one has
+//! the pool by now: it suspends the pool, and that ends by export only. Which disks can be reached
+//! does not matter otherwise: one write that lands is a sign of life.
 //!
 //! The check does not hang on `-f`. It is spared where the same host has exported the pool.
 //!
-//! Sources: module/zfs/mmp.c (theory, delays), include/sys/mmp.h (numbers), module/zfs/spa.c (`spa_activity_check_…`),
-//! lib/libzfs/libzfs_pool.c (messages).
+//! Sources: module/zfs/mmp.c (theory, delays), include/sys/mmp.h (numbers), module/zfs/spa.c
+//! (`spa_activity_check_…`), lib/libzfs/libzfs_pool.c (messages).
 
 use std::sync::{Arc, Mutex, Weak};
 
@@ -35,7 +37,8 @@ const CLAIM_LOOKS: u32 = 10;
 const CLAIM_PAUSE: Nanos = Nanos::from_millis(100);
 /// How often labels are looked at while a pool is watched.
 const LOOK: Nanos = Nanos::from_millis(1000);
-/// Longest that a pool is watched. OpenZFS's defaults come to 20 seconds; nobody can have meant more than this.
+/// Longest that a pool is watched. OpenZFS's defaults come to 20 seconds; nobody can have meant
+/// more than this.
 const WATCH_MAX: Nanos = Nanos::from_secs(2 * 3600);
 
 /// How often a pool shows that it is in use, and what follows from that; as the tunables say now.
@@ -109,8 +112,8 @@ impl Mmp {
         self.pace_changed();
     }
 
-    /// A tunable has changed that says how often there are signs of life, or what a failed one means: the next comes at once
-    /// (`mmp_signal_all_threads` in module/zfs/mmp.c).
+    /// A tunable has changed that says how often there are signs of life, or what a failed one
+    /// means: the next comes at once (`mmp_signal_all_threads` in module/zfs/mmp.c).
     pub fn pace_changed(&self) {
         if let Some(worker) = lock(&self.worker).clone() {
             worker.wake();
@@ -232,7 +235,8 @@ fn duration(pace: Pace, uberblock: &Uberblock) -> Nanos {
     })
 }
 
-/// Watches a pool that may be in use; `Err` in OpenZFS's words if it is, or if this host cannot say who it is.
+/// Watches a pool that may be in use; `Err` in OpenZFS's words if it is, or if this host cannot say
+/// who it is.
 pub(super) fn watch(
     env: &Env,
     found: &FoundPool,
@@ -289,9 +293,10 @@ fn is_for_data(top: &VdevConfig) -> bool {
     !top.is_log && !matches!(top.kind, VdevKind::Hole | VdevKind::Indirect)
 }
 
-/// On how many disks of a top-level vdev a claim must be, so that no other host can have enough of them without seeing it:
-/// one more than can be lacked, and every side of a mirror that is not known to be out of service, for a side that this
-/// host alone cannot reach is one that another may use (`mmp_claim_uberblock_sync`).
+/// On how many disks of a top-level vdev a claim must be, so that no other host can have enough of
+/// them without seeing it: one more than can be lacked, and every side of a mirror that is not
+/// known to be out of service, for a side that this host alone cannot reach is one that another may
+/// use (`mmp_claim_uberblock_sync`).
 fn claims_needed(top: &VdevConfig) -> usize {
     match top.kind {
         VdevKind::Raidz(parity) => parity as usize + 1,
@@ -302,7 +307,8 @@ fn claims_needed(top: &VdevConfig) -> usize {
     }
 }
 
-/// Takes a pool that was watched, before anything else is written; `uberblock` is the one it is opened with.
+/// Takes a pool that was watched, before anything else is written; `uberblock` is the one it is
+/// opened with.
 pub(super) fn claim(
     env: &Env,
     storage: &Storage,

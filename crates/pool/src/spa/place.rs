@@ -1,8 +1,10 @@
-//! Where a vdev is in the tree, and what becomes of the tree when disks come and go: pure functions on configurations.
+//! Where a vdev is in the tree, and what becomes of the tree when disks come and go: pure functions
+//! on configurations.
 //!
-//! A disk that gets company becomes a child of a new vdev in its own place; the last child takes its parent's place
-//! again. What belongs to a place at the top (space maps, ashift) goes with the place, what belongs to a disk with the
-//! disk. Source: module/zfs/vdev.c (`vdev_add_parent`, `vdev_remove_parent`, `vdev_get_min_asize`), spa.c.
+//! A disk that gets company becomes a child of a new vdev in its own place; the last child takes
+//! its parent's place again. What belongs to a place at the top (space maps, ashift) goes with the
+//! place, what belongs to a disk with the disk. Source: module/zfs/vdev.c (`vdev_add_parent`,
+//! `vdev_remove_parent`, `vdev_get_min_asize`), spa.c.
 
 use ondisk::label::config::key;
 use storage::{Bias, VdevConfig, VdevKind};
@@ -99,7 +101,8 @@ pub(super) fn edit(root: &mut VdevConfig, guid: u64, change: &mut dyn FnMut(&mut
     });
 }
 
-/// Puts a leaf beside the one of this guid: in the vdev above, if that is of `kind`, else in a new one, of guid `parent`.
+/// Puts a leaf beside the one of this guid: in the vdev above, if that is of `kind`, else in a new
+/// one, of guid `parent`.
 pub(super) fn put_beside(
     root: &mut VdevConfig,
     guid: u64,
@@ -124,8 +127,8 @@ pub(super) fn put_beside(
     vdev.children.push(leaf);
 }
 
-/// Takes a leaf out of the vdev above it, and that vdev too if one child is left. Gives the leaf, and the guid that the
-/// last child had and has: (old, new), where that has changed.
+/// Takes a leaf out of the vdev above it, and that vdev too if one child is left. Gives the leaf,
+/// and the guid that the last child had and has: (old, new), where that has changed.
 pub(super) fn take_out(root: &mut VdevConfig, guid: u64) -> Option<(VdevConfig, Option<(u64, u64)>)> {
     let Place { top, steps } = Place::find(root, guid)?;
     let (&index, above) = steps.split_last()?;
@@ -163,8 +166,9 @@ fn wrapped(child: &VdevConfig, kind: &VdevKind, guid: u64) -> VdevConfig {
     parent
 }
 
-/// The only child of a vdev in its place. At the top it takes the parent's guid: else an import that finds the other
-/// side would think that there are two top-level vdevs, not two versions of one.
+/// The only child of a vdev in its place. At the top it takes the parent's guid: else an import
+/// that finds the other side would think that there are two top-level vdevs, not two versions of
+/// one.
 fn unwrapped(parent: &VdevConfig, is_top: bool) -> VdevConfig {
     let mut child = parent.children[0].clone();
     child.id = parent.id;

@@ -1,13 +1,16 @@
 //! Going back to an older transaction group, where the newest cannot be believed.
 //!
-//! What a group freed is not used anew for [`storage::metaslab::DEFER_TXGS`] groups, so the few last groups find every
-//! block they lead to in its place: going back to one of them is safe, and all that has to be looked at is what they
-//! wrote themselves. Further back anything may have been overwritten since; then everything is read, data too, and the
-//! first group in which no metadata is damaged is taken.
+//! What a group freed is not used anew for [`storage::metaslab::DEFER_TXGS`] groups, so the few
+//! last groups find every block they lead to in its place: going back to one of them is safe, and
+//! all that has to be looked at is what they wrote themselves. Further back anything may have been
+//! overwritten since; then everything is read, data too, and the first group in which no metadata
+//! is damaged is taken.
 //!
-//! Metadata that cannot be read speaks against a group; data that cannot be read is counted and lost.
+//! Metadata that cannot be read speaks against a group; data that cannot be read is counted and
+//! lost.
 //!
-//! Source: module/zfs/spa.c (`spa_load_best`, `spa_load_verify`), lib/libzfs/libzfs_pool.c (`zpool_rewind_exclaim`).
+//! Source: module/zfs/spa.c (`spa_load_best`, `spa_load_verify`), lib/libzfs/libzfs_pool.c
+//! (`zpool_rewind_exclaim`).
 
 use std::sync::Arc;
 
@@ -77,7 +80,8 @@ impl Rewind {
         };
         let mut all: Vec<Candidate> = Vec::new();
         for uberblock in found.into_iter().filter(|it| (oldest..=limit).contains(&it.txg)) {
-            // Of one group there may be several: writers that count their hosts' heartbeats leave one each time.
+            // Of one group there may be several: writers that count their hosts' heartbeats leave
+            // one each time.
             if all.last().is_some_and(|last| last.uberblock.txg == uberblock.txg) {
                 continue;
             }
@@ -95,14 +99,16 @@ impl Rewind {
 
 impl Candidate {
     /// The checkpoint that this group has, to be written as the group after it: so it is the newest
-    /// (`spa_ld_checkpoint_rewind`). What it leads to was whole when it was taken, and nothing of it was overwritten since.
+    /// (`spa_ld_checkpoint_rewind`). What it leads to was whole when it was taken, and nothing of
+    /// it was overwritten since.
     pub(super) fn of_checkpoint(&self, checkpoint: Uberblock, now: u64) -> Candidate {
         let after = checkpoint.checkpoint_txg.saturating_sub(DEFER_TXGS + 1);
         let uberblock = Uberblock { txg: self.uberblock.txg + 1, timestamp: now, ..checkpoint };
         Candidate { uberblock, after, data: false }
     }
 
-    /// Reads what has to be looked at. The number of blocks of data that cannot be read; `Err` if metadata cannot.
+    /// Reads what has to be looked at. The number of blocks of data that cannot be read; `Err` if
+    /// metadata cannot.
     pub(super) fn check(&self, storage: &Storage, mos: &Arc<Objset>) -> Result<u64> {
         let mut check =
             Check { storage, data: self.data, batch: Vec::new(), bytes: 0, data_errors: 0, damaged: false };
@@ -145,7 +151,8 @@ impl Check<'_> {
         for ((bp, is_metadata), read) in
             batch.iter().zip(self.storage.read_many(&bps, IoClass::Scrub, Keep::ALL))
         {
-            // Whoever has the key sees encrypted blocks; that their bytes are right shows without it.
+            // Whoever has the key sees encrypted blocks; that their bytes are right shows without
+            // it.
             let read = match read {
                 Err(ReadError::Unsupported) => self.storage.read_undeciphered(bp, IoClass::Scrub),
                 read => read,

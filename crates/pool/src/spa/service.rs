@@ -1,9 +1,9 @@
 //! Taking disks out of use for a while, and into use again.
 //!
-//! A disk that was away lacks what its dirty time log says and what the groups under way write while it comes; it is read
-//! again when it has been resilvered. A log is emptied before its only disk goes: then a disk that was away has missed
-//! nothing. Source: module/zfs/vdev.c (`vdev_offline`, `vdev_online`, `vdev_clear`), messages of
-//! lib/libzfs/libzfs_pool.c.
+//! A disk that was away lacks what its dirty time log says and what the groups under way write
+//! while it comes; it is read again when it has been resilvered. A log is emptied before its only
+//! disk goes: then a disk that was away has missed nothing. Source: module/zfs/vdev.c
+//! (`vdev_offline`, `vdev_online`, `vdev_clear`), messages of lib/libzfs/libzfs_pool.c.
 
 use std::sync::atomic::Ordering::SeqCst;
 
@@ -18,9 +18,9 @@ use super::{Core, Pool};
 use crate::{PoolError, Result};
 
 impl Pool {
-    /// Takes a device that is out of use into use again, if it is there and is what it was, be it under another path of the
-    /// same folder; else it stays listed as it is.
-    /// With `expand`, what it has more than before is used.
+    /// Takes a device that is out of use into use again, if it is there and is what it was, be it
+    /// under another path of the same folder; else it stays listed as it is. With `expand`, what it
+    /// has more than before is used.
     pub fn online_vdev(&self, guid: u64, expand: bool, history: &str) -> Result<u64> {
         let verb = if expand { "expand" } else { "online" };
         let alone = self.core.alone()?;
@@ -45,8 +45,8 @@ impl Pool {
         self.list_vdevs(history)
     }
 
-    /// Takes a device out of use; with `temporary` until the next import, else until it is brought online. A cache device
-    /// is in use again after an import in either case.
+    /// Takes a device out of use; with `temporary` until the next import, else until it is brought
+    /// online. A cache device is in use again after an import in either case.
     pub fn offline_vdev(&self, guid: u64, temporary: bool, history: &str) -> Result<u64> {
         let alone = self.core.alone()?;
         if self.core.storage.offline_cache(guid) {
@@ -82,8 +82,8 @@ impl Pool {
         self.list_vdevs(history)
     }
 
-    /// Takes disks into use again that were given up because of errors or could not be found, one or all; those stay out of
-    /// use that are not there now either.
+    /// Takes disks into use again that were given up because of errors or could not be found, one
+    /// or all; those stay out of use that are not there now either.
     pub(super) fn revive(&self, guid: Option<u64>) {
         let mut leaves = Vec::new();
         lock(&self.core.config).tree.visit(&mut |vdev| {

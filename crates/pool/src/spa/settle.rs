@@ -1,13 +1,15 @@
-//! What changes in the tree by itself: replacements that are complete, spares that go back, spares that step in.
+//! What changes in the tree by itself: replacements that are complete, spares that go back, spares
+//! that step in.
 //!
-//! It is done in syncing context, in the first pass of a group, like every change of the tree, and needs nobody to wait
-//! for it. After each group it is looked whether there is more to do; then another group follows.
+//! It is done in syncing context, in the first pass of a group, like every change of the tree, and
+//! needs nobody to wait for it. After each group it is looked whether there is more to do; then
+//! another group follows.
 //!
-//! A replacement is complete when its new side has everything and others can do without the old one. A spare goes back
-//! when the disk it stands in for is marked so (`unspare`: it was brought back, or replaced) and has everything again.
-//! A spare steps in for a disk that is faulted, removed or cannot be opened, as zed would have it; for one that an
-//! operator took offline it does not. Sources: module/zfs/spa.c (`spa_vdev_resilver_done_hunt`),
-//! cmd/zed/agents/zfs_retire.c.
+//! A replacement is complete when its new side has everything and others can do without the old
+//! one. A spare goes back when the disk it stands in for is marked so (`unspare`: it was brought
+//! back, or replaced) and has everything again. A spare steps in for a disk that is faulted,
+//! removed or cannot be opened, as zed would have it; for one that an operator took offline it does
+//! not. Sources: module/zfs/spa.c (`spa_vdev_resilver_done_hunt`), cmd/zed/agents/zfs_retire.c.
 
 use dmu::Tx;
 use env::lock;
@@ -105,8 +107,8 @@ impl Core {
         self.storage.is_working(leaf.guid) && self.dtl.is_empty(leaf.guid)
     }
 
-    /// Whether a disk works, and nothing is noted that it might lack: one that no other could stand in for may pass for whole
-    /// until the next import all the same.
+    /// Whether a disk works, and nothing is noted that it might lack: one that no other could stand
+    /// in for may pass for whole until the next import all the same.
     pub fn is_sure_of(&self, guid: u64) -> bool {
         self.storage.is_working(guid) && self.dtl.is_empty(guid)
     }

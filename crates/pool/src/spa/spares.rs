@@ -1,9 +1,10 @@
 //! Hot spares: disks that wait, perhaps for several pools, until one of the pools needs them.
 //!
-//! A spare that waits has a label that names no pool, and is listed in the meta object set. One that stands in for a disk
-//! is a leaf of the tree, marked `is_spare`, and still listed. Which pool of this program uses a spare is known to all of
-//! them ([`SparesInUse`]); a pool of another program has the disk open, so that it cannot be had. One that waits is held
-//! open as well, once for all pools of this program, so that nobody makes a file system on it meanwhile.
+//! A spare that waits has a label that names no pool, and is listed in the meta object set. One
+//! that stands in for a disk is a leaf of the tree, marked `is_spare`, and still listed. Which pool
+//! of this program uses a spare is known to all of them ([`SparesInUse`]); a pool of another
+//! program has the disk open, so that it cannot be had. One that waits is held open as well, once
+//! for all pools of this program, so that nobody makes a file system on it meanwhile.
 //!
 //! Sources: module/zfs/spa.c (`spa_load_spares`, `spa_vdev_remove`), vdev_label.c (`vdev_inuse`),
 //! cmd/zed/agents/zfs_retire.c (`spare_is_preferred`), cmd/zpool/zpool_vdev.c (`is_spare`).
@@ -37,7 +38,8 @@ pub struct SparesInUse {
 
 /// A spare that waits.
 struct Held {
-    /// As long as it is open here, nobody else can open it to write. `None`: it is needed, or cannot be had.
+    /// As long as it is open here, nobody else can open it to write. `None`: it is needed, or
+    /// cannot be had.
     disk: Option<Arc<dyn Disk>>,
     /// Names of the pools that list it.
     pools: BTreeSet<String>,
@@ -168,8 +170,8 @@ impl Core {
         Ok(true)
     }
 
-    /// The spare that waits at this path, as a leaf. Its label tells, not where it was found once; and that may still be
-    /// the one it had when it stood in for a disk.
+    /// The spare that waits at this path, as a leaf. Its label tells, not where it was found once;
+    /// and that may still be the one it had when it stood in for a disk.
     pub(super) fn waiting_spare(&self, path: &str) -> Option<VdevConfig> {
         let waiting = extra::probe(&self.env, path).map(|extra| extra.guid);
         let guid = waiting.or_else(|| Some(super::labels::probe(&self.env, path)?.guid))?;
@@ -179,7 +181,8 @@ impl Core {
         waits.then(|| VdevConfig { path: Some(path.to_owned()), ..spare.config.clone() })
     }
 
-    /// Opens a spare that is to stand in for a disk of top-level vdev `id`. Its label stays until the group is written.
+    /// Opens a spare that is to stand in for a disk of top-level vdev `id`. Its label stays until
+    /// the group is written.
     pub(super) fn open_spare(
         &self,
         config: &VdevConfig,
@@ -208,7 +211,8 @@ impl Core {
         spares.iter().filter(free).min_by_key(|listed| listed.size).map(|listed| listed.config.clone())
     }
 
-    /// Puts a spare beside a disk that is out of use, if it can be had; else it is not tried again. Syncing context.
+    /// Puts a spare beside a disk that is out of use, if it can be had; else it is not tried again.
+    /// Syncing context.
     pub(super) fn step_in(&self, vacancy: &Vacancy, spare: VdevConfig, tx: &Tx) -> Result<()> {
         let guid = spare.guid;
         match self.open_spare(&spare, vacancy.top) {
@@ -230,8 +234,8 @@ impl Core {
         }
     }
 
-    /// At import: tells all pools which spares this one uses, and gives those their label back that a crash has kept from
-    /// getting it.
+    /// At import: tells all pools which spares this one uses, and gives those their label back that
+    /// a crash has kept from getting it.
     pub(super) fn open_spares(&self) {
         let spares = lock(&self.extras.spares).clone();
         for listed in spares {

@@ -14,7 +14,8 @@ use crate::sweep::{LeafSweep, SweepKind};
 /// A vdev and what is known of it.
 #[derive(Clone, Debug)]
 pub struct VdevReport {
-    /// As `zpool status` names it: the path's last part, `mirror-0`, `raidz2-0`, the pool's name for the root.
+    /// As `zpool status` names it: the path's last part, `mirror-0`, `raidz2-0`, the pool's name
+    /// for the root.
     pub name: String,
     /// Number among its siblings.
     pub id: u64,
@@ -70,7 +71,8 @@ pub struct PoolReport {
     pub cache: Vec<VdevReport>,
     pub spares: Vec<VdevReport>,
     pub txg: u64,
-    /// Datasets whose last synchronous writes may be lost, because their intent logs were missing at import.
+    /// Datasets whose last synchronous writes may be lost, because their intent logs were missing
+    /// at import.
     pub lost_logs: Vec<String>,
     /// The last removal of a top-level vdev, and bytes of the mappings that all of them left.
     pub removal: Option<(RemovingPhys, u64)>,

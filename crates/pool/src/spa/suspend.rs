@@ -1,7 +1,9 @@
-//! Standing by for what happens to disks while a pool is in use: it may be suspended, resumed and given up.
+//! Standing by for what happens to disks while a pool is in use: it may be suspended, resumed and
+//! given up.
 //!
-//! What suspension means is [`storage::Suspension`]'s; here an operator's `zpool clear` ends it. Source: module/zfs/zfs_ioctl.c
-//! (`zfs_ioc_clear`), messages of lib/libzfs/libzfs_pool.c (`zpool_clear`).
+//! What suspension means is [`storage::Suspension`]'s; here an operator's `zpool clear` ends it.
+//! Source: module/zfs/zfs_ioctl.c (`zfs_ioc_clear`), messages of lib/libzfs/libzfs_pool.c
+//! (`zpool_clear`).
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
@@ -13,8 +15,8 @@ use super::Pool;
 use crate::{PoolError, Result};
 
 impl Pool {
-    /// Once a pool is in use: from now on what fails waits for an operator, disks are judged by how often they err, and
-    /// other hosts see that it is.
+    /// Once a pool is in use: from now on what fails waits for an operator, disks are judged by how
+    /// often they err, and other hosts see that it is.
     pub(super) fn stand_by(&self) {
         let core = &self.core;
         core.txgs.heed(&core.storage);
@@ -37,8 +39,8 @@ impl Pool {
         core.show_life();
     }
 
-    /// Forgets the errors of one vdev or of all, takes those into use again that were given up for them, and lets a
-    /// suspended pool go on. Gives the group that has it on disk.
+    /// Forgets the errors of one vdev or of all, takes those into use again that were given up for
+    /// them, and lets a suspended pool go on. Gives the group that has it on disk.
     pub fn clear_errors(&self, guid: Option<u64>, history: &str) -> Result<u64> {
         if self.core.readonly {
             return Err(PoolError::ReadOnly);
@@ -49,14 +51,14 @@ impl Pool {
             lock(&self.core.lost_logs).clear();
         }
         self.to_clear(guid)?.into_iter().for_each(|disk| self.revive(disk));
-        // Labels are written anew, and an event tells of it, whether there was something to forget or not
-        // (`spa_vdev_state_exit`).
+        // Labels are written anew, and an event tells of it, whether there was something to forget
+        // or not (`spa_vdev_state_exit`).
         self.core.config_dirty.store(true, SeqCst);
         self.list_vdevs(history)
     }
 
-    /// What [`Pool::clear_errors`] does without waiting for a transaction group: disks are opened anew, and a suspended
-    /// pool goes on. `Refused` if it still lacks disks.
+    /// What [`Pool::clear_errors`] does without waiting for a transaction group: disks are opened
+    /// anew, and a suspended pool goes on. `Refused` if it still lacks disks.
     pub fn resume(&self, guid: Option<u64>) -> Result<()> {
         let core = &self.core;
         for disk in self.to_clear(guid)? {
@@ -78,8 +80,8 @@ impl Pool {
         })
     }
 
-    /// The disks at and below a vdev; without one all, which is a `None`. A spare that waits has no errors to be forgotten,
-    /// a cache device may have (`zpool_clear`).
+    /// The disks at and below a vdev; without one all, which is a `None`. A spare that waits has no
+    /// errors to be forgotten, a cache device may have (`zpool_clear`).
     fn to_clear(&self, guid: Option<u64>) -> Result<Vec<Option<u64>>> {
         let Some(vdev) = guid else { return Ok(vec![None]) };
         if let Some((_, false)) = self.core.extras.name_of(vdev) {
@@ -91,7 +93,8 @@ impl Pool {
         Ok(disks)
     }
 
-    /// Gives up a pool that waits for its disks: nobody waits any more, and it can be closed. What was not durable is lost.
+    /// Gives up a pool that waits for its disks: nobody waits any more, and it can be closed. What
+    /// was not durable is lost.
     pub fn give_up(&self) {
         self.core.storage.give_up();
     }

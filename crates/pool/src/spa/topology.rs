@@ -1,8 +1,9 @@
 //! Changing the pool's tree of vdevs, one change at a time.
 //!
-//! The tree changes in syncing context, in the first pass of a group: so the configuration in the MOS, the labels and
-//! the uberblock of that group speak of the same tree. What can fail (opening disks, emptying logs) is done before, in
-//! open context. Source: module/zfs/spa.c (`spa_vdev_config_enter` and kin).
+//! The tree changes in syncing context, in the first pass of a group: so the configuration in the
+//! MOS, the labels and the uberblock of that group speak of the same tree. What can fail (opening
+//! disks, emptying logs) is done before, in open context. Source: module/zfs/spa.c
+//! (`spa_vdev_config_enter` and kin).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
@@ -38,7 +39,8 @@ struct Queued {
 pub struct Topology {
     waiting: Mutex<BTreeMap<u64, Vec<Queued>>>,
     busy: AtomicBool,
-    /// Disks of logs that had failed when the last group was written; see [`Core::note_failed_logs`].
+    /// Disks of logs that had failed when the last group was written; see
+    /// [`Core::note_failed_logs`].
     failed: Mutex<BTreeSet<u64>>,
     /// Disks that the group being synced takes out.
     pub(super) leaving: Mutex<Vec<Leaving>>,
@@ -84,8 +86,9 @@ impl Core {
         Ok(txg)
     }
 
-    /// Waits until disks that have left the tree are closed: others may want them. What still reads one, a scan say, is done
-    /// in a moment; a disk that does not answer keeps nobody waiting for longer than [`CLOSING`].
+    /// Waits until disks that have left the tree are closed: others may want them. What still reads
+    /// one, a scan say, is done in a moment; a disk that does not answer keeps nobody waiting for
+    /// longer than [`CLOSING`].
     fn see_closed(&self, roll: &Roll) {
         let end = self.env.clock.now() + CLOSING;
         while self.storage.is_leaving(roll) && self.env.clock.now() < end {
@@ -103,8 +106,8 @@ impl Core {
         self.settle_vdevs(tx)
     }
 
-    /// The outer error is the group's: the step has changed something. One that fails before that, for it has met what is
-    /// damaged, fails for who asked for it alone.
+    /// The outer error is the group's: the step has changed something. One that fails before that,
+    /// for it has met what is damaged, fails for who asked for it alone.
     fn take_step(&self, step: Step, txg: u64) -> Result<Result<()>> {
         let (before, tx) = (self.tree(), Tx::syncing(txg));
         match step(self, &tx) {
@@ -191,8 +194,8 @@ impl Core {
         tops.iter().filter(|top| top.is_log && !top.is_readable).map(|top| top.id).collect()
     }
 
-    /// Tells which datasets' logs were on vdevs that are missing. One that was taken out of use while the pool ran had
-    /// nothing that the pool lacks.
+    /// Tells which datasets' logs were on vdevs that are missing. One that was taken out of use
+    /// while the pool ran had nothing that the pool lacks.
     pub(super) fn note_lost_logs(&self, logs: &[(String, u32)]) {
         let config = lock(&self.config);
         let is_missing = |vdev: u32| {
@@ -224,9 +227,10 @@ impl Core {
         failed
     }
 
-    /// Keeps in the configuration that a log's disk has failed, so that the next import leaves it alone. Only once a
-    /// whole group has gone by: what was promised on the disk before it failed is durable then, and nobody need read it.
-    /// While a log waits to be replayed (`to_replay`), the disk may hold what is nowhere else.
+    /// Keeps in the configuration that a log's disk has failed, so that the next import leaves it
+    /// alone. Only once a whole group has gone by: what was promised on the disk before it failed
+    /// is durable then, and nobody need read it. While a log waits to be replayed (`to_replay`),
+    /// the disk may hold what is nowhere else.
     fn note_failed_logs(&self, to_replay: &dyn Fn() -> bool) {
         let mut now = self.unnoted_failures();
         if !now.is_empty() && to_replay() {
@@ -249,7 +253,8 @@ impl Core {
         *before = now;
     }
 
-    /// After a group: has another one follow where a disk of a log has failed that the configuration has as good.
+    /// After a group: has another one follow where a disk of a log has failed that the
+    /// configuration has as good.
     pub(crate) fn watch_logs(&self, to_replay: &dyn Fn() -> bool) {
         if !self.unnoted_failures().is_empty() && !to_replay() {
             drop(self.txgs.enter(false));

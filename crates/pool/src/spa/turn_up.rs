@@ -1,13 +1,16 @@
 //! Disks that turn up: one that had vanished is there again, or another lies in its place.
 //!
-//! What udev and zed do for OpenZFS: while a disk of a pool has vanished, its path is looked at from time to time
-//! ([`Pool::look_for_disks`]). If it is the disk, it is brought online. If it is one that nobody uses and the property
-//! `autoreplace` is on, it takes the place of the one that has gone. A disk that an operator took out of use or that
-//! has erred too often, and a pool that is suspended, are left to operators. A log's disk that has vanished while it was in
-//! use comes back too, though the configuration calls it faulted: the log is emptied first. But nothing replaces it by
-//! itself, nor does one come back that was missing at import: what it holds may be nowhere else.
+//! What udev and zed do for OpenZFS: while a disk of a pool has vanished, its path is looked at
+//! from time to time ([`Pool::look_for_disks`]). If it is the disk, it is brought online. If it is
+//! one that nobody uses and the property `autoreplace` is on, it takes the place of the one that
+//! has gone. A disk that an operator took out of use or that has erred too often, and a pool that
+//! is suspended, are left to operators. A log's disk that has vanished while it was in use comes
+//! back too, though the configuration calls it faulted: the log is emptied first. But nothing
+//! replaces it by itself, nor does one come back that was missing at import: what it holds may be
+//! nowhere else.
 //!
-//! When an operator brings a disk online it may be under another path by now: the folder of its last one is searched.
+//! When an operator brings a disk online it may be under another path by now: the folder of its
+//! last one is searched.
 //!
 //! Source: cmd/zed/agents/zfs_mod.c (`zfs_process_add`).
 
@@ -51,8 +54,8 @@ impl Pool {
 }
 
 impl Pool {
-    /// Looks at all disks anew (`zpool reopen`): one whose labels say that it is another's is used no more, one that had
-    /// vanished and is back is.
+    /// Looks at all disks anew (`zpool reopen`): one whose labels say that it is another's is used
+    /// no more, one that had vanished and is back is.
     pub fn reopen(&self, history: &str) -> Result<u64> {
         if self.core.readonly {
             return Err(PoolError::ReadOnly);
@@ -64,8 +67,9 @@ impl Pool {
 }
 
 impl Core {
-    /// Takes disks out of use that have been written over, or lie no more where they did, as far as the pool can do without
-    /// them (module/zfs/vdev.c, `vdev_validate`). One that cannot be read is judged by its errors instead.
+    /// Takes disks out of use that have been written over, or lie no more where they did, as far as
+    /// the pool can do without them (module/zfs/vdev.c, `vdev_validate`). One that cannot be read
+    /// is judged by its errors instead.
     pub(crate) fn give_up_foreign(&self) {
         let tree = lock(&self.config).tree.clone();
         tree.visit(&mut |vdev| {
@@ -78,8 +82,8 @@ impl Core {
         });
     }
 
-    /// Disks that have vanished, and whose lack nobody has decided on; of logs those that have done so while in use. And
-    /// whether they are logs'.
+    /// Disks that have vanished, and whose lack nobody has decided on; of logs those that have done
+    /// so while in use. And whether they are logs'.
     fn vanished(&self) -> Vec<(VdevConfig, bool)> {
         let tree = lock(&self.config).tree.clone();
         let mut found = Vec::new();

@@ -1,8 +1,8 @@
 //! Adding vdevs to a running pool and removing them.
 //!
-//! A new top-level vdev is used when the group is durable that lists it: before that, no import would find what was
-//! promised there. Source: module/zfs/spa.c (`spa_vdev_add`), vdev_removal.c (`spa_vdev_remove`), messages of
-//! lib/libzfs/libzfs_pool.c.
+//! A new top-level vdev is used when the group is durable that lists it: before that, no import
+//! would find what was promised there. Source: module/zfs/spa.c (`spa_vdev_add`), vdev_removal.c
+//! (`spa_vdev_remove`), messages of lib/libzfs/libzfs_pool.c.
 
 use std::sync::{Arc, Mutex};
 
@@ -44,8 +44,8 @@ impl NewVdevs {
 }
 
 impl Pool {
-    /// Adds vdevs and waits until that is durable; gives the transaction group. `force` takes devices that hold another
-    /// pool. `history` is the command line to record, empty for none.
+    /// Adds vdevs and waits until that is durable; gives the transaction group. `force` takes
+    /// devices that hold another pool. `history` is the command line to record, empty for none.
     pub fn add_vdevs(&self, new: &NewVdevs, force: bool, history: &str) -> Result<u64> {
         let core = &self.core;
         let name = self.name();
@@ -166,7 +166,8 @@ impl Pool {
         self.list_vdevs(history)
     }
 
-    /// Does what is asked with each of these disks; those that refuse, and why. The others are durable then.
+    /// Does what is asked with each of these disks; those that refuse, and why. The others are
+    /// durable then.
     pub fn sweep(
         &self,
         leaves: &[u64],

@@ -1,4 +1,5 @@
-//! Whether livelists say what clones have: each block that a head has and its origin has not, as often as it has it.
+//! Whether livelists say what clones have: each block that a head has and its origin has not, as
+//! often as it has it.
 //!
 //! Source: cmd/zdb/zdb.c (`verify_dd_livelist`, `livelist_metaslab_validate`).
 

@@ -1,5 +1,5 @@
-//! The blocks of a log that count, oldest first; the last one is open: allocated, named by the block before or by the
-//! header, and not written yet.
+//! The blocks of a log that count, oldest first; the last one is open: allocated, named by the
+//! block before or by the header, and not written yet.
 
 use std::collections::VecDeque;
 
@@ -117,7 +117,8 @@ impl Chain {
 
     /// The write of a block is over.
     pub fn landed(&mut self, bp: &BlkPtr, well: bool) {
-        // It is one of the last; before them may be thousands, all of the groups that are not durable.
+        // It is one of the last; before them may be thousands, all of the groups that are not
+        // durable.
         if let Some(block) = self.blocks.iter_mut().rev().find(|block| block.bp == *bp) {
             block.landed = true;
         }
@@ -125,8 +126,9 @@ impl Chain {
         self.retiring |= !well;
     }
 
-    /// Gives back what nobody needs once `txg` is durable, and tells what the header has to say. A chain that retires
-    /// ends as soon as nothing of it is under way (`idle`) and all its groups are durable.
+    /// Gives back what nobody needs once `txg` is durable, and tells what the header has to say. A
+    /// chain that retires ends as soon as nothing of it is under way (`idle`) and all its groups
+    /// are durable.
     pub fn settle(&mut self, txg: u64, idle: bool, mut free: impl FnMut(&BlkPtr)) -> ZilHeader {
         if self.retiring && idle && self.blocks.iter().all(|block| block.max_txg <= txg) {
             self.blocks.drain(..).for_each(|block| free(&block.bp));

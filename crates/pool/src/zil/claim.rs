@@ -1,15 +1,18 @@
-//! Claiming: at import, before anything else is allocated, the blocks of all logs are taken into use.
+//! Claiming: at import, before anything else is allocated, the blocks of all logs are taken into
+//! use.
 //!
-//! Blocks that were written after the last durable group are in no space map. What a log leads to may be needed until
-//! its file system is opened and replays it, so it is claimed for the first group of the import, and the header says
-//! how far. A record that leads to a block which cannot be read is the end of its log.
+//! Blocks that were written after the last durable group are in no space map. What a log leads to
+//! may be needed until its file system is opened and replays it, so it is claimed for the first
+//! group of the import, and the header says how far. A record that leads to a block which cannot be
+//! read is the end of its log.
 //!
-//! A log ends where a block was never written. Where no disk answers, nobody knows whether it was: what was promised is
-//! not given up for that, unless an operator says so.
+//! A log ends where a block was never written. Where no disk answers, nobody knows whether it was:
+//! what was promised is not given up for that, unless an operator says so.
 //!
-//! What was under way when the power went may be on some disks only. From the claim on it is waited for: losing as many
-//! disks as the pool can do without must not make it unreadable, so it is put on the others. Should the import fail then,
-//! nothing is lost by that: as long as an uberblock leads to the log, or the next one would, nobody else has its places.
+//! What was under way when the power went may be on some disks only. From the claim on it is waited
+//! for: losing as many disks as the pool can do without must not make it unreadable, so it is put
+//! on the others. Should the import fail then, nothing is lost by that: as long as an uberblock
+//! leads to the log, or the next one would, nobody else has its places.
 //!
 //! Source: `zil_claim` and kin in module/zfs/zil.c.
 
@@ -27,7 +30,8 @@ use super::walk::{Walk, free_on_disk, records, target};
 use crate::dsl::{Dataset, Dsl, ENCRYPTED};
 use crate::{PoolError, Result};
 
-/// A log can be ahead of the last durable group by those that were open, and by what an import went back.
+/// A log can be ahead of the last durable group by those that were open, and by what an import went
+/// back.
 const AHEAD_MAX: u64 = 1024;
 
 /// The group an import went back to.
@@ -47,7 +51,8 @@ pub(crate) struct Claimed {
     pub newest: u64,
     /// Datasets whose logs, or ends of them, are on devices that are missing, with the vdev.
     pub lost: Vec<(String, u32)>,
-    /// Datasets whose logs may go on where no disk answers, though the device is not missing, with the vdev.
+    /// Datasets whose logs may go on where no disk answers, though the device is not missing, with
+    /// the vdev.
     pub unknown: Vec<(String, u32)>,
 }
 
@@ -80,8 +85,8 @@ impl Dsl {
         Ok(found)
     }
 
-    /// Whether a dataset whose header this program cannot write has a log that would have to be claimed. That of an
-    /// encrypted one can be claimed without the key.
+    /// Whether a dataset whose header this program cannot write has a log that would have to be
+    /// claimed. That of an encrypted one can be claimed without the key.
     pub(crate) fn has_logs_out_of_reach(&self) -> Result<bool> {
         for (_, object, header) in self.logs_on_disk()? {
             let unclaimed = header.claim_txg == 0;
@@ -92,10 +97,11 @@ impl Dsl {
         Ok(false)
     }
 
-    /// Claims all blocks of all logs for `txg`, the first group of this import. Nothing has been allocated yet. A log that
-    /// begins on a vdev which is `missing` is given up: it leads nowhere, and must not be believed when the device is
-    /// back. Where the import went back to a group, all logs are: what they lead to may have been overwritten since. Where
-    /// that group is a checkpoint, those stay which had been claimed in it, for what they lead to it has kept.
+    /// Claims all blocks of all logs for `txg`, the first group of this import. Nothing has been
+    /// allocated yet. A log that begins on a vdev which is `missing` is given up: it leads nowhere,
+    /// and must not be believed when the device is back. Where the import went back to a group, all
+    /// logs are: what they lead to may have been overwritten since. Where that group is a
+    /// checkpoint, those stay which had been claimed in it, for what they lead to it has kept.
     pub(crate) fn claim_logs(
         &self,
         txg: u64,
@@ -143,8 +149,8 @@ impl Dsl {
         blocks.take_while(|bp| bp.birth() <= synced).for_each(|bp| self.parts.frees.free(&bp));
     }
 
-    /// Ends all logs in use, and those on disk that hold nothing to replay. What they promised is durable in the pool
-    /// afterwards. New ones may have begun meanwhile.
+    /// Ends all logs in use, and those on disk that hold nothing to replay. What they promised is
+    /// durable in the pool afterwards. New ones may have begun meanwhile.
     pub(crate) fn retire_logs(&self) -> Result<()> {
         for dataset in self.open_datasets() {
             dataset.zil().map_or(Ok(()), |zil| zil.retire())?;
@@ -229,7 +235,8 @@ impl Dsl {
         }
     }
 
-    /// `false`: the space is somebody else's, or no space at all, or the block says it is from a far future.
+    /// `false`: the space is somebody else's, or no space at all, or the block says it is from a
+    /// far future.
     fn claim_block(&self, bp: &BlkPtr, txg: u64, seen: &mut HashSet<(u32, u64)>, newest: &mut u64) -> bool {
         if bp.birth() > txg + AHEAD_MAX {
             return false;

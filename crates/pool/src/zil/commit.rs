@@ -1,15 +1,17 @@
 //! The commit pipeline: many callers, few blocks, fewer flushes.
 //!
-//! There is no log thread. Whoever commits looks whether its records are written already or under way; if not, and
-//! nobody is filling a block at this moment, it leads: takes what everybody has left in the queue, as much as the open
-//! block takes, and carries it to disk. The others wait for the block that covers them.
+//! There is no log thread. Whoever commits looks whether its records are written already or under
+//! way; if not, and nobody is filling a block at this moment, it leads: takes what everybody has
+//! left in the queue, as much as the open block takes, and carries it to disk. The others wait for
+//! the block that covers them.
 //!
-//! A lone caller leads at once and pays one write and one flush. When callers are many, [`PARTLY_FILLED`] bursts may be
-//! under way at a time, one being written while another is flushed; what arrives meanwhile gathers for the next, so
-//! blocks grow with the load and the time the device takes, without any timer. A queue that fills a whole block need
-//! not wait for that, and one that fills several is a *burst* of blocks, written side by side with one flush behind them
-//! all: were each flushed by itself, 128 KiB a flush would be the most that a log device takes. Flushes are shared further
-//! down, with the logs of the other datasets.
+//! A lone caller leads at once and pays one write and one flush. When callers are many,
+//! [`PARTLY_FILLED`] bursts may be under way at a time, one being written while another is flushed;
+//! what arrives meanwhile gathers for the next, so blocks grow with the load and the time the
+//! device takes, without any timer. A queue that fills a whole block need not wait for that, and
+//! one that fills several is a *burst* of blocks, written side by side with one flush behind them
+//! all: were each flushed by itself, 128 KiB a flush would be the most that a log device takes.
+//! Flushes are shared further down, with the logs of the other datasets.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, MutexGuard};
@@ -68,7 +70,8 @@ impl Pipeline {
         !self.filling && self.flying.is_empty()
     }
 
-    /// A burst came to its end, of which this is the last block; it and those behind it count as far as all before do.
+    /// A burst came to its end, of which this is the last block; it and those behind it count as
+    /// far as all before do.
     fn land(&mut self, bp: &BlkPtr, broken: bool) {
         if let Some(flying) = self.flying.iter_mut().find(|flying| flying.bp == *bp) {
             flying.landed = true;
@@ -104,8 +107,8 @@ impl State {
 }
 
 impl Zil {
-    /// Makes durable what was done so far to an object, and all changes of names; `None` stands for all objects. The
-    /// caller holds no lock and no transaction.
+    /// Makes durable what was done so far to an object, and all changes of names; `None` stands for
+    /// all objects. The caller holds no lock and no transaction.
     pub fn commit(&self, object: Option<u64>) -> Result<(), DmuError> {
         self.ask(object).map_or(Ok(()), |ticket| self.keep(&ticket))
     }
@@ -165,8 +168,8 @@ impl Zil {
         }
     }
 
-    /// The way that always works: wait for the group. It also starts a chain where there is none, so that the next commit
-    /// need not come here.
+    /// The way that always works: wait for the group. It also starts a chain where there is none,
+    /// so that the next commit need not come here.
     fn commit_with_group(&self, ticket: &Ticket) -> Result<(), DmuError> {
         self.parts.stats.fell_back.add(1);
         let txg = self.tend_chain().unwrap_or(0);
@@ -177,8 +180,8 @@ impl Zil {
         done
     }
 
-    /// Begins a chain, or makes sure that one which has come to its end is settled; gives the group that does it. Without
-    /// room for a chain there is none, and commits wait for groups.
+    /// Begins a chain, or makes sure that one which has come to its end is settled; gives the group
+    /// that does it. Without room for a chain there is none, and commits wait for groups.
     fn tend_chain(&self) -> Option<u64> {
         let tx = self.enter().ok()?;
         let mut state = lock(&self.state);
@@ -233,14 +236,15 @@ impl Zil {
         if let Some(chain) = &mut state.chain {
             bps.iter().for_each(|bp| chain.landed(bp, result.is_ok()));
         }
-        // A block that failed ends the chain there: nothing behind it counts, however well it landed.
+        // A block that failed ends the chain there: nothing behind it counts, however well it
+        // landed.
         let broken = state.chain.as_ref().is_none_or(|chain| chain.broken);
         state.pipeline.land(&last, broken);
         self.tell(state);
     }
 
-    /// Fills the open block, and the next ones as long as the queue fills them too. Gives `filling` back, the burst having
-    /// its place among those that fly.
+    /// Fills the open block, and the next ones as long as the queue fills them too. Gives `filling`
+    /// back, the burst having its place among those that fly.
     fn burst(&self) -> Burst {
         let mut burst = Burst { losses: self.parts.storage.losses(), ..Burst::default() };
         let mut upto = 0;
@@ -281,7 +285,8 @@ impl Zil {
         self.changed.notify_all();
     }
 
-    /// Takes records from the queue into the open block. `None`: the chain must end, and what was taken goes the other way.
+    /// Takes records from the queue into the open block. `None`: the chain must end, and what was
+    /// taken goes the other way.
     fn load(&self) -> Option<Load> {
         loop {
             let (batch, mut cargo) = {
@@ -314,8 +319,8 @@ impl Zil {
         }
     }
 
-    /// Writes the blocks that records are to lead to. A block whose group is closed already cannot be written ahead of
-    /// it: from there on everything goes back, to be taken with its bytes.
+    /// Writes the blocks that records are to lead to. A block whose group is closed already cannot
+    /// be written ahead of it: from there on everything goes back, to be taken with its bytes.
     fn place(&self, batch: Vec<Itx>, cargo: &mut Cargo) -> Option<Vec<(Itx, Option<BlkPtr>)>> {
         let is_indirect = |itx: &Itx| matches!(itx.what, What::Indirect { .. });
         if !batch.iter().any(is_indirect) {
@@ -399,7 +404,8 @@ impl Zil {
         Some(Load { bp, upto, bytes, tops })
     }
 
-    /// The bytes of a record; `None` where it has lost its meaning because the file was removed or cut.
+    /// The bytes of a record; `None` where it has lost its meaning because the file was removed or
+    /// cut.
     fn record(&self, itx: Itx, place: Option<BlkPtr>) -> Result<Option<Vec<u8>>, DmuError> {
         let stats = &self.parts.stats;
         match (itx.what, place) {
@@ -433,8 +439,8 @@ impl Zil {
         if self.parts.storage.is_on_log(bp) { &stats.slog } else { &stats.normal }
     }
 
-    /// Ends the chain: its blocks are freed, the header says that there is no log. What was promised is durable
-    /// otherwise when this returns.
+    /// Ends the chain: its blocks are freed, the header says that there is no log. What was
+    /// promised is durable otherwise when this returns.
     pub fn retire(&self) -> Result<(), DmuError> {
         let mut state = lock(&self.state);
         match &mut state.chain {

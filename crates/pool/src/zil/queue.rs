@@ -1,7 +1,8 @@
 //! Records that are not in the log yet.
 //!
-//! Changes of names stand in one order for all. Changes of one object are kept apart until somebody commits that object
-//! (or a change of names depends on them): who syncs one file does not pay for another's.
+//! Changes of names stand in one order for all. Changes of one object are kept apart until somebody
+//! commits that object (or a change of names depends on them): who syncs one file does not pay for
+//! another's.
 //!
 //! The records of one call go into one block, so that all of them are in the log or none.
 
@@ -164,8 +165,8 @@ impl Queue {
         self.bytes
     }
 
-    /// Takes what fits into `room` bytes, the last write in part if need be, and the number up to which the order is
-    /// written then.
+    /// Takes what fits into `room` bytes, the last write in part if need be, and the number up to
+    /// which the order is written then.
     pub fn take(&mut self, room: usize) -> (Vec<Itx>, u64) {
         let mut left = room;
         let mut batch = Vec::new();
@@ -196,7 +197,8 @@ impl Queue {
         (batch, self.popped)
     }
 
-    /// Puts what was taken last back in its place; gives the number up to which the order is written then.
+    /// Puts what was taken last back in its place; gives the number up to which the order is
+    /// written then.
     pub fn put_back(&mut self, batch: Vec<Itx>) -> u64 {
         for itx in batch.into_iter().rev() {
             self.bytes += itx.what.size();

@@ -1,7 +1,8 @@
 //! Replay: doing again what a log says and no durable group has.
 //!
-//! The records are read twice: first to know the blocks, which are given back in the end, then one after the other. The
-//! transaction that does a record carries its number into the header, so a crash in the middle goes on where it was.
+//! The records are read twice: first to know the blocks, which are given back in the end, then one
+//! after the other. The transaction that does a record carries its number into the header, so a
+//! crash in the middle goes on where it was.
 //!
 //! Source: `zil_replay`, `zil_replay_log_record` in module/zfs/zil.c.
 
@@ -24,26 +25,28 @@ pub struct LoggedRecord<'a> {
     /// All of it, head included.
     pub bytes: &'a [u8],
     pub endian: Endian,
-    /// What a write wrote where the record leads to a block instead of holding the bytes: that whole block.
+    /// What a write wrote where the record leads to a block instead of holding the bytes: that
+    /// whole block.
     pub data: Option<Vec<u8>>,
 }
 
 /// Who does records again.
 pub trait Replay {
-    /// In transactions of its own, each of which logs as usual, which here only notes how far the replay has come. `Ok`
-    /// too when there is nothing to do because the object is gone.
+    /// In transactions of its own, each of which logs as usual, which here only notes how far the
+    /// replay has come. `Ok` too when there is nothing to do because the object is gone.
     fn replay(&self, record: &LoggedRecord<'_>) -> Result<(), DmuError>;
 
-    /// All records of this log up to this one have been done again, now or by an earlier import, in groups up to `txg`. The log
-    /// is still there, and goes in no earlier group.
+    /// All records of this log up to this one have been done again, now or by an earlier import, in
+    /// groups up to `txg`. The log is still there, and goes in no earlier group.
     fn reached(&self, log: u64, record: u64, txg: u64) {
         let _ = (log, record, txg);
     }
 }
 
 impl Zil {
-    /// Does again what the log on disk says, if there is one, and gives the log back. Before anybody else writes. Gives
-    /// the number of records done. An error leaves the log as it is, for another try.
+    /// Does again what the log on disk says, if there is one, and gives the log back. Before
+    /// anybody else writes. Gives the number of records done. An error leaves the log as it is, for
+    /// another try.
     pub fn replay(&self, to: &dyn Replay) -> Result<u64, DmuError> {
         self.end_unreplayed(|header| match header.flags & FLAG_REPLAY_NEEDED {
             0 => Ok(0),
@@ -51,12 +54,14 @@ impl Zil {
         })
     }
 
-    /// Gives a log back that is on disk, whatever it says that was not done again is lost. Before anybody else writes.
+    /// Gives a log back that is on disk, whatever it says that was not done again is lost. Before
+    /// anybody else writes.
     pub fn abandon(&self) -> Result<(), DmuError> {
         self.end_unreplayed(|_| Ok(0)).map(drop)
     }
 
-    /// Does with the log of before this import what is to be done, and gives it back; nothing if there is none.
+    /// Does with the log of before this import what is to be done, and gives it back; nothing if
+    /// there is none.
     fn end_unreplayed(
         &self,
         work: impl FnOnce(&ZilHeader) -> Result<u64, DmuError>,
@@ -79,7 +84,8 @@ impl Zil {
 
     fn give_back(&self, header: &ZilHeader) -> Result<(), DmuError> {
         let (blocks, targets) = self.owned(header)?;
-        // The end of the replay is in the header of some group before the log is gone in a later one, or in the same.
+        // The end of the replay is in the header of some group before the log is gone in a later
+        // one, or in the same.
         lock(&self.state).chain = Some(Chain::replayed(blocks, targets));
         self.retire()
     }
@@ -117,7 +123,8 @@ impl Zil {
         self.replaying.store(0, Relaxed);
         to.reached(log_id(&header.log), over, self.parts.txgs.open());
         result?;
-        // The claim has seen that there is more: a device does not answer, and what it holds was promised.
+        // The claim has seen that there is more: a device does not answer, and what it holds was
+        // promised.
         let counted = header.flags & FLAG_CLAIM_LR_SEQ_VALID != 0;
         if counted && reached < header.claim_lr_seq { Err(DmuError::Io) } else { Ok(done) }
     }
@@ -138,8 +145,8 @@ impl Zil {
         Ok(Some(block.to_vec()))
     }
 
-    /// All blocks that go when the log goes: its own, and what only its records lead to. None may be forgotten: where a
-    /// block before the last one cannot be read, the log has to wait.
+    /// All blocks that go when the log goes: its own, and what only its records lead to. None may
+    /// be forgotten: where a block before the last one cannot be read, the log has to wait.
     fn owned(&self, header: &ZilHeader) -> Result<(Vec<BlkPtr>, Vec<BlkPtr>), DmuError> {
         let (mut blocks, mut targets) = (Vec::new(), Vec::new());
         let mut once = Targets::new(header);

@@ -1,8 +1,8 @@
 //! Commits that wait, each on a bell of its own.
 //!
-//! Hundreds may wait at a time, and something moves many times a flush. Whoever moves it rings only for those that are
-//! done, and for one that may lead: were all of them woken each time, most of the processor would go into going to sleep
-//! again.
+//! Hundreds may wait at a time, and something moves many times a flush. Whoever moves it rings only
+//! for those that are done, and for one that may lead: were all of them woken each time, most of
+//! the processor would go into going to sleep again.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Condvar};
@@ -34,7 +34,8 @@ impl Waiters {
         self.seats.remove(&seat);
     }
 
-    /// Takes, for good, the bells of all records up to this number, and of all that this group covers.
+    /// Takes, for good, the bells of all records up to this number, and of all that this group
+    /// covers.
     fn covered(&mut self, done: u64, synced: u64) -> Vec<Arc<Condvar>> {
         let waiting = self.seats.split_off(&(done.saturating_add(1), 0));
         let mut bells: Vec<_> = std::mem::replace(&mut self.seats, waiting).into_values().collect();

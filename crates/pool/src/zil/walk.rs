@@ -1,8 +1,9 @@
 //! Following a log on disk, block by block, record by record.
 //!
-//! The chain ends where a block does not sum to what its pointer says: it was allocated and never written. Where no disk
-//! answers it ends too, but nobody knows whether that is its end ([`Found::is_unknown`]). What the header says was claimed
-//! is the limit of a log that an import has seen. Source: `zil_parse` in module/zfs/zil.c.
+//! The chain ends where a block does not sum to what its pointer says: it was allocated and never
+//! written. Where no disk answers it ends too, but nobody knows whether that is its end
+//! ([`Found::is_unknown`]). What the header says was claimed is the limit of a log that an import
+//! has seen. Source: `zil_parse` in module/zfs/zil.c.
 
 use std::collections::HashSet;
 
@@ -16,7 +17,8 @@ use crate::frees::FreeQueue;
 /// No chain is longer.
 const BLOCKS_MAX: usize = 1 << 20;
 
-/// The blocks of a log as the header has them. The last one may never have been written: then it has no content.
+/// The blocks of a log as the header has them. The last one may never have been written: then it
+/// has no content.
 pub(crate) struct Walk<'a> {
     storage: &'a Storage,
     next: BlkPtr,
@@ -71,15 +73,16 @@ pub(crate) fn records(block: &LogBlock) -> impl Iterator<Item = (RecordHead, &[u
     Records::new(&block.records, endian).map_while(Result::ok).map(move |(head, bytes)| (head, bytes, endian))
 }
 
-/// The block of a file that a record leads to, if it was born in `since` or later: then nobody else refers to it.
+/// The block of a file that a record leads to, if it was born in `since` or later: then nobody else
+/// refers to it.
 pub(crate) fn target(head: &RecordHead, bytes: &[u8], endian: Endian, since: u64) -> Option<BlkPtr> {
     let bp = zil::write_target(head.txtype, bytes, endian)?.ok()?;
     let has_space = !bp.is_hole() && !bp.is_embedded();
     (has_space && bp.validate().is_ok() && bp.birth() >= since).then_some(bp)
 }
 
-/// Blocks of files that only the records of a claimed log lead to. Records that were not claimed are as if they were not
-/// there; two may lead to the same block, which counts once.
+/// Blocks of files that only the records of a claimed log lead to. Records that were not claimed
+/// are as if they were not there; two may lead to the same block, which counts once.
 pub(crate) struct Targets<'a> {
     header: &'a ZilHeader,
     seen: HashSet<(u32, u64)>,

@@ -1,5 +1,5 @@
-//! Disks in other bays than before, and disks that come back with what they had long ago. What a disk is, its label says;
-//! what it lacks, the pool knows; zdb judges.
+//! Disks in other bays than before, and disks that come back with what they had long ago. What a
+//! disk is, its label says; what it lacks, the pool knows; zdb judges.
 
 use std::sync::Arc;
 
@@ -33,7 +33,8 @@ fn rotate(dir: &Dir, names: &[&str]) {
     rename("aside", names[0]);
 }
 
-/// Disks that have changed places are the disks they were: nothing is missing, nothing is resilvered.
+/// Disks that have changed places are the disks they were: nothing is missing, nothing is
+/// resilvered.
 fn change_places(test: &str, top: impl Fn(&Dir) -> VdevSpec, circles: &[(&[&str], &str)]) {
     let dir = Dir::new(test);
     let (mut pool, mut files) = pool_of(top(&dir));
@@ -73,8 +74,9 @@ fn sides_of_a_mirror_change_places() {
     change_places("bays-mirror", top, &[(&["a", "b"], "mirror-0(b a)")]);
 }
 
-/// Below a raidz a spare and the disk it stands in for are one column: before anything can be read that says who lacks what,
-/// the old disk, which is back, must not speak for both where no other column can be done without.
+/// Below a raidz a spare and the disk it stands in for are one column: before anything can be read
+/// that says who lacks what, the old disk, which is back, must not speak for both where no other
+/// column can be done without.
 #[test]
 fn a_disk_that_is_back_does_not_speak_for_its_spare() {
     let dir = Dir::new("bays-spare");

@@ -1,4 +1,5 @@
-//! Checkpoints: taken, lived with, discarded in steps with the power failing between any two, and gone back to.
+//! Checkpoints: taken, lived with, discarded in steps with the power failing between any two, and
+//! gone back to.
 
 use std::sync::Arc;
 
@@ -49,7 +50,8 @@ fn refused<T>(done: pool::Result<T>, why: &str) {
     }
 }
 
-/// A pool with files that was checkpointed, and then lost some of them and got others: the files before, and after.
+/// A pool with files that was checkpointed, and then lost some of them and got others: the files
+/// before, and after.
 fn checkpointed(dir: &Dir) -> (Arc<Pool>, Files, Files) {
     let around = around();
     around.env.quirks.set(Quirk::NoResilver, true);

@@ -84,7 +84,8 @@ fn devices_that_cannot_be_had_are_refused_in_openzfs_words() {
     );
     let gone = format!("{}/gone.img", dir.path());
     assert_eq!(refusal(&[&gone]), format!("cannot create 'tank': {gone}: no such device"));
-    // 64 MiB to the byte will do, and nothing was left on the device that was refused along with a small one.
+    // 64 MiB to the byte will do, and nothing was left on the device that was refused along with a
+    // small one.
     let least = dir.image("least.img", 64 << 20);
     let leaf = |path: &String| VdevSpec::Leaf(path.clone());
     create(&around(), &spec("tank", vec![leaf(&good), leaf(&least)])).unwrap().export().unwrap();

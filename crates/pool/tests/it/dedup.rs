@@ -1,4 +1,5 @@
-//! Deduplicated blocks in pools made here and by OpenZFS: zdb and our verifier count their references.
+//! Deduplicated blocks in pools made here and by OpenZFS: zdb and our verifier count their
+//! references.
 
 use std::collections::BTreeSet;
 use std::os::unix::fs::FileExt;
@@ -37,7 +38,8 @@ fn whole(pool: &Pool) {
     assert!(report.is_clean(), "{:?}", report.problems);
 }
 
-/// Exports, has zdb look, and opens again; what looks at all blocks may not meet a scan that still writes.
+/// Exports, has zdb look, and opens again; what looks at all blocks may not meet a scan that still
+/// writes.
 fn judged(dir: &Dir, pool: Arc<Pool>) -> Arc<Pool> {
     let name = pool.name();
     pool.export().unwrap();
@@ -140,7 +142,8 @@ fn the_same_blocks_are_stored_once_whatever_they_are_known_by() {
     assert!(!zdb(&dir, &["-dd", "tank"]).contains("DDT ZAP"), "the tables have gone");
 }
 
-/// A block that many pointers lead to is read once, and counts once; all who have it are hurt with it.
+/// A block that many pointers lead to is read once, and counts once; all who have it are hurt with
+/// it.
 #[test]
 fn a_scrub_reads_what_is_shared_once() {
     let dir = Dir::new("dedup-scrub");
@@ -201,7 +204,8 @@ fn a_scrub_goes_through_the_tables_first() {
         (0, 1, 2),
         "{report:?}"
     );
-    // What leads to the place where a step goes on is read once more, but not all that is shared each time: six times as much.
+    // What leads to the place where a step goes on is read once more, but not all that is shared
+    // each time: six times as much.
     assert!(report.phys.examined < 3 * report.phys.to_examine, "{report:?}");
     let dataset = pool.dsl.open_dataset("tank/a").unwrap();
     assert_eq!(content(&dataset, objects[59]), shared);
@@ -209,7 +213,8 @@ fn a_scrub_goes_through_the_tables_first() {
     pool.export().unwrap();
 }
 
-/// That it waits to be looked at, for the tables were passed before it had a second pointer, ends with the memory.
+/// That it waits to be looked at, for the tables were passed before it had a second pointer, ends
+/// with the memory.
 #[test]
 fn a_scrub_looks_at_what_came_to_be_shared_before_an_import() {
     let dir = Dir::new("dedup-rose");
@@ -257,7 +262,8 @@ fn a_scrub_looks_at_what_came_to_be_shared_before_an_import() {
     pool.export().unwrap();
 }
 
-/// A gang is deduplicated as any block, and a group takes away a few references only: the rest waits for the next.
+/// A gang is deduplicated as any block, and a group takes away a few references only: the rest
+/// waits for the next.
 #[test]
 fn gangs_are_deduplicated_and_references_go_little_by_little() {
     let dir = Dir::new("dedup-gangs");

@@ -21,8 +21,8 @@ use crate::support::{Dir, around, cut_partitions, fixture, shared_fixture, zdb_a
 
 const SIZE: u64 = 256 << 20;
 const BLOCK: u32 = 64 << 10;
-/// Defaults that are others since 2.1: nothing was compressed then, attributes lay in directories of their own, and the
-/// time of reading was kept to the second.
+/// Defaults that are others since 2.1: nothing was compressed then, attributes lay in directories
+/// of their own, and the time of reading was kept to the second.
 const OTHER_DEFAULTS: [&str; 3] = ["compression", "xattr", "relatime"];
 /// What only a file system, or the machine that mounts it, can say.
 const OF_FILE_SYSTEMS: [&str; 5] = ["mounted", "version", "utf8only", "normalization", "casesensitivity"];
@@ -54,7 +54,8 @@ fn source_text(source: &Source) -> String {
     }
 }
 
-/// Each dataset says all that it said then, in that order, with the same values from the same sources.
+/// Each dataset says all that it said then, in that order, with the same values from the same
+/// sources.
 fn differences(listed: &[Listed], recorded: &Props) -> Vec<String> {
     let drift = drift(listed, recorded);
     let mut wrong = Vec::new();
@@ -131,7 +132,8 @@ fn is_drift(dataset: &str, prop: &str, (now, then): (&str, &str), drift: i64) ->
     }
 }
 
-/// `zpool history -il` printed each record on a line that begins with its date; the export came after it.
+/// `zpool history -il` printed each record on a line that begins with its date; the export came
+/// after it.
 fn compare_history(dir: &Dir, pool: &Pool) {
     let path = format!("{}/zpool-history-{}.txt", dir.path(), pool.name());
     let printed = std::fs::read_to_string(path).unwrap();

@@ -1,5 +1,6 @@
-//! The error log: whoever has a block that cannot be had is named, through snapshots and clones, and a scrub of errors alone
-//! tells what of it still holds. zdb 2.1 does not know the feature: our verifier judges, and every object of the log is counted.
+//! The error log: whoever has a block that cannot be had is named, through snapshots and clones,
+//! and a scrub of errors alone tells what of it still holds. zdb 2.1 does not know the feature: our
+//! verifier judges, and every object of the log is counted.
 
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
@@ -37,7 +38,8 @@ fn pool(dir: &Dir, around: &Surroundings, by_head: bool) -> Arc<Pool> {
     create(around, &spec).unwrap()
 }
 
-/// The keys of the last log, with those of the list of each; and that no other object of a log is left behind.
+/// The keys of the last log, with those of the list of each; and that no other object of a log is
+/// left behind.
 fn keys(pool: &Pool) -> Vec<(String, Vec<String>)> {
     let mos = &pool.core().mos;
     let entries = |object: u64| Zap::open(mos, object).unwrap().entries().unwrap();
@@ -173,7 +175,8 @@ fn a_block_that_is_lost_is_told_of_everybody_who_has_it() {
     assert_eq!((pool.error_count(), pool.scan_report().phys.errors), (1, 1));
     let names = |names: &[&str]| names.iter().map(|name| format!("{name}:{object}")).collect::<Vec<_>>();
     assert_eq!(hurt(&pool), names(&["tank/a", "tank/a@one", "tank/b", "tank/b@two"]));
-    // Heads that have other bytes there now have nothing to do with it; a snapshot taken now neither.
+    // Heads that have other bytes there now have nothing to do with it; a snapshot taken now
+    // neither.
     write(&pool, "tank/a", object, 2);
     write(&pool, "tank/b", object, 3);
     snapshot(&pool, "tank/a@three");

@@ -113,12 +113,14 @@ fn sides_of_healthy_mirrors_of_openzfs_are_believed() {
     pool.export().unwrap();
 }
 
-/// Spares and cache devices are shown; the cache device is used, the spare and the lists of both stay as they are.
+/// Spares and cache devices are shown; the cache device is used, the spare and the lists of both
+/// stay as they are.
 #[test]
 fn spares_and_cache_devices_of_openzfs_are_taken_over() {
     let dir = Dir::new("extras");
     fixture(&dir, "stripe-of-mirrors");
-    // As `zpool status` named them on the machine that made the pool: vdf is the sixth disk, vdg the seventh.
+    // As `zpool status` named them on the machine that made the pool: vdf is the sixth disk, vdg
+    // the seventh.
     let (cache, spare) = (dir.image_path("disk5.img"), dir.image_path("disk6.img"));
     let before = std::fs::read(&spare).unwrap();
     let shown = |pool: &Pool| {

@@ -1,5 +1,5 @@
-//! Livelists of clones: kept through writes, snapshots and crashes, condensed, given up, and freed by; zdb and our verifier
-//! hold each against its clone.
+//! Livelists of clones: kept through writes, snapshots and crashes, condensed, given up, and freed
+//! by; zdb and our verifier hold each against its clone.
 
 use std::sync::Arc;
 
@@ -75,7 +75,8 @@ fn reopen(dir: &Dir, around: &Surroundings, readonly: bool) -> Arc<Pool> {
     import(around, &found[0], &ImportSpec { force: true, readonly, ..ImportSpec::default() }).unwrap()
 }
 
-/// Lists of which the livelist after `title` consists; zdb has held it against the clone, and all blocks against the maps.
+/// Lists of which the livelist after `title` consists; zdb has held it against the clone, and all
+/// blocks against the maps.
 fn judged(dir: &Dir, title: &str) -> Vec<u64> {
     let said = zdb(dir, &["-bccyddd", "tank"]);
     assert!(said.contains("Verifying deleted livelist entries") && said.contains("No leaks"), "{said}");
@@ -118,8 +119,8 @@ fn a_clone_is_freed_by_what_its_livelist_says() {
     pool.export().unwrap();
     drop(pool);
     let lists = judged(&dir, "Livelist");
-    // Full ones follow each other, and are put together when most of theirs is gone: 240 blocks of data were noted, and
-    // as many of other kinds, of which at most 200 live.
+    // Full ones follow each other, and are put together when most of theirs is gone: 240 blocks of
+    // data were noted, and as many of other kinds, of which at most 200 live.
     assert!(lists.len() == 2 && lists.iter().all(|lists| (3..16).contains(lists)), "{lists:?}");
     whole(&dir, &around);
     let pool = reopen(&cut, &around, false);

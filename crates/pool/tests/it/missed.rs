@@ -1,5 +1,5 @@
-//! What a disk missed is known until it has it: written down by the group, kept by scans that could not give it, and given
-//! in the end. Of each disk zdb says whether it has everything, alone.
+//! What a disk missed is known until it has it: written down by the group, kept by scans that could
+//! not give it, and given in the end. Of each disk zdb says whether it has everything, alone.
 
 use std::sync::Arc;
 use std::time::Duration;

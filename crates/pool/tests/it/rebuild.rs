@@ -1,4 +1,5 @@
-//! Disks that are given what they lack in the order of places, with power failing meanwhile; zdb judges the new disk alone.
+//! Disks that are given what they lack in the order of places, with power failing meanwhile; zdb
+//! judges the new disk alone.
 
 use std::sync::Arc;
 

@@ -38,8 +38,8 @@ fn ruin(dir: &Dir, bp: &BlkPtr) {
     }
 }
 
-/// A pool in which each of the last groups made a file system; their uberblocks' root pointers, oldest first, with the
-/// number of file systems there were.
+/// A pool in which each of the last groups made a file system; their uberblocks' root pointers,
+/// oldest first, with the number of file systems there were.
 fn pool_of_groups(dir: &Dir, count: usize) -> Vec<(u64, BlkPtr)> {
     let leaf = VdevSpec::Leaf(dir.image("a.img", SIZE));
     let pool = create(&around(), &spec("tank", vec![leaf])).unwrap();

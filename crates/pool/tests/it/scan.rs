@@ -1,4 +1,5 @@
-//! Scrubs and resilvers of pools on image files; what they leave is judged by zdb, also of one side of a mirror alone.
+//! Scrubs and resilvers of pools on image files; what they leave is judged by zdb, also of one side
+//! of a mirror alone.
 
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
@@ -115,7 +116,8 @@ impl Drop for OutOfSight {
     }
 }
 
-/// Whether zdb finds every block good on this side alone. The pool says where the other is: there it must not be found.
+/// Whether zdb finds every block good on this side alone. The pool says where the other is: there
+/// it must not be found.
 pub fn alone(dir: &Dir, name: &str) {
     let lonely = Dir::new(&format!("alone-{name}-{}", dir.path().rsplit('/').next().unwrap()));
     std::fs::copy(dir.image_path(name), lonely.image_path(name)).unwrap();
@@ -214,7 +216,8 @@ fn a_side_that_was_away_gets_what_it_missed_and_no_more() {
     export(pool);
 }
 
-/// A new disk is not taken for whole, nor the old one sent away, while the old one has what nobody could read.
+/// A new disk is not taken for whole, nor the old one sent away, while the old one has what nobody
+/// could read.
 #[test]
 fn what_could_not_be_read_for_a_while_is_lacking_still() {
     let dir = Dir::new("resilver-unread");

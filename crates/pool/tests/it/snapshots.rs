@@ -1,5 +1,6 @@
-//! Snapshots and what belongs to them, over random histories: a model of trees says what each dataset holds, our verifier
-//! and zdb say whether the pool is whole, and every number that is kept up is counted again from scratch.
+//! Snapshots and what belongs to them, over random histories: a model of trees says what each
+//! dataset holds, our verifier and zdb say whether the pool is whole, and every number that is kept
+//! up is counted again from scratch.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -29,7 +30,8 @@ type Tree = BTreeMap<u64, Arc<Vec<u8>>>;
 #[derive(Default)]
 struct Model {
     heads: BTreeMap<String, Tree>,
-    /// Name, content, tags, and whether it goes when nothing keeps it any more. In order of their making, of one head.
+    /// Name, content, tags, and whether it goes when nothing keeps it any more. In order of their
+    /// making, of one head.
     snapshots: BTreeMap<String, Vec<Snap>>,
     /// Of clones: the snapshot, by guid.
     origins: BTreeMap<String, u64>,
@@ -413,7 +415,8 @@ impl Model {
         self.count(pool);
     }
 
-    /// Space by snapshot and by dataset, counted again: a block is where it was born, and dies where nobody has it.
+    /// Space by snapshot and by dataset, counted again: a block is where it was born, and dies
+    /// where nobody has it.
     fn count(&self, pool: &Pool) {
         for head in self.heads.keys() {
             let get = |prop: &str| number(pool, head, prop);
@@ -583,7 +586,8 @@ fn names_of(pool: &Pool, filter: &ListFilter) -> BTreeMap<String, Tree> {
     listed.into_iter().map(|one| (one.name.clone(), content(&one.name))).collect()
 }
 
-/// What compared, or sent, and ended with its pool, leaves nothing behind that the next import would not take away.
+/// What compared, or sent, and ended with its pool, leaves nothing behind that the next import
+/// would not take away.
 #[test]
 fn a_temporary_snapshot_lasts_as_long_as_its_tag_or_the_pool() {
     let (dir, around) = (Dir::new("temporary"), around());

@@ -145,7 +145,8 @@ pub fn shared_fixture(dir: &Dir, name: &str) -> bool {
     tar.status().expect("tar is installed").success()
 }
 
-/// Replaces each whole-disk image of the folder by its ZFS partition alone: zdb does not look into partition tables.
+/// Replaces each whole-disk image of the folder by its ZFS partition alone: zdb does not look into
+/// partition tables.
 pub fn cut_partitions(dir: &Dir) {
     for entry in std::fs::read_dir(dir.path()).unwrap() {
         let path = entry.unwrap().path();

@@ -1,4 +1,5 @@
-//! Disks that are told which of their space is free, or have it written to: in the background, across exports, and by themselves.
+//! Disks that are told which of their space is free, or have it written to: in the background,
+//! across exports, and by themselves.
 
 use std::os::unix::fs::MetadataExt;
 use std::time::{Duration, Instant};

@@ -1,5 +1,5 @@
-//! Disks of data that come, go, change and grow while the pool runs. After every step the power may fail, and zdb judges
-//! what it leaves.
+//! Disks of data that come, go, change and grow while the pool runs. After every step the power may
+//! fail, and zdb judges what it leaves.
 
 use std::sync::Arc;
 

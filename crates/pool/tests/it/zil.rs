@@ -1,5 +1,5 @@
-//! The intent log on image files: what it promises after a crash, and what zdb says of it. A crash is a copy of the
-//! images while the pool is in use.
+//! The intent log on image files: what it promises after a crash, and what zdb says of it. A crash
+//! is a copy of the images while the pool is in use.
 
 mod log_change;
 mod log_vdev;
@@ -331,7 +331,8 @@ fn logs_of_real_pools_are_claimed_kept_and_replayed() {
         let pool = import_all(&dir);
         let list = pool.dsl.list(&pool::dsl::ListFilter::default()).unwrap();
         let mut records = 0;
-        // Encrypted file systems stay closed; their logs are claimed, and wait for whoever has the key.
+        // Encrypted file systems stay closed; their logs are claimed, and wait for whoever has the
+        // key.
         for listed in list {
             let fs = dataset(&pool, &listed.name);
             let again = Again::default();
@@ -431,7 +432,8 @@ fn large_writes_are_written_once_and_only_led_to() {
     leave(&pool, &after);
 }
 
-/// A power failure may leave the end of a log on one disk only; when a group has claimed it, that disk may go.
+/// A power failure may leave the end of a log on one disk only; when a group has claimed it, that
+/// disk may go.
 #[test]
 fn what_is_claimed_is_on_all_disks() {
     let dir = Dir::new("zil-torn");
@@ -465,8 +467,8 @@ fn what_is_claimed_is_on_all_disks() {
     pool.export().unwrap();
 }
 
-/// Of a commit that the power cut short, a block that records lead to may be torn. The claim ends there, and what comes
-/// after it is free: nobody may look at it.
+/// Of a commit that the power cut short, a block that records lead to may be torn. The claim ends
+/// there, and what comes after it is free: nobody may look at it.
 #[test]
 fn records_that_were_not_claimed_lead_nowhere() {
     let dir = Dir::new("zil-unclaimed");

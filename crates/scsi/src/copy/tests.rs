@@ -1,4 +1,5 @@
-//! Copies between two units in memory: what is copied, what is refused with which sense, and what is told of it afterwards.
+//! Copies between two units in memory: what is copied, what is refused with which sense, and what
+//! is told of it afterwards.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};

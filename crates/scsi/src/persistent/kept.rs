@@ -1,11 +1,12 @@
-//! What is reserved, through loss of power: as text in a property of the volume, which goes where the volume goes.
+//! What is reserved, through loss of power: as text in a property of the volume, which goes where
+//! the volume goes.
 //!
 //! ```text
 //!   <guid of the volume> <type>=<holder> | - { <key>=<port> }        numbers in hexadecimal
 //!   <port>: that of the initiator, escaped, @ that of the target; nothing from the @ on: that is 1
 //! ```
-//! A copy of the volume has another guid: what was reserved is not reserved there. Nothing is believed of the text: one that
-//! makes no sense reserves nothing.
+//! A copy of the volume has another guid: what was reserved is not reserved there. Nothing is
+//! believed of the text: one that makes no sense reserves nothing.
 
 use engine_api::Volume;
 

@@ -1,4 +1,5 @@
-//! What PERSISTENT RESERVE OUT is told: its parameter lists, and the TransportIDs in these, which name initiators.
+//! What PERSISTENT RESERVE OUT is told: its parameter lists, and the TransportIDs in these, which
+//! name initiators.
 //!
 //! ```text
 //!   TransportID    0  form (0: an initiator with all of its ports, 1: one port), protocol 5: iSCSI

@@ -1,12 +1,14 @@
-//! One case: the power goes at an event of a story, disks come to harm, and somebody switches on again.
+//! One case: the power goes at an event of a story, disks come to harm, and somebody switches on
+//! again.
 //!
-//! *Within* what redundancy allows the pool must be imported, and each file be as it may be after a power failure. Now and
-//! then the power goes during that import too; or the pool is mended, must then be whole on every disk, and as many
-//! other disks come to harm: what was resilvered and repaired has to bear that alone.
+//! *Within* what redundancy allows the pool must be imported, and each file be as it may be after a
+//! power failure. Now and then the power goes during that import too; or the pool is mended, must
+//! then be whole on every disk, and as many other disks come to harm: what was resilvered and
+//! repaired has to bear that alone.
 //!
-//! *Beyond* it anything may be refused; but what is given must have been written there once. Half of these pools lose so
-//! much while they are off, the others while they run, each of these only for a while: when the disks are back, all is
-//! there that was promised before and in between.
+//! *Beyond* it anything may be refused; but what is given must have been written there once. Half
+//! of these pools lose so much while they are off, the others while they run, each of these only
+//! for a while: when the disks are back, all is there that was promised before and in between.
 
 mod back;
 mod beyond;
@@ -40,7 +42,8 @@ pub struct Tally {
     /// Those with more disks harmed, and how many of these pools were imported all the same.
     pub beyond: u64,
     pub beyond_imported: u64,
-    /// Of those that lost more than they could while they ran: calls that were answered, and that failed.
+    /// Of those that lost more than they could while they ran: calls that were answered, and that
+    /// failed.
     pub answered: u64,
     pub failed: u64,
     /// Pools made whole again.
@@ -64,7 +67,8 @@ impl std::ops::AddAssign for Tally {
     }
 }
 
-/// The disks at the moment when the power goes, and as they were some time before; in the order of the tape.
+/// The disks at the moment when the power goes, and as they were some time before; in the order of
+/// the tape.
 pub(super) struct Moment<'a> {
     pub images: &'a [Image],
     pub earlier: &'a [Image],
@@ -90,8 +94,9 @@ impl<'a> Case<'a> {
         Case { story, moment, world, prng, verbose, tally: Tally::default() }
     }
 
-    /// Whether everything can be had from sound disks that are not harmed, whichever of the two marks the pool comes back
-    /// at, or in between: what caught up in the meantime may not have done so yet. In an outage any disk may lack something.
+    /// Whether everything can be had from sound disks that are not harmed, whichever of the two
+    /// marks the pool comes back at, or in between: what caught up in the meantime may not have
+    /// done so yet. In an outage any disk may lack something.
     fn is_held(&self, harmed: Harmed<'_>) -> bool {
         let [before, after] = self.moment.marks;
         if after.is_after_outage {
@@ -101,7 +106,8 @@ impl<'a> Case<'a> {
         before.is_held(harmed) && after.is_held(&|path| harmed(path) || late.contains(path))
     }
 
-    /// `beyond`: more is lost than redundancy allows, if there is anything to be lost; else that is drawn.
+    /// `beyond`: more is lost than redundancy allows, if there is anything to be lost; else that is
+    /// drawn.
     pub fn run(mut self, beyond: bool) -> Result<Tally, String> {
         let marks = self.moment.marks;
         let beyond = self.prng.chance(1, 8) || beyond;
@@ -151,8 +157,8 @@ impl<'a> Case<'a> {
         Ok(self.tally)
     }
 
-    /// The files with the states that may come back: what was promised before the step, and all that the step may have
-    /// done.
+    /// The files with the states that may come back: what was promised before the step, and all
+    /// that the step may have done.
     fn files(&self, [before, after]: [&[(usize, usize)]; 2]) -> Vec<Candidate<'a>> {
         let spans = before.iter().zip(after).map(|(before, after)| (before.0, after.1));
         self.story.files.iter().zip(spans).map(|(file, span)| Candidate { file, span }).collect()
@@ -210,7 +216,8 @@ impl<'a> Case<'a> {
         Ok(())
     }
 
-    /// All disks work again, or are replaced; the pool becomes whole and is written; then other disks are harmed.
+    /// All disks work again, or are replaced; the pool becomes whole and is written; then other
+    /// disks are harmed.
     fn mend(&mut self, machine: Machine, mut files: Vec<Promised>) -> Done {
         let paths = self.story.tape.paths();
         paths.iter().for_each(|path| self.world.disks.set_faults(path, Faults::default()));

@@ -1,5 +1,5 @@
-//! Snapshots, and clones of them: what all files were at one moment. Whatever becomes of disks, they are that or cannot be
-//! had.
+//! Snapshots, and clones of them: what all files were at one moment. Whatever becomes of disks,
+//! they are that or cannot be had.
 
 use std::sync::Arc;
 
@@ -41,7 +41,8 @@ impl Frozen {
         wrong.map_or(Ok(()), Err)
     }
 
-    /// Whether some of it can be had and is something else: that is said. It is no matter if it is not there.
+    /// Whether some of it can be had and is something else: that is said. It is no matter if it is
+    /// not there.
     pub fn distrust(&self, life: &Life<'_>) -> Done {
         self.compare(life).ok().flatten().map_or(Ok(()), Err)
     }

@@ -1,5 +1,5 @@
-//! What all files were together at the end of each transaction group: that is what an import must find which goes back to
-//! the group, for then no intent log counts.
+//! What all files were together at the end of each transaction group: that is what an import must
+//! find which goes back to the group, for then no intent log counts.
 
 use super::frozen::Contents;
 use crate::promised::Promised;
@@ -36,15 +36,16 @@ impl Groups {
         self.0.push(Step::new(earliest, latest, files, false));
     }
 
-    /// The pool came back at the end of group `txg`, and with what logs had the files are like this at the end of group
-    /// `latest`.
+    /// The pool came back at the end of group `txg`, and with what logs had the files are like this
+    /// at the end of group `latest`.
     pub fn restart(&mut self, txg: u64, latest: u64, files: &[Promised]) {
         self.0.retain(|step| step.earliest <= txg);
         self.0.iter_mut().for_each(|step| step.latest = step.latest.min(txg + 1));
         self.0.push(Step::new(txg + 1, latest, files, true));
     }
 
-    /// Whether the files may be like this at the end of group `txg`, all together, as far as they can be read.
+    /// Whether the files may be like this at the end of group `txg`, all together, as far as they
+    /// can be read.
     pub fn may_be(&self, txg: u64, files: &[Promised], found: &Contents) -> bool {
         let all = |is: &dyn Fn(usize, &Promised, &[u8]) -> bool| {
             let known = files.iter().zip(found).enumerate();

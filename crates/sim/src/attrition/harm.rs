@@ -1,4 +1,5 @@
-//! What becomes of disks while the power is off: gone, wiped, damaged, old, failing, or in another place.
+//! What becomes of disks while the power is off: gone, wiped, damaged, old, failing, or in another
+//! place.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! What an operator does until a pool is whole: brings disks back, replaces those that do not come, waits for resilvers,
-//! scrubs. Then every copy of everything must be good.
+//! What an operator does until a pool is whole: brings disks back, replaces those that do not come,
+//! waits for resilvers, scrubs. Then every copy of everything must be good.
 
 use engine_api::{Change, NewDevice, ScanCommand};
 use env::Nanos;
@@ -62,8 +62,8 @@ fn look_after(life: &Life<'_>, shape: &Shape, second: u32) -> Done {
     life.change(&Change::ClearErrors { guid: None }).map(drop)
 }
 
-/// By whatever lies at its place now, unless that is a copy of another of its disks, or where nobody is; or there is to be
-/// no such disk.
+/// By whatever lies at its place now, unless that is a copy of another of its disks, or where
+/// nobody is; or there is to be no such disk.
 fn replace(life: &Life<'_>, side: &Side, shape: &Shape) -> Done {
     let is_taken =
         |path: &str| shape.sides().iter().any(|other| other.guid != side.guid && other.path == path);

@@ -45,8 +45,9 @@ impl Node {
             // A removed log leaves a gap.
             VdevKind::Hole => true,
             VdevKind::Raidz(parity) => (below.len() - held) as u64 <= *parity,
-            // When the new disk has everything, as far as anybody knows, the old one goes; the spare, when the disk is back.
-            // Below a raidz nobody can tell which of them gives wrong bytes.
+            // When the new disk has everything, as far as anybody knows, the old one goes; the
+            // spare, when the disk is back. Below a raidz nobody can tell which of them gives wrong
+            // bytes.
             VdevKind::Replacing | VdevKind::Spare => held > 0 && below.iter().all(is_sound),
             _ => held > 0,
         }
@@ -131,13 +132,14 @@ impl Shape {
         self.0.iter().all(|top| top.can_be_had(is_there))
     }
 
-    /// Whether everything can be had from the whole disks that `is_good` likes, now and after what the pool does by itself.
+    /// Whether everything can be had from the whole disks that `is_good` likes, now and after what
+    /// the pool does by itself.
     pub fn is_held(&self, is_good: &dyn Fn(&str) -> bool) -> bool {
         self.0.iter().all(|top| top.is_held(is_good))
     }
 
-    /// Paths of disks that have everything, and lacked something when all was like this, or were not there: spares come by
-    /// themselves.
+    /// Paths of disks that have everything, and lacked something when all was like this, or were
+    /// not there: spares come by themselves.
     pub fn caught_up_since(&self, before: &Shape) -> BTreeSet<String> {
         let whole: BTreeSet<u64> =
             before.sides().iter().filter(|side| side.is_whole).map(|side| side.guid).collect();

@@ -1,15 +1,18 @@
 //! A pool in use while its disks come, go and fail, recorded write by write.
 //!
-//! Some disks are *weak*, as many of each vdev as it can lose at once: they fail reads and writes, lose writes they have
-//! answered or put them elsewhere, and lie about flushes. Or they are honest: they fail, but what they take they keep; then
-//! they have everything whenever the pool says so. The others are sound, and an operator works on the pool: scrubs,
-//! takes disks out of use, replaces and attaches them, by larger ones too, pulls one out, has spares, logs and caches,
-//! snapshots and clones, switches off, with a word or without, and puts disks into other bays. He never takes away what
-//! only the weak could stand in for, or those that he has pulled, be it that the pool has not noticed yet: within these
-//! limits nothing may go wrong at any moment, and every acknowledged write must stay. Now and then more disks than
-//! redundancy allows lose their power for a while, and the pool is suspended; or all give wrong bytes for a while.
+//! Some disks are *weak*, as many of each vdev as it can lose at once: they fail reads and writes,
+//! lose writes they have answered or put them elsewhere, and lie about flushes. Or they are honest:
+//! they fail, but what they take they keep; then they have everything whenever the pool says so.
+//! The others are sound, and an operator works on the pool: scrubs, takes disks out of use,
+//! replaces and attaches them, by larger ones too, pulls one out, has spares, logs and caches,
+//! snapshots and clones, switches off, with a word or without, and puts disks into other bays. He
+//! never takes away what only the weak could stand in for, or those that he has pulled, be it that
+//! the pool has not noticed yet: within these limits nothing may go wrong at any moment, and every
+//! acknowledged write must stay. Now and then more disks than redundancy allows lose their power
+//! for a while, and the pool is suspended; or all give wrong bytes for a while.
 //!
-//! After every step a *mark* is left: how far the tape is, what was promised, which disks have everything.
+//! After every step a *mark* is left: how far the tape is, what was promised, which disks have
+//! everything.
 
 mod change;
 mod outage;
@@ -138,8 +141,8 @@ pub struct Mark {
     pub frozen: Vec<Frozen>,
     /// Paths of the disks that are not to be trusted.
     weak: BTreeSet<String>,
-    /// More disks were without power since the mark before than the pool can do without. Who came back may have lacked
-    /// something for a while, which neither mark tells.
+    /// More disks were without power since the mark before than the pool can do without. Who came
+    /// back may have lacked something for a while, which neither mark tells.
     pub is_after_outage: bool,
 }
 
@@ -230,7 +233,8 @@ struct Teller {
     /// Snapshots and clones so far.
     freezes: usize,
     weak: BTreeSet<String>,
-    /// The weak are honest, and had failed at so many writes and flushes when the last mark was left.
+    /// The weak are honest, and had failed at so many writes and flushes when the last mark was
+    /// left.
     honest: Option<BTreeMap<String, u64>>,
     weights: Vec<u32>,
     marks: Vec<Mark>,

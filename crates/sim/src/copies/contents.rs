@@ -80,7 +80,8 @@ pub fn see(api: &dyn Pool, root: &str) -> Result<Vec<Seen>, String> {
     Ok(seen.collect())
 }
 
-/// Snapshots of a dataset that are newer than the one of this name, oldest first: their short names and guids.
+/// Snapshots of a dataset that are newer than the one of this name, oldest first: their short names
+/// and guids.
 pub fn later_than(api: &dyn Pool, dataset: &str, base: Option<&str>) -> Result<Vec<(String, u64)>, String> {
     let of_it = |one: Seen| {
         let (_, name) = one.name.split_once('@').filter(|(of, _)| *of == dataset)?;
@@ -146,8 +147,9 @@ impl Contents {
         self.check_with_leavers(api, root, &Heads::new())
     }
 
-    /// As [`Contents::check`], while a tree is changed: snapshots go before the head that they are of, which has a name for
-    /// the time being if it cannot go at once, and is what the newest of them was.
+    /// As [`Contents::check`], while a tree is changed: snapshots go before the head that they are
+    /// of, which has a name for the time being if it cannot go at once, and is what the newest of
+    /// them was.
     pub fn check_with_leavers(&self, api: &dyn Pool, root: &str, leavers: &Heads) -> Done {
         let seen = see(api, root)?;
         for one in &seen {

@@ -99,8 +99,8 @@ impl Recorded {
         contents.check_with_leavers(api, self.root(), &self.leavers)?;
         let found = names(see(api, self.root())?);
         if self.transfer.send.replicate {
-            // A tree is changed in many steps. As long as things have gone and nothing has come, the stream does the rest;
-            // to begin again later is not asked of anybody.
+            // A tree is changed in many steps. As long as things have gone and nothing has come,
+            // the stream does the rest; to begin again later is not asked of anybody.
             if !found.is_subset(&self.before) {
                 return Ok(());
             }
@@ -128,7 +128,8 @@ impl Recorded {
         if report.is_clean() { Ok(()) } else { Err(format!("verify finds {:?}", report.problems)) }
     }
 
-    /// The rest of what was being received, if that can be gone on with, and where it goes. Nobody sees any of it.
+    /// The rest of what was being received, if that can be gone on with, and where it goes. Nobody
+    /// sees any of it.
     fn left(&self, life: &Life<'_>) -> Result<Option<(String, Vec<u8>)>, String> {
         let api = &*life.api;
         for seen in see(api, self.root())?.into_iter().filter(|seen| !seen.name.contains('@')) {

@@ -58,7 +58,8 @@ impl Source {
         Ok(Source { loose: Vec::new(), number: 0, left_out: BTreeSet::new() })
     }
 
-    /// Of everything, with properties of its own now and then, and a bookmark of what is copied alone; some are held.
+    /// Of everything, with properties of its own now and then, and a bookmark of what is copied
+    /// alone; some are held.
     pub fn snapshot(&mut self, life: &Life<'_>, prng: &mut Prng, round: usize) -> Done {
         let names = vec![format!("{SOURCE}@{round}")];
         let props = if prng.chance(1, 3) { properties(&[("test:snap", "yes")]) } else { Vec::new() };
@@ -76,7 +77,8 @@ impl Source {
         Ok(())
     }
 
-    /// Snapshots of the rounds `spared` stay. `base`: the round that the copy of the tree has come to.
+    /// Snapshots of the rounds `spared` stay. `base`: the round that the copy of the tree has come
+    /// to.
     pub fn step(&mut self, life: &Life<'_>, prng: &mut Prng, base: Option<usize>, spared: &[usize]) -> Done {
         match prng.weighted(&[20, 6, 3, 2, 1, 1, 1, 1, 2, 1]) {
             0 => self.change_files(life, prng),
@@ -153,8 +155,9 @@ impl Source {
         Ok(())
     }
 
-    /// A clone that takes along snapshots which the copy has, but not the one that streams start from, would be sent from
-    /// its beginning: OpenZFS's receiver has these snapshots in a dataset of another name then, and gets them twice.
+    /// A clone that takes along snapshots which the copy has, but not the one that streams start
+    /// from, would be sent from its beginning: OpenZFS's receiver has these snapshots in a dataset
+    /// of another name then, and gets them twice.
     fn promote(&self, life: &Life<'_>, prng: &mut Prng, base: Option<usize>) -> Done {
         let Some(name) = prng.pick(&self.loose).cloned() else { return Ok(()) };
         let seen = see(&*life.api, SOURCE)?;

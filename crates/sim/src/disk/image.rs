@@ -1,4 +1,5 @@
-//! The bytes of a disk: as they read, as they would be after a crash, and the writes between the two.
+//! The bytes of a disk: as they read, as they would be after a crash, and the writes between the
+//! two.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -15,7 +16,8 @@ const GROUP: usize = 32;
 type Chunk = Arc<[u8; CHUNK]>;
 type Group = Arc<[Option<Chunk>; GROUP]>;
 
-/// Chunks by number, in groups: so that a copy of it all costs next to nothing, and what is changed afterwards little more.
+/// Chunks by number, in groups: so that a copy of it all costs next to nothing, and what is changed
+/// afterwards little more.
 #[derive(Clone, Default)]
 struct Chunks(Vec<Option<Group>>);
 
@@ -41,7 +43,8 @@ impl Chunks {
     }
 }
 
-/// Chunks that are not there are zero. Invariant: the durable chunks with all pending writes applied are the current ones.
+/// Chunks that are not there are zero. Invariant: the durable chunks with all pending writes
+/// applied are the current ones.
 #[derive(Clone, Default)]
 pub struct Image {
     current: Chunks,
@@ -146,7 +149,8 @@ fn tear(chunks: &mut Chunks, offset: u64, data: &[u8], sector: usize, prng: &mut
     }
 }
 
-/// Chunks of one write that are alike are one: a disk that is initialized takes no more memory than a pattern.
+/// Chunks of one write that are alike are one: a disk that is initialized takes no more memory than
+/// a pattern.
 fn put(chunks: &mut Chunks, offset: u64, data: &[u8]) {
     let mut last: Option<Chunk> = None;
     for (chunk, from, range) in pieces(offset, data.len()) {

@@ -1,6 +1,7 @@
-//! What happened to the disks, one write after the other: so that the power can fail at any of them afterwards, as often
-//! as one likes, without doing the work again. Or the last groups are *torn*: the labels lead to them, and what they wrote
-//! beside that is gone, as if all disks had lied about flushes.
+//! What happened to the disks, one write after the other: so that the power can fail at any of them
+//! afterwards, as often as one likes, without doing the work again. Or the last groups are *torn*:
+//! the labels lead to them, and what they wrote beside that is gone, as if all disks had lied about
+//! flushes.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -20,7 +21,8 @@ pub struct Tape {
     sizes: Vec<u64>,
     start: Vec<Image>,
     events: Vec<Event>,
-    /// Before the events of these numbers something else became of the disks: the power was off. They are so afterwards.
+    /// Before the events of these numbers something else became of the disks: the power was off.
+    /// They are so afterwards.
     breaks: Vec<(usize, Vec<Image>)>,
 }
 
@@ -114,7 +116,8 @@ pub struct Player<'t> {
 }
 
 impl Player<'_> {
-    /// Goes on to the moment before this event, and before what happened between the last one and this; never back.
+    /// Goes on to the moment before this event, and before what happened between the last one and
+    /// this; never back.
     pub fn forward(&mut self, to: usize) {
         for at in self.at..to {
             while let Some((_, images)) =
@@ -149,8 +152,9 @@ impl Player<'_> {
         }
     }
 
-    /// The disks as they are, but for what was written since the end of one of the last groups, `back` of them ago, which
-    /// is lost, `lost` writes of 100; all labels are there. `None` if something else became of the disks since then.
+    /// The disks as they are, but for what was written since the end of one of the last groups,
+    /// `back` of them ago, which is lost, `lost` writes of 100; all labels are there. `None` if
+    /// something else became of the disks since then.
     pub fn torn(&self, back: usize, lost: u64, prng: &mut Prng) -> Option<Torn> {
         let end = &self.ends[self.ends.len().checked_sub(back)?];
         let mut images = end.images.clone();

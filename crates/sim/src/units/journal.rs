@@ -1,12 +1,16 @@
-//! What initiators asked of units and were told, and what may be found of that: while they work, and after the power has gone.
+//! What initiators asked of units and were told, and what may be found of that: while they work,
+//! and after the power has gone.
 //!
-//! A sector is known by the value that fills it; but for zero, each was written once. Calls overlap, so what a sector is at a
-//! moment is not one value but a few: of each call that writes it, as long as none that began after that one's end has come to
-//! its own end. After a power failure it is one of those that no later *promised* one has taken the place of: promised is what
-//! was written with FUA, or had ended before a flush began that came to its end, or is atomic and shows anywhere. What a copy
-//! writes is what its source may have been meanwhile. Where only the program dies, all that had ended is promised.
+//! A sector is known by the value that fills it; but for zero, each was written once. Calls
+//! overlap, so what a sector is at a moment is not one value but a few: of each call that writes
+//! it, as long as none that began after that one's end has come to its own end. After a power
+//! failure it is one of those that no later *promised* one has taken the place of: promised is what
+//! was written with FUA, or had ended before a flush began that came to its end, or is atomic and
+//! shows anywhere. What a copy writes is what its source may have been meanwhile. Where only the
+//! program dies, all that had ended is promised.
 //!
-//! Locks, sectors that only COMPARE AND WRITE changes, have a history of their own: see [`super::locks`].
+//! Locks, sectors that only COMPARE AND WRITE changes, have a history of their own: see
+//! [`super::locks`].
 
 use std::collections::BTreeSet;
 
@@ -77,8 +81,8 @@ pub struct Call {
 pub enum Cut {
     /// The power fails before this write or flush of the disks.
     Power(usize),
-    /// The program dies, the machine goes on: somewhere between this write or flush and the one before. Then whatever had
-    /// come to its end before is promised.
+    /// The program dies, the machine goes on: somewhere between this write or flush and the one
+    /// before. Then whatever had come to its end before is promised.
     Program(usize),
 }
 
@@ -178,8 +182,9 @@ impl Journal {
         self.calls.iter().map(is_promised).collect()
     }
 
-    /// Of what is to be there whole, whatever some sector shows is as good as promised: then no sector of it shows what was
-    /// before. Every value is written once, so a sector that shows one of its values shows that it happened.
+    /// Of what is to be there whole, whatever some sector shows is as good as promised: then no
+    /// sector of it shows what was before. Every value is written once, so a sector that shows one
+    /// of its values shows that it happened.
     fn promise_shown(&self, found: &[Vec<u64>], promised: &mut [bool]) {
         for (call, promised) in self.calls.iter().zip(promised) {
             let Kind::Atomic(extent, first) = call.kind else { continue };
@@ -217,7 +222,8 @@ impl Journal {
         }
     }
 
-    /// Values that a sector may have had at some moment from `from` to `to`, which are no beginnings or ends of others.
+    /// Values that a sector may have had at some moment from `from` to `to`, which are no
+    /// beginnings or ends of others.
     fn between(&self, sector: Sector, from: Tick, to: Tick, path: &mut Vec<Tick>) -> BTreeSet<u64> {
         let begun = self.writers(sector).map(|(_, call)| call).filter(|call| call.begin < to);
         let begun: Vec<&Call> = begun.collect();
@@ -233,7 +239,8 @@ impl Journal {
         self.left(sector, &begun, gone, &mut Vec::new())
     }
 
-    /// Values of the calls that had not ended at `gone`, when somebody began who took the place of all that had been.
+    /// Values of the calls that had not ended at `gone`, when somebody began who took the place of
+    /// all that had been.
     fn left(
         &self,
         sector: Sector,
@@ -249,7 +256,8 @@ impl Journal {
         values
     }
 
-    /// Whether all that was read while the initiators worked can have been so, and nobody won a lock that was another's.
+    /// Whether all that was read while the initiators worked can have been so, and nobody won a
+    /// lock that was another's.
     pub fn check_answers(&self, locked: &[Extent]) -> Result<(), String> {
         for call in &self.calls {
             let Kind::Read(extent, found) = &call.kind else { continue };

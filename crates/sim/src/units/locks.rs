@@ -1,9 +1,9 @@
-//! The history of a lock: which COMPARE AND WRITE took it from which. As no value is ever written twice, each that was won says
-//! after which other one it came.
+//! The history of a lock: which COMPARE AND WRITE took it from which. As no value is ever written
+//! twice, each that was won says after which other one it came.
 //!
-//! So: from a value only one exchange goes on, all that were won make one chain, what is read is a link of it and never of two,
-//! who lost did not find what he expected; and after a power failure the lock is a link that is not older than the last one
-//! promised.
+//! So: from a value only one exchange goes on, all that were won make one chain, what is read is a
+//! link of it and never of two, who lost did not find what he expected; and after a power failure
+//! the lock is a link that is not older than the last one promised.
 
 use super::journal::{Call, Cut, Extent, Journal, Kind, Tick};
 

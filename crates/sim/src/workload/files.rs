@@ -1,6 +1,8 @@
-//! A file system, every call of which is made of the engine and of `model::MemFs`; they must answer alike.
+//! A file system, every call of which is made of the engine and of `model::MemFs`; they must answer
+//! alike.
 //!
-//! After a crash it is as at the end of a group, and what its intent log has to add is there too: see [`oracle`].
+//! After a crash it is as at the end of a group, and what its intent log has to add is there too:
+//! see [`oracle`].
 
 mod op;
 mod oracle;
@@ -140,7 +142,8 @@ impl FileWork {
         expected.expect("it was applied")
     }
 
-    /// Compares two answers, times only of an operation that did not wait; a new node becomes known.
+    /// Compares two answers, times only of an operation that did not wait; a new node becomes
+    /// known.
     fn agree(
         &mut self,
         op: &Op,
@@ -234,7 +237,8 @@ fn different_attrs(found: &Attr, wanted: &Attr, began: Option<Time>) -> Option<S
     if facts(found) != facts(wanted) {
         return Some(format!("{:?}, expected {:?}", facts(found), facts(wanted)));
     }
-    // What the operation sets to its own time must be set in both. (Other times differ by what the engine waited.)
+    // What the operation sets to its own time must be set in both. (Other times differ by what the
+    // engine waited.)
     let began = began?;
     let times = [("mtime", found.mtime, wanted.mtime), ("ctime", found.ctime, wanted.ctime)];
     let wrong = times.into_iter().find(|(_, found, wanted)| *wanted == began && *found != began);

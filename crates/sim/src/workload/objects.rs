@@ -1,4 +1,5 @@
-//! Objects of an object set, changed directly: allocate, write, free ranges, free, several changes a transaction.
+//! Objects of an object set, changed directly: allocate, write, free ranges, free, several changes
+//! a transaction.
 //!
 //! Here the group of each operation is known exactly, so a crash must bring back exactly one state.
 

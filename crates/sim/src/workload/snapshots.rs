@@ -1,9 +1,11 @@
-//! Snapshots and what is done with them: clones, promotions, rollbacks, tags, bookmarks, other names, destroying.
+//! Snapshots and what is done with them: clones, promotions, rollbacks, tags, bookmarks, other
+//! names, destroying.
 //!
-//! The model knows what each head holds, and of each snapshot what its head held when it was taken ([`points`]). Content
-//! changes by single calls of a file system whose intent log is not used; all else by changes, each of which is in one
-//! group. So after a crash all of it is as at the end of that group: heads, snapshots in their order with their content,
-//! where clones come from, tags and bookmarks.
+//! The model knows what each head holds, and of each snapshot what its head held when it was taken
+//! ([`points`]). Content changes by single calls of a file system whose intent log is not used; all
+//! else by changes, each of which is in one group. So after a crash all of it is as at the end of
+//! that group: heads, snapshots in their order with their content, where clones come from, tags and
+//! bookmarks.
 
 mod draw;
 mod points;

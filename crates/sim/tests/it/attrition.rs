@@ -1,11 +1,11 @@
-//! Pools whose disks fail, leave and join, with the power going at any write. The seeds are always the same here;
-//! `make simulate` tries fresh ones.
+//! Pools whose disks fail, leave and join, with the power going at any write. The seeds are always
+//! the same here; `make simulate` tries fresh ones.
 
 use sim::attrition::{Options, Tally, run};
 use sim::caught;
 
-/// Cases of each of two tests, at the least, of one in which more is always lost than redundancy allows, and the power
-/// failures in a story.
+/// Cases of each of two tests, at the least, of one in which more is always lost than redundancy
+/// allows, and the power failures in a story.
 const CASES: u64 = 9_000;
 const CASES_BEYOND: u64 = 2_000;
 const CUTS: usize = 400;
@@ -20,7 +20,8 @@ const FAILED: [(u64, &str); 7] = [
     (1010, "the operator had made his last disk a cache device"),
 ];
 
-/// Single cases, by seed, power failures in the story and number, in which more was lost than redundancy allows.
+/// Single cases, by seed, power failures in the story and number, in which more was lost than
+/// redundancy allows.
 const FAILED_BEYOND: [(u64, usize, usize, &str); 1] = [(
     543,
     300,

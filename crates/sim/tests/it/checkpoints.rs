@@ -1,5 +1,5 @@
-//! The power goes at any write while a pool goes back to its checkpoint, or discards it: then it is all of what it was, or all
-//! of what it is to become, and nothing leaks.
+//! The power goes at any write while a pool goes back to its checkpoint, or discards it: then it is
+//! all of what it was, or all of what it is to become, and nothing leaks.
 
 use engine_api::{Change, DatasetFilter, Engine as _, ImportOptions};
 use pool::verify::{Options as VerifyOptions, verify};
@@ -29,8 +29,8 @@ fn is_whole(machine: &Machine) {
     assert!(report.is_clean(), "{:?}", report.problems);
 }
 
-/// Records what `deed` does to a pool that has a checkpoint, and cuts it anywhere. Tells how often the pool came back as
-/// it was at the checkpoint, and how often without one.
+/// Records what `deed` does to a pool that has a checkpoint, and cuts it anywhere. Tells how often
+/// the pool came back as it was at the checkpoint, and how often without one.
 fn cut(seed: u64, deed: &dyn Fn(&Machine)) -> (u32, u32) {
     let mut prng = Prng::new(seed);
     let mut swarm = Swarm::draw(&mut prng).calm(Layout::Mirror, &[]);

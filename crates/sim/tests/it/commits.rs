@@ -1,6 +1,6 @@
-//! The power goes while a group is made durable that changes the labels, and goes again while the pool is imported: it must
-//! be found whole after that, and be the pool that it became, though half of the labels were of no use and the other half
-//! was being written.
+//! The power goes while a group is made durable that changes the labels, and goes again while the
+//! pool is imported: it must be found whole after that, and be the pool that it became, though half
+//! of the labels were of no use and the other half was being written.
 
 use engine_api::{Change, NewVdevs, VdevSpec};
 use env::OpenMode;

@@ -1,8 +1,10 @@
-//! The chain of events that once destroyed a real pool, in every order: a log device fails or is reset, is replaced,
-//! the machine crashes or is shut down in between, and the old device comes back, so that both are there.
+//! The chain of events that once destroyed a real pool, in every order: a log device fails or is
+//! reset, is replaced, the machine crashes or is shut down in between, and the old device comes
+//! back, so that both are there.
 //!
-//! After every event something is written and acknowledged. Every acknowledged write must be there after each import; but
-//! for those of groups that were not durable yet when the only log that had them was reset and the power went.
+//! After every event something is written and acknowledged. Every acknowledged write must be there
+//! after each import; but for those of groups that were not durable yet when the only log that had
+//! them was reset and the power went.
 
 use std::sync::Arc;
 
@@ -244,7 +246,8 @@ impl Story {
             let mut promised: Vec<Promise> =
                 self.promises.iter().filter(|promise| promise.file == file).copied().collect();
             let Some(last) = promised.last().copied() else { continue };
-            // What may be lost is what no durable group has; what is there must be something that was written.
+            // What may be lost is what no durable group has; what is there must be something that
+            // was written.
             let floor = promised.iter().rposition(|promise| promise.group <= durable).unwrap_or(0);
             let found = read(file);
             let allowed = promised.split_off(floor);

@@ -1,5 +1,6 @@
-//! Power failures under synchronous writers, on pools with and without log devices, which fail, lie, refuse, dawdle, are
-//! full or become what they were long ago: the pools of `sim::writers`, each way of failing by itself.
+//! Power failures under synchronous writers, on pools with and without log devices, which fail,
+//! lie, refuse, dawdle, are full or become what they were long ago: the pools of `sim::writers`,
+//! each way of failing by itself.
 
 use std::time::{Duration, Instant};
 
@@ -7,7 +8,8 @@ use engine_api::{Cred, Error, Stable};
 use sim::caught;
 use sim::writers::{FILES, OLD, Options, Tally, Vex, Writers, run_on};
 
-/// Power failures of the tests of failing logs and of the others, and the time after which a test is content with fewer.
+/// Power failures of the tests of failing logs and of the others, and the time after which a test
+/// is content with fewer.
 const CRASHES: u64 = 1_200;
 const CRASHES_OF_OTHERS: u64 = 540;
 const TIME: Duration = Duration::from_secs(110);
@@ -103,8 +105,8 @@ fn a_full_log_costs_no_promise() {
     assert_eq!(caught(run), Ok(()));
 }
 
-/// Logs were claimed, and then their device is what it was long ago: nothing is guessed, and nothing is lost when the
-/// right one is back.
+/// Logs were claimed, and then their device is what it was long ago: nothing is guessed, and
+/// nothing is lost when the right one is back.
 #[test]
 fn a_log_that_is_stale_when_it_is_to_be_replayed_is_waited_for() {
     let run = |seed| {

@@ -1,7 +1,8 @@
 //! Whole runs: the seeds that failed once, many more, and the simulator held against itself.
 //!
-//! Every seed is fixed, so that what is red is red again; how many of them are tried in the time depends on the machine.
-//! A change of the engine gives each of them another history. Seeds nobody has tried are for `make simulate`.
+//! Every seed is fixed, so that what is red is red again; how many of them are tried in the time
+//! depends on the machine. A change of the engine gives each of them another history. Seeds nobody
+//! has tried are for `make simulate`.
 
 mod attrition;
 mod callers;
@@ -47,7 +48,8 @@ fn check_from(first_seed: u64) {
     println!("{runs} runs with {crashes} power failures");
 }
 
-/// Tries so many seeds behind this one, fewer when the time is up, but at least one, however slow the machine; says how many.
+/// Tries so many seeds behind this one, fewer when the time is up, but at least one, however slow
+/// the machine; says how many.
 fn try_seeds(before: u64, most: u64, time: Duration, mut run: impl FnMut(u64)) -> u64 {
     let begun = Instant::now();
     for runs in 1..most {

@@ -1,7 +1,9 @@
-//! All disks of a pool lose their power at any write or flush, and the machine goes on: the pool is suspended, the disks
-//! come back with what their caches had kept, an operator clears the pool, and everybody gets what he was promised.
+//! All disks of a pool lose their power at any write or flush, and the machine goes on: the pool is
+//! suspended, the disks come back with what their caches had kept, an operator clears the pool, and
+//! everybody gets what he was promised.
 //!
-//! The work is that of `sim::writers`, with its checks; it must notice nothing. Now and then the machine's power goes too.
+//! The work is that of `sim::writers`, with its checks; it must notice nothing. Now and then the
+//! machine's power goes too.
 
 use std::time::{Duration, Instant};
 

@@ -166,7 +166,8 @@ fn nothing_is_too_large_to_be_let_in() {
     drop(small);
 }
 
-/// As a client that begins with large writes: each arrives in parts while the one before is worked on.
+/// As a client that begins with large writes: each arrives in parts while the one before is worked
+/// on.
 #[test]
 fn the_largest_requests_of_a_stranger_wait_for_nothing() {
     let budget = budget();

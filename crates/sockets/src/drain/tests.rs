@@ -1,6 +1,7 @@
 use super::*;
 
-/// A thread that begins before there is a drain would find none and end, and slow peers would never be written to.
+/// A thread that begins before there is a drain would find none and end, and slow peers would never
+/// be written to.
 #[test]
 fn a_drain_has_its_thread_from_the_start() {
     let busy = Arc::new(());

@@ -1,12 +1,15 @@
-//! POSIX.1e access control lists, as Linux has them: the model, its stored form, and what the operations make of it.
+//! POSIX.1e access control lists, as Linux has them: the model, its stored form, and what the
+//! operations make of it.
 //!
-//! An ACL has entries for the owner, for users by number, for the owning group, for groups by number, a mask, and for
-//! others, in this order. The mask bounds what users and groups by number and the owning group get; it is there wherever
-//! one has a number. A file's mode and its ACL say the same: the mode's group bits are the mask where there is one. An
-//! ACL without mask says no more than a mode does, and is not kept.
+//! An ACL has entries for the owner, for users by number, for the owning group, for groups by
+//! number, a mask, and for others, in this order. The mask bounds what users and groups by number
+//! and the owning group get; it is there wherever one has a number. A file's mode and its ACL say
+//! the same: the mode's group bits are the mask where there is one. An ACL without mask says no
+//! more than a mode does, and is not kept.
 //!
-//! Stored, and given through extended attributes, it is a version (u32), then for each entry a tag (u16), permissions
-//! (u16), and a number (u32), all little endian. [`Acl::decode`] takes nothing but a whole ACL, so an [`Acl`] is one.
+//! Stored, and given through extended attributes, it is a version (u32), then for each entry a tag
+//! (u16), permissions (u16), and a number (u32), all little endian. [`Acl::decode`] takes nothing
+//! but a whole ACL, so an [`Acl`] is one.
 //!
 //! Sources: fs/posix_acl.c and include/uapi/linux/posix_acl_xattr.h of Linux; `zpl_acl_to_xattr` in
 //! module/os/linux/zfs/zpl_xattr.c of OpenZFS.
@@ -119,8 +122,9 @@ impl Acl {
         Acl { entries: vec![entry(Tag::Owner, ALL), entry(Tag::Group, 0), entry(Tag::Other, 0)] }
     }
 
-    /// Whether the caller has all of `want` (`posix_acl_permission`). The first of owner, user by number, groups, and
-    /// others that fits decides; of the groups that the caller is in, one must have all that is wanted.
+    /// Whether the caller has all of `want` (`posix_acl_permission`). The first of owner, user by
+    /// number, groups, and others that fits decides; of the groups that the caller is in, one must
+    /// have all that is wanted.
     pub fn allows(&self, who: &Who<'_>, node: &Node<'_>, want: u32) -> bool {
         let mask = self.get(Tag::Mask).unwrap_or(ALL);
         let mut is_member = false;
@@ -145,7 +149,8 @@ impl Acl {
         false
     }
 
-    /// The nine bits of a mode that says the same, and whether it says all (`posix_acl_equiv_mode`).
+    /// The nine bits of a mode that says the same, and whether it says all
+    /// (`posix_acl_equiv_mode`).
     pub fn mode(&self) -> (u32, bool) {
         let of = |tag| self.get(tag).unwrap_or(0);
         let mask = self.get(Tag::Mask);
@@ -153,7 +158,8 @@ impl Acl {
         (of(Tag::Owner) << 6 | between << 3 | of(Tag::Other), mask.is_none())
     }
 
-    /// The ACL after a chmod: it sets what the owner, the others, and all in between may at most (`posix_acl_chmod`).
+    /// The ACL after a chmod: it sets what the owner, the others, and all in between may at most
+    /// (`posix_acl_chmod`).
     pub fn with_mode(mut self, mode: u32) -> Acl {
         let between = self.between();
         self.set(Tag::Owner, mode >> 6 & ALL);
@@ -162,8 +168,9 @@ impl Acl {
         self
     }
 
-    /// Of a directory's default ACL, what a new node in there gets whose maker asks for `mode`: its ACL, and the mode, the
-    /// bits above the nine as they are (`posix_acl_create`). Both allow what both allow.
+    /// Of a directory's default ACL, what a new node in there gets whose maker asks for `mode`: its
+    /// ACL, and the mode, the bits above the nine as they are (`posix_acl_create`). Both allow what
+    /// both allow.
     pub fn inherited(mut self, mode: u32) -> (Acl, u32) {
         let between = self.between();
         let mut left = mode & !0o777;
@@ -191,8 +198,8 @@ impl Acl {
     }
 }
 
-/// The mode that a node has after it got an access ACL: who sets it and is not in the node's group makes no setgid program
-/// (`posix_acl_update_mode`).
+/// The mode that a node has after it got an access ACL: who sets it and is not in the node's group
+/// makes no setgid program (`posix_acl_update_mode`).
 pub fn mode_after_set(who: &Who<'_>, node: &Node<'_>, acl: &Acl) -> u32 {
     let mode = node.mode & !0o777 | acl.mode().0;
     if who.is_privileged() || who.in_group(node.gid) { mode } else { mode & !SETGID }

@@ -1,5 +1,5 @@
-//! What reading ahead does, as `arcstat -z` tells it. Who follows the readers of an object is `dmu::prefetch`; what it has
-//! seen and asked for is counted here, beside the cache that gets it.
+//! What reading ahead does, as `arcstat -z` tells it. Who follows the readers of an object is
+//! `dmu::prefetch`; what it has seen and asked for is counted here, beside the cache that gets it.
 //!
 //! Source of the names: module/zfs/dmu_zfetch.c (`zfetch_stats`).
 

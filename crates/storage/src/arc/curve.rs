@@ -1,13 +1,15 @@
-//! What hit rate the cache would have had with any other size: reuse distances of a sample of all blocks (SHARDS; Waldspurger
-//! and others, "Efficient MRC Construction with SHARDS", FAST 2015).
+//! What hit rate the cache would have had with any other size: reuse distances of a sample of all
+//! blocks (SHARDS; Waldspurger and others, "Efficient MRC Construction with SHARDS", FAST 2015).
 //!
-//! A block is in the sample if the hash of its name is below a threshold, so of a sampled block every use is seen. Between
-//! two uses of it, so many bytes of other sampled blocks were used; divided by the share of the sample, that is the size
-//! of a cache (least recently used goes first) in which the second use would have been a hit. The sample has a limit:
-//! when it is full, the threshold falls and blocks above it are forgotten, so memory is bounded and a larger working set
-//! is sampled more thinly. The order of last uses is a Fenwick tree over a running number: a use costs a logarithm. At
-//! first every block is in the sample, so that little says something soon; the more was seen, the fewer are needed, down
-//! to one in [`LASTING`]. So a cache that is asked much pays next to nothing.
+//! A block is in the sample if the hash of its name is below a threshold, so of a sampled block
+//! every use is seen. Between two uses of it, so many bytes of other sampled blocks were used;
+//! divided by the share of the sample, that is the size of a cache (least recently used goes first)
+//! in which the second use would have been a hit. The sample has a limit: when it is full, the
+//! threshold falls and blocks above it are forgotten, so memory is bounded and a larger working set
+//! is sampled more thinly. The order of last uses is a Fenwick tree over a running number: a use
+//! costs a logarithm. At first every block is in the sample, so that little says something soon;
+//! the more was seen, the fewer are needed, down to one in [`LASTING`]. So a cache that is asked
+//! much pays next to nothing.
 //!
 //! What is written or read ahead counts as used, since it takes a place, but not as asked for.
 
@@ -54,7 +56,8 @@ pub(crate) struct Curve {
 /// Hit rates by size.
 #[derive(Clone, Debug)]
 pub struct HitCurve {
-    /// Requests with a distance below `2^((i + 1) / STEPS)` bytes, from the first bucket on, and all there were.
+    /// Requests with a distance below `2^((i + 1) / STEPS)` bytes, from the first bucket on, and
+    /// all there were.
     below: Vec<f64>,
     requests: f64,
     /// Of the sample, before it was scaled up.
@@ -187,8 +190,8 @@ impl Curve {
         }
     }
 
-    /// What was found. `requests` is how often a block was asked for in all: what the sample has too few or too many of
-    /// belongs to very popular blocks, which hit in any cache.
+    /// What was found. `requests` is how often a block was asked for in all: what the sample has
+    /// too few or too many of belongs to very popular blocks, which hit in any cache.
     pub fn hit_curve(&self, requests: u64) -> HitCurve {
         let sampled = self.near.iter().sum::<f64>() + self.cold;
         let share = self.share();

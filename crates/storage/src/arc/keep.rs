@@ -1,4 +1,5 @@
-//! What may be kept of a block, and where: properties primarycache and secondarycache, as values on the way.
+//! What may be kept of a block, and where: properties primarycache and secondarycache, as values on
+//! the way.
 
 use ondisk::BlkPtr;
 

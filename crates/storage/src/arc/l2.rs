@@ -6,13 +6,15 @@
 //!                       │ not there, or any failure
 //!                       └─▶ pool
 //! ```
-//! One worker a pool, [`feed::Feeder`], writes: some bytes a second, from the blocks that will be evicted next (metadata
-//! before data, MFU before MRU), in the form they have in the pool. Every so many blocks it writes a log block that
-//! names them, so that after a restart [`rebuild`] finds them again. The format is OpenZFS's: see `ondisk::l2arc`.
+//! One worker a pool, [`feed::Feeder`], writes: some bytes a second, from the blocks that will be
+//! evicted next (metadata before data, MFU before MRU), in the form they have in the pool. Every so
+//! many blocks it writes a log block that names them, so that after a restart [`rebuild`] finds
+//! them again. The format is OpenZFS's: see `ondisk::l2arc`.
 //!
 //! Invariants:
-//! - A device is never trusted: its bytes are judged by the block pointer the reader came with, and whatever fails is
-//!   read from the pool instead. A name is DVA and birth, so space that was freed and used anew has another name.
+//! - A device is never trusted: its bytes are judged by the block pointer the reader came with, and
+//!   whatever fails is read from the pool instead. A name is DVA and birth, so space that was freed
+//!   and used anew has another name.
 //! - Losing a device, at any moment, loses speed only. One that errs again and again is given up.
 //! - Without devices the only cost is a flag looked at on a miss.
 //! - The lock `state` is never held during I/O, nor while a shard of the cache is locked.
@@ -44,7 +46,8 @@ use feed::Feeder;
 use index::{ENTRY, Index, Name, Slot};
 use ring::Ring;
 
-/// How often devices are filled, and how far the writer looks; how much is a tunable. The defaults are OpenZFS's.
+/// How often devices are filled, and how far the writer looks; how much is a tunable. The defaults
+/// are OpenZFS's.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// So many times what is written is looked at, of every list.
@@ -97,7 +100,8 @@ pub(crate) struct Level2 {
     cache: Arc<Cache>,
     /// Whether any device can be read or written: all that others look at when there is none.
     active: AtomicBool,
-    /// The last transaction group that is on disk. Blocks of later ones may still be written over in place.
+    /// The last transaction group that is on disk. Blocks of later ones may still be written over
+    /// in place.
     synced: AtomicU64,
     state: Mutex<State>,
     feeder: Mutex<Option<WorkerHandle>>,
@@ -169,8 +173,8 @@ impl Level2 {
 
     // ── Devices ──
 
-    /// Adds a device and starts to use it. Of a new one the configuration learns the ashift. A known one that cannot be
-    /// opened, or is not the disk it should be, is listed all the same.
+    /// Adds a device and starts to use it. Of a new one the configuration learns the ashift. A
+    /// known one that cannot be opened, or is not the disk it should be, is listed all the same.
     pub fn add(
         &self,
         storage: &Weak<Storage>,
@@ -253,8 +257,9 @@ impl Level2 {
         true
     }
 
-    /// Takes a device out of use until it is opened again; `false` if there is none of this guid. What it holds is still
-    /// counted, though nobody reads it: `l2_size` and its like go down where something is lost (`arc_kstat_update`).
+    /// Takes a device out of use until it is opened again; `false` if there is none of this guid.
+    /// What it holds is still counted, though nobody reads it: `l2_size` and its like go down where
+    /// something is lost (`arc_kstat_update`).
     pub fn offline(&self, guid: u64) -> bool {
         let taken = {
             let mut state = lock(&self.state);
@@ -291,7 +296,8 @@ impl Level2 {
         drop(devices);
     }
 
-    /// Wakes the writer, which sees what there is to do, or that it has nobody to work for any more.
+    /// Wakes the writer, which sees what there is to do, or that it has nobody to work for any
+    /// more.
     pub fn wake(&self) {
         if let Some(feeder) = &*lock(&self.feeder) {
             feeder.wake();
@@ -393,7 +399,8 @@ impl Level2 {
         (share as usize).max(INDEX_MIN)
     }
 
-    /// What was at this place is not to be had; whoever was overtaken by the writer forgets nothing.
+    /// What was at this place is not to be had; whoever was overtaken by the writer forgets
+    /// nothing.
     fn forget(&self, name: &Name, number: u32, address: u64) -> bool {
         let mut state = lock(&self.state);
         let State { index, devices, .. } = &mut *state;

@@ -1,7 +1,7 @@
 //! One shard of the cache: four lists, twice (data and metadata), over one slab of entries.
 //!
-//! Entries are linked by slab index, so moving one between lists is a few stores. A ghost keeps its entry and name but
-//! not its block.
+//! Entries are linked by slab index, so moving one between lists is a few stores. A ghost keeps its
+//! entry and name but not its block.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -59,7 +59,8 @@ pub(crate) struct Arrival {
     pub is_metadata: bool,
     /// Nobody has asked for it yet.
     pub is_prefetch: bool,
-    /// The pointer it was read by, where a cache device may have it: from there its stored form can be made again.
+    /// The pointer it was read by, where a cache device may have it: from there its stored form can
+    /// be made again.
     pub source: Option<Box<BlkPtr>>,
     /// It is on a cache device.
     pub on_device: bool,
@@ -158,8 +159,8 @@ impl Shard {
         } else {
             self.counts.mru_hits += 1;
             let is_metadata = entry.is_metadata;
-            // A hit on the newest entry is a part of the use that brought it: small reads of one large block. What was
-            // prefetched is used for the first time now.
+            // A hit on the newest entry is a part of the use that brought it: small reads of one
+            // large block. What was prefetched is used for the first time now.
             if first_use {
                 self.move_to(at, Place::Mru);
             } else if self.list(Place::Mru, is_metadata).newest != at {
@@ -169,7 +170,8 @@ impl Shard {
         Some(block)
     }
 
-    /// Answers with what was evicted, for the caller to drop without the lock. `lent` bytes of the limit are not its own.
+    /// Answers with what was evicted, for the caller to drop without the lock. `lent` bytes of the
+    /// limit are not its own.
     pub fn insert(&mut self, key: Key, block: Arc<Block>, what: Arrival, lent: usize) -> Vec<Arc<Block>> {
         let Arrival { is_metadata, is_prefetch, source, on_device } = what;
         let size = block.footprint();
@@ -210,7 +212,8 @@ impl Shard {
         }
     }
 
-    /// Adds what is fit for a cache device and not on one, coldest first, to `found` until that says it is enough.
+    /// Adds what is fit for a cache device and not on one, coldest first, to `found` until that
+    /// says it is enough.
     pub fn cold(&self, end: ColdEnd, found: &mut dyn FnMut(Cold) -> bool) {
         let place = if end.is_mfu { Place::Mfu } else { Place::Mru };
         let list = self.list(place, end.is_metadata);
@@ -323,7 +326,8 @@ impl Shard {
         [first, second].into_iter().find(|&at| at != NIL)
     }
 
-    /// Ghosts may stand for as many bytes as the limit on each side, and cost a sixteenth of it at most.
+    /// Ghosts may stand for as many bytes as the limit on each side, and cost a sixteenth of it at
+    /// most.
     fn trim_ghosts(&mut self) {
         for (ghost, live) in [(Place::GhostMru, Place::Mru), (Place::GhostMfu, Place::Mfu)] {
             while self.resident(ghost) + self.resident(live) > self.limit

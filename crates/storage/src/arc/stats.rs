@@ -1,4 +1,5 @@
-//! What the caches count: all that OpenZFS's `arcstat` shows, as plain numbers since start, and sizes as of now.
+//! What the caches count: all that OpenZFS's `arcstat` shows, as plain numbers since start, and
+//! sizes as of now.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -46,10 +47,12 @@ pub struct Stats {
     pub missed: Traffic,
     pub mru_hits: u64,
     pub mfu_hits: u64,
-    /// Blocks that came back after they had been evicted from that list: a longer one would have kept them.
+    /// Blocks that came back after they had been evicted from that list: a longer one would have
+    /// kept them.
     pub mru_ghost_hits: u64,
     pub mfu_ghost_hits: u64,
-    /// Blocks evicted, and the bytes of those: already on a cache device; fit for one, by list; not fit for one.
+    /// Blocks evicted, and the bytes of those: already on a cache device; fit for one, by list; not
+    /// fit for one.
     pub evicted: u64,
     pub evicted_l2_cached: u64,
     pub evicted_l2_eligible_mfu: u64,
@@ -160,16 +163,18 @@ counts! {
     /// Blocks given up to make room, and rounds that had to.
     evicted,
     evictions,
-    /// Blocks that had to be read from the pool to be written, since compressing them here gives other bytes.
+    /// Blocks that had to be read from the pool to be written, since compressing them here gives
+    /// other bytes.
     reread,
-    /// Blocks there, their bytes decompressed, as stored, and in whole sectors, and bytes of the index in memory.
+    /// Blocks there, their bytes decompressed, as stored, and in whole sectors, and bytes of the
+    /// index in memory.
     blocks,
     size,
     psize,
     asize,
     header_bytes,
-    /// The same whole sectors by the list that blocks were on when they were written, of those that nobody had asked for
-    /// yet, and by contents.
+    /// The same whole sectors by the list that blocks were on when they were written, of those that
+    /// nobody had asked for yet, and by contents.
     mru_asize,
     mfu_asize,
     prefetch_asize,

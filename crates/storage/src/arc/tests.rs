@@ -99,7 +99,8 @@ fn ghosts_move_the_target_towards_the_list_that_was_too_short() {
     let cache = Cache::new(100 * (SIZE + 256));
     touch_all(&cache, 0..40);
     touch_all(&cache, 0..40);
-    // A loop over more than the MRU list holds: every miss is a ghost of it, until the list is long enough.
+    // A loop over more than the MRU list holds: every miss is a ghost of it, until the list is long
+    // enough.
     let before = cache.stats().target;
     for _ in 0..4 {
         touch_all(&cache, 1000..1070);

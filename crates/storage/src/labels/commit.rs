@@ -1,20 +1,22 @@
-//! Making a transaction group durable: the order of writes and flushes that lets a crash see all of it or nothing.
+//! Making a transaction group durable: the order of writes and flushes that lets a crash see all of
+//! it or nothing.
 //!
 //! ```text
 //!   (flush) ─▶ labels 0, 2 ─▶ flush ─▶ uberblocks ─▶ flush ─▶ labels 1, 3 ─▶ flush
 //! ```
-//! The first flush is the caller's ([`Storage::flush_all`]), who may have to note which device failed in it. The labels
-//! are written only when the configuration changed. Whenever power goes, two whole labels of every device
-//! say the same, and an uberblock never leads to blocks that are not there. A device that refuses is left out and
-//! reported; the group is durable as long as every top-level vdev, logs excepted, has one device that took everything.
-//! Logs get their uberblocks last: had a log the only one of a group, to lose the log would be to lose the group, and the
-//! one before it may have been overwritten by then.
-//! A device that is behind gets labels, so that the next import finds it, but no uberblock: it could not follow it.
+//! The first flush is the caller's ([`Storage::flush_all`]), who may have to note which device
+//! failed in it. The labels are written only when the configuration changed. Whenever power goes,
+//! two whole labels of every device say the same, and an uberblock never leads to blocks that are
+//! not there. A device that refuses is left out and reported; the group is durable as long as every
+//! top-level vdev, logs excepted, has one device that took everything. Logs get their uberblocks
+//! last: had a log the only one of a group, to lose the log would be to lose the group, and the one
+//! before it may have been overwritten by then. A device that is behind gets labels, so that the
+//! next import finds it, but no uberblock: it could not follow it.
 //!
-//! When the power goes after the uberblocks, labels 0 and 2 alone may say what the group did: of a new device's labels
-//! the others are blank, and a device or the pool may have another guid there. The next group begins with 0 and 2. So
-//! whoever imports the pool finishes the last group first ([`finish`]).
-//! Source: module/zfs/vdev_label.c (`vdev_config_sync`).
+//! When the power goes after the uberblocks, labels 0 and 2 alone may say what the group did: of a
+//! new device's labels the others are blank, and a device or the pool may have another guid there.
+//! The next group begins with 0 and 2. So whoever imports the pool finishes the last group first
+//! ([`finish`]). Source: module/zfs/vdev_label.c (`vdev_config_sync`).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
@@ -62,8 +64,8 @@ pub fn commit(
     Ok(run.failed.into_inner().expect("a panic has been passed on"))
 }
 
-/// Does the rest of the commit that brought this uberblock, where a crash has cut it short: first all devices get the
-/// uberblock, then labels 1 and 3 say what 0 and 2 say.
+/// Does the rest of the commit that brought this uberblock, where a crash has cut it short: first
+/// all devices get the uberblock, then labels 1 and 3 say what 0 and 2 say.
 pub fn finish(env: &Env, targets: &[Target], uberblock: &Uberblock) -> Result<BTreeSet<u64>, WriteError> {
     let missing = |target: &Target| Some((target.guid, target.device.missing_label(uberblock.txg)?));
     let missing: BTreeMap<u64, NvList> = targets.iter().filter_map(missing).collect();
@@ -76,8 +78,9 @@ pub fn finish(env: &Env, targets: &[Target], uberblock: &Uberblock) -> Result<BT
 }
 
 impl Storage {
-    /// [`commit`] on all usable disks, of what has been flushed. A disk that failed is faulted where the pool can do
-    /// without it; where it cannot, the pool is suspended, and this waits with it ([`crate::suspend`]). Syncing context.
+    /// [`commit`] on all usable disks, of what has been flushed. A disk that failed is faulted
+    /// where the pool can do without it; where it cannot, the pool is suspended, and this waits
+    /// with it ([`crate::suspend`]). Syncing context.
     pub fn commit_uberblock(
         &self,
         uberblock: &Uberblock,
@@ -160,7 +163,8 @@ impl Run<'_> {
         };
         self.step(&|target| if target.is_log { Ok(()) } else { write(target) })?;
         self.step(&|target| if target.is_log { Ok(()) } else { target.device.disk.flush() })?;
-        // It tells which copy of a log's device was in use last. Nobody waits until it is durable there.
+        // It tells which copy of a log's device was in use last. Nobody waits until it is durable
+        // there.
         self.step(&|target| if target.is_log { write(target) } else { Ok(()) })
     }
 

@@ -68,7 +68,8 @@ impl Group {
         sizes[class].record(self.bytes() as u64);
     }
 
-    /// One answer a member. If a joined I/O failed, its members are tried alone: one bad sector spoils only its own.
+    /// One answer a member. If a joined I/O failed, its members are tried alone: one bad sector
+    /// spoils only its own.
     fn settle(
         &mut self,
         disk: &dyn Disk,

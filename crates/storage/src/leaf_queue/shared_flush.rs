@@ -1,7 +1,7 @@
 //! One flush for many: a disk whose flushes are shared by all who want one at the same time.
 //!
-//! A flush makes durable what was written before it began, so one under way is of no use to whoever has just written.
-//! The next one is, and everybody who comes while the first runs can share that:
+//! A flush makes durable what was written before it began, so one under way is of no use to whoever
+//! has just written. The next one is, and everybody who comes while the first runs can share that:
 //!
 //! ```text
 //!   device    |---- flush 1 ----||---- flush 2 ----|
@@ -9,11 +9,13 @@
 //!   B         write ──┘ must have 2, begins it       B waits for 2
 //!   C          write ─────┘ must have 2              C waits for 2, which B (or C) begins
 //! ```
-//! Flushes are numbered. A caller may rely on the first that is begun after it came. Whoever finds none running and has
-//! not been served begins it; nobody waits for a thread of ours. A flush that failed says nothing about what was lost:
-//! all later ones of this handle fail too (see [`env::disk`]).
+//! Flushes are numbered. A caller may rely on the first that is begun after it came. Whoever finds
+//! none running and has not been served begins it; nobody waits for a thread of ours. A flush that
+//! failed says nothing about what was lost: all later ones of this handle fail too (see
+//! [`env::disk`]).
 //!
-//! Here, too, a device that went and came back gets its new handle, so that all who hold this one need not care.
+//! Here, too, a device that went and came back gets its new handle, so that all who hold this one
+//! need not care.
 
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Condvar, Mutex, PoisonError, RwLock};

@@ -1,8 +1,10 @@
-//! All classes of a pool: where a block goes is the caller's choice, where it lies tells to whom it belongs.
+//! All classes of a pool: where a block goes is the caller's choice, where it lies tells to whom it
+//! belongs.
 //!
-//! The log class is that of top-level vdevs which hold intent logs and nothing else. Its space is not the pool's: it is
-//! counted for the vdev alone. Special and dedup vdevs are set apart for metadata, small blocks and dedup tables; where they
-//! are full, or not there, all of that lies in the normal class.
+//! The log class is that of top-level vdevs which hold intent logs and nothing else. Its space is
+//! not the pool's: it is counted for the vdev alone. Special and dedup vdevs are set apart for
+//! metadata, small blocks and dedup tables; where they are full, or not there, all of that lies in
+//! the normal class.
 //!
 //! Sources: module/zfs/spa_misc.c (`spa_preferred_class`), spa.c (`spa_log_class`), metaslab.c.
 
@@ -15,7 +17,8 @@ use super::epoch::{EpochGuard, Epochs};
 use super::{ALIQUOT, Class, Freed, Loan, Segment, SpaceChange, SpaceMapSource, SpaceStat};
 use crate::{ReadError, WritePolicy};
 
-/// Percent of special vdevs that small blocks leave to metadata (`zfs_special_class_metadata_reserve_pct`).
+/// Percent of special vdevs that small blocks leave to metadata
+/// (`zfs_special_class_metadata_reserve_pct`).
 const METADATA_RESERVE: u64 = 25;
 
 pub struct Classes {
@@ -52,7 +55,8 @@ impl Classes {
         self.special.has(vdev) || self.dedup.has(vdev)
     }
 
-    /// The class that is asked first for a block of `psize` bytes; `None`: the normal one, which is asked last in any case.
+    /// The class that is asked first for a block of `psize` bytes; `None`: the normal one, which is
+    /// asked last in any case.
     pub fn preferred(&self, policy: &WritePolicy, psize: u64) -> Option<&Class> {
         let special = || Some(&self.special).filter(|class| class.space().capacity > 0);
         if policy.object_type == ObjectType::DDT_ZAP.0 && self.dedup.space().capacity > 0 {

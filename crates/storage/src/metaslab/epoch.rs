@@ -1,12 +1,14 @@
 //! Who may still follow an old block pointer.
 //!
-//! A reader outside syncing context takes a guard, then picks up block pointers, then reads the blocks. While it does,
-//! a transaction group may free those blocks. What a group freed is therefore not handed out again while a guard lives
-//! that was taken before that group was done. Guards cost a few atomic operations.
+//! A reader outside syncing context takes a guard, then picks up block pointers, then reads the
+//! blocks. While it does, a transaction group may free those blocks. What a group freed is
+//! therefore not handed out again while a guard lives that was taken before that group was done.
+//! Guards cost a few atomic operations.
 //!
-//! Time is cut into epochs; each group that is done begins the next. Readers are counted by the epoch they began in, in
-//! a ring. The ring's oldest place is used anew only when nobody is left in it; until then the epoch does not change, and
-//! new readers count as older than they are, which keeps space back for a while and harms nobody.
+//! Time is cut into epochs; each group that is done begins the next. Readers are counted by the
+//! epoch they began in, in a ring. The ring's oldest place is used anew only when nobody is left in
+//! it; until then the epoch does not change, and new readers count as older than they are, which
+//! keeps space back for a while and harms nobody.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::SeqCst};
@@ -37,7 +39,8 @@ impl Epochs {
             let epoch = self.now.load(SeqCst);
             let slot = self.slot(epoch);
             slot.fetch_add(1, SeqCst);
-            // Counted late, the guard may have been overlooked: it counts only if the epoch is still the same.
+            // Counted late, the guard may have been overlooked: it counts only if the epoch is
+            // still the same.
             if self.now.load(SeqCst) == epoch {
                 return EpochGuard { epochs: self.clone(), epoch };
             }
@@ -45,8 +48,8 @@ impl Epochs {
         }
     }
 
-    /// A group is done: nobody can pick up pointers to what it freed any more. Guards that may hold such pointers are of
-    /// epochs before the one that this answers with. One caller at a time.
+    /// A group is done: nobody can pick up pointers to what it freed any more. Guards that may hold
+    /// such pointers are of epochs before the one that this answers with. One caller at a time.
     pub fn advance(&self) -> u64 {
         let next = self.now.load(SeqCst) + 1;
         if self.slot(next).load(SeqCst) == 0 {

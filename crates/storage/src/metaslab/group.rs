@@ -1,8 +1,9 @@
 //! The metaslabs of one top-level vdev, best first.
 //!
-//! The order is by the power of two of the longest free segment (known without loading, from the space map's
-//! histogram), loaded ones before others, then by offset. Picking one costs O(log n); a metaslab that disappoints gets
-//! its true weight and the next is tried, until none can hold the size asked for.
+//! The order is by the power of two of the longest free segment (known without loading, from the
+//! space map's histogram), loaded ones before others, then by offset. Picking one costs O(log n); a
+//! metaslab that disappoints gets its true weight and the next is tried, until none can hold the
+//! size asked for.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -28,7 +29,8 @@ struct Order {
     weights: Vec<Option<Weight>>,
     /// The metaslab in use, one for each copy so that copies lie apart.
     active: [Option<usize>; MAX_COPIES],
-    /// Where log blocks have their home (see [`super::stock`]), in the order in which they were chosen.
+    /// Where log blocks have their home (see [`super::stock`]), in the order in which they were
+    /// chosen.
     homes: Vec<usize>,
 }
 
@@ -55,7 +57,8 @@ impl Group {
         let known = metaslabs.len() as u64;
         metaslabs.extend((known..spec.metaslab_count).map(|id| {
             let summary = spec.summaries.get(id as usize).cloned().unwrap_or_default();
-            // Without a histogram all is possible: say the whole metaslab is free, loading will tell.
+            // Without a histogram all is possible: say the whole metaslab is free, loading will
+            // tell.
             let histogram = summary.histogram.unwrap_or_else(|| {
                 let mut whole = vec![0; ondisk::spacemap::HISTOGRAM_SIZE];
                 let bucket = spec.metaslab_shift.saturating_sub(spec.ashift) as usize;
@@ -95,8 +98,8 @@ impl Group {
         order.by_weight.extend(weight);
     }
 
-    /// Space for `asize` bytes: its offset. `avoid` says which metaslabs are not wanted; homes of log blocks are only where
-    /// there is no other.
+    /// Space for `asize` bytes: its offset. `avoid` says which metaslabs are not wanted; homes of
+    /// log blocks are only where there is no other.
     pub fn allocate(
         &self,
         asize: u64,
@@ -175,8 +178,8 @@ impl Group {
         }
     }
 
-    /// The first free stretch at or behind `from`, looked for in one metaslab, which is loaded for it; and where to look
-    /// next. `None` behind the last metaslab. See [`Metaslab::lend`].
+    /// The first free stretch at or behind `from`, looked for in one metaslab, which is loaded for
+    /// it; and where to look next. `None` behind the last metaslab. See [`Metaslab::lend`].
     pub fn lend(
         &self,
         from: u64,
@@ -196,7 +199,8 @@ impl Group {
         Ok(Some(Loan { lent, next: lent.map_or(metaslab.start + metaslab.size, |lent| lent.end()) }))
     }
 
-    /// Lends a stretch for log blocks: the lowest of the first home that has one, else of a new home.
+    /// Lends a stretch for log blocks: the lowest of the first home that has one, else of a new
+    /// home.
     pub fn lend_for_logs(
         &self,
         (min, max): (u64, u64),
@@ -268,7 +272,8 @@ impl Group {
         sum
     }
 
-    /// Unloads the metaslabs least recently used until no more than `limit` segments are in memory; active ones stay.
+    /// Unloads the metaslabs least recently used until no more than `limit` segments are in memory;
+    /// active ones stay.
     pub fn trim_memory(&self, limit: usize) {
         let active = lock(&self.order).active;
         let mut loaded: Vec<(u64, usize, usize)> = Vec::new();

@@ -1,7 +1,8 @@
 //! A set of bytes as sorted, disjoint segments, neighbours merged.
 //!
-//! Adding what is there and removing what is not are programmer errors: they panic, because the alternative is a
-//! block with two owners. The `_overlap` forms are for the one place where overlap is expected: loading.
+//! Adding what is there and removing what is not are programmer errors: they panic, because the
+//! alternative is a block with two owners. The `_overlap` forms are for the one place where overlap
+//! is expected: loading.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -217,7 +218,8 @@ impl FreeTree {
         }
     }
 
-    /// The first segment at or behind `cursor` with room for `len`, looking at no more than `limit` segments.
+    /// The first segment at or behind `cursor` with room for `len`, looking at no more than `limit`
+    /// segments.
     pub fn first_fit(&self, cursor: u64, len: u64, limit: usize) -> Option<u64> {
         self.ranges.iter_from(cursor).take(limit).find_map(|segment| {
             let start = segment.start.max(cursor);

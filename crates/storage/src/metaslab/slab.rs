@@ -5,18 +5,20 @@
 //!     ^                                                                                                             |
 //!     +--- defer (two txgs, and no older reader) <--sync_done-- freeing + frees(to be persisted) <---- free --------+
 //! ```
-//! Allocations are kept by txg: an open group may place blocks of its intent log while an older one is being synced, and
-//! the space map of that one must not know of them. What is not taken yet is free as far as the disk is concerned: so
-//! says the histogram, and so says a map that is written anew.
+//! Allocations are kept by txg: an open group may place blocks of its intent log while an older one
+//! is being synced, and the space map of that one must not know of them. What is not taken yet is
+//! free as far as the disk is concerned: so says the histogram, and so says a map that is written
+//! anew.
 //!
-//! The free tree is there only while the metaslab is loaded. Loading replays the space map, which may or may not show
-//! the changes of the txg in hand; whatever is known in core not to be free is taken out afterwards, so either is right.
-//! What a checkpoint has stays allocated when it is freed, here and in the map: it is only handed up to be noted elsewhere.
+//! The free tree is there only while the metaslab is loaded. Loading replays the space map, which
+//! may or may not show the changes of the txg in hand; whatever is known in core not to be free is
+//! taken out afterwards, so either is right. What a checkpoint has stays allocated when it is
+//! freed, here and in the map: it is only handed up to be noted elsewhere.
 //!
-//! That holds as long as nothing is *forgotten* in core between the two, which is why `sync_done` waits for a load under
-//! way. A load may run in open context while a change is appended: [`SpaceMapSource`] gives each map as it was before or
-//! after. It never meets a map being written anew, for that is done from the free tree, which is there only when the
-//! load is over.
+//! That holds as long as nothing is *forgotten* in core between the two, which is why `sync_done`
+//! waits for a load under way. A load may run in open context while a change is appended:
+//! [`SpaceMapSource`] gives each map as it was before or after. It never meets a map being written
+//! anew, for that is done from the free tree, which is there only when the load is over.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Mutex;
@@ -164,7 +166,8 @@ impl Metaslab {
         }
     }
 
-    /// Puts space to use that a block from before the pool was opened takes; the metaslab must be loaded.
+    /// Puts space to use that a block from before the pool was opened takes; the metaslab must be
+    /// loaded.
     pub fn claim(&self, start: u64, len: u64, txg: u64) -> Claimed {
         let mut guard = lock(&self.state);
         let state = &mut *guard;
@@ -179,8 +182,9 @@ impl Metaslab {
         if partly.any(|tree| tree.overlaps(start, len)) { Claimed::Conflict } else { Claimed::Already }
     }
 
-    /// Takes the first free stretch of at least `min` bytes at or behind `from` out of use until it is given back, cut to
-    /// `max` bytes; `None` where there is none, or the metaslab is not loaded.
+    /// Takes the first free stretch of at least `min` bytes at or behind `from` out of use until it
+    /// is given back, cut to `max` bytes; `None` where there is none, or the metaslab is not
+    /// loaded.
     pub fn lend(&self, from: u64, min: u64, max: u64) -> Option<Segment> {
         let mut guard = lock(&self.state);
         let free = guard.free.as_ref()?.ranges();
@@ -193,7 +197,8 @@ impl Metaslab {
         Some(guard.hold_back(Segment { start: found.start, len: found.len.min(max) }))
     }
 
-    /// As [`Metaslab::lend`], of what is remembered to have become free. That is forgotten, whatever becomes of it.
+    /// As [`Metaslab::lend`], of what is remembered to have become free. That is forgotten,
+    /// whatever becomes of it.
     pub fn lend_freed(&self, min: u64, max: u64) -> Option<Segment> {
         let mut guard = lock(&self.state);
         let state = &mut *guard;
@@ -228,9 +233,9 @@ impl Metaslab {
         }
     }
 
-    /// Gives space back, or notes that only a checkpoint needs it now (`kept`). `false`, and nothing is changed: some of it is
-    /// free, or about to be, or was only allocated after `txg`, the group being synced. Then a block has two owners, or the
-    /// space map is wrong.
+    /// Gives space back, or notes that only a checkpoint needs it now (`kept`). `false`, and
+    /// nothing is changed: some of it is free, or about to be, or was only allocated after `txg`,
+    /// the group being synced. Then a block has two owners, or the space map is wrong.
     pub fn free(&self, start: u64, len: u64, txg: u64, kept: bool) -> bool {
         let mut guard = lock(&self.state);
         let state = &mut *guard;
@@ -263,7 +268,8 @@ impl Metaslab {
         let frees = std::mem::take(&mut state.frees);
         let kept = std::mem::take(&mut state.kept);
         let mut allocs = RangeTree::new();
-        // No two groups overlap: space is had anew only after it was freed, and freed only after it was taken.
+        // No two groups overlap: space is had anew only after it was freed, and freed only after it
+        // was taken.
         for segment in ours.values().flat_map(RangeTree::iter) {
             allocs.add(segment.start, segment.len);
             state.taken.add_overlap(segment.start, segment.len);
@@ -283,8 +289,8 @@ impl Metaslab {
         })
     }
 
-    /// Allocated segments as the space map has to say them now, if every change that was taken is in it and no other;
-    /// `None` when not loaded.
+    /// Allocated segments as the space map has to say them now, if every change that was taken is
+    /// in it and no other; `None` when not loaded.
     pub fn allocated(&self) -> Option<Vec<Segment>> {
         let state = lock(&self.state);
         let free = state.free.as_ref()?;
@@ -304,8 +310,8 @@ impl Metaslab {
         Some(allocated.iter().collect())
     }
 
-    /// The txg is durable: its frees wait their time, those whose time has come can be allocated, and are remembered where
-    /// that is wanted. `epoch` is the one that began with it.
+    /// The txg is durable: its frees wait their time, those whose time has come can be allocated,
+    /// and are remembered where that is wanted. `epoch` is the one that began with it.
     pub fn sync_done(&self, txg: u64, epoch: u64, epochs: &Epochs, remember: bool) -> Settled {
         let _nobody_loads = lock(&self.loading);
         let mut guard = lock(&self.state);
@@ -349,7 +355,8 @@ impl Metaslab {
         (state.free.as_ref().map_or(0, |free| free.ranges().segments()), state.last_used)
     }
 
-    /// The power of two of the longest free segment, exact where loaded; `None` where nothing is free.
+    /// The power of two of the longest free segment, exact where loaded; `None` where nothing is
+    /// free.
     pub fn longest_bucket(&self) -> Option<u32> {
         let state = lock(&self.state);
         match &state.free {
@@ -386,8 +393,8 @@ impl State {
         segment
     }
 
-    /// Free regions as the space map will have them: freed ones are free there at once, and what later groups have
-    /// allocated is free there still.
+    /// Free regions as the space map will have them: freed ones are free there at once, and what
+    /// later groups have allocated is free there still.
     fn free_on_disk_histogram(&self, shift: u32) -> Option<Vec<u64>> {
         const BUCKETS: usize = ondisk::spacemap::HISTOGRAM_SIZE;
         let free = self.free.as_ref()?;

@@ -1,14 +1,17 @@
 //! Space that is set apart for the next log blocks of a vdev.
 //!
-//! Where a disk is a sparse file, its file system finds room for what is written for the first time, and the flush behind
-//! that write waits until this is noted too: a commit took half as long again. So space for log blocks is *stocked*:
-//! lent by its metaslab, written ahead by a worker, and only then given to logs. Nothing of it is on disk, and it counts as
-//! free; whoever finds no room elsewhere gets it back ([`super::Class::empty_stock`]).
+//! Where a disk is a sparse file, its file system finds room for what is written for the first
+//! time, and the flush behind that write waits until this is noted too: a commit took half as long
+//! again. So space for log blocks is *stocked*: lent by its metaslab, written ahead by a worker,
+//! and only then given to logs. Nothing of it is on disk, and it counts as free; whoever finds no
+//! room elsewhere gets it back ([`super::Class::empty_stock`]).
 //!
-//! Log blocks live for seconds. So a few metaslabs are their *home*: the lowest free place there is stocked first, which
-//! is what earlier log blocks gave back, and other blocks go there only where there is no room anywhere else.
+//! Log blocks live for seconds. So a few metaslabs are their *home*: the lowest free place there is
+//! stocked first, which is what earlier log blocks gave back, and other blocks go there only where
+//! there is no room anywhere else.
 //!
-//! Sources: module/zfs/vdev.c (`vdev_metaslab_init`: the embedded log class, one metaslab of a vdev that has more than 64).
+//! Sources: module/zfs/vdev.c (`vdev_metaslab_init`: the embedded log class, one metaslab of a vdev
+//! that has more than 64).
 
 use std::collections::VecDeque;
 

@@ -1,17 +1,19 @@
 //! Making what was written durable, and giving up the disks that cannot.
 //!
-//! A vdev answers for what was written there if enough disks have it: those that are whole, and could flush. A disk may
-//! pass for whole and yet have refused a write: where another, which took that one, had refused one before, both cannot be
-//! called behind. So where a disk is lost with what it took, be it that it cannot flush or has vanished before, those that
-//! others stood in for since the last flush that counted do not answer for the vdev.
+//! A vdev answers for what was written there if enough disks have it: those that are whole, and
+//! could flush. A disk may pass for whole and yet have refused a write: where another, which took
+//! that one, had refused one before, both cannot be called behind. So where a disk is lost with
+//! what it took, be it that it cannot flush or has vanished before, those that others stood in for
+//! since the last flush that counted do not answer for the vdev.
 //!
-//! Then the pool is suspended, although a disk is left that works: of some block no copy is left but the one in memory, as
-//! when no disk had taken it, and there OpenZFS suspends, too (`vdev_mirror_io_done` asks for one good copy, `zio_done`
-//! suspends without). To write it again at once would be to ask the disk that has just refused it, with nothing left behind
-//! it; an operator hears of both failures first. His `zpool clear` has all of the group written again
-//! ([`Storage::resume`](crate::Storage::resume)), and if the disk takes it now, it answers for the vdev, be the other there
-//! or not. But a disk that was called behind for what it refused waits for the other: what else it lacks since then is in
-//! nobody's memory.
+//! Then the pool is suspended, although a disk is left that works: of some block no copy is left
+//! but the one in memory, as when no disk had taken it, and there OpenZFS suspends, too
+//! (`vdev_mirror_io_done` asks for one good copy, `zio_done` suspends without). To write it again
+//! at once would be to ask the disk that has just refused it, with nothing left behind it; an
+//! operator hears of both failures first. His `zpool clear` has all of the group written again
+//! ([`Storage::resume`](crate::Storage::resume)), and if the disk takes it now, it answers for the
+//! vdev, be the other there or not. But a disk that was called behind for what it refused waits for
+//! the other: what else it lacks since then is in nobody's memory.
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
@@ -81,8 +83,8 @@ impl<'t> Part<'t> {
     }
 }
 
-/// Flushes all usable disks of these top-level vdevs, at once. Says of each vdev whether what was written there is durable
-/// now. A disk that cannot flush is faulted if the pool can do without it.
+/// Flushes all usable disks of these top-level vdevs, at once. Says of each vdev whether what was
+/// written there is durable now. A disk that cannot flush is faulted if the pool can do without it.
 pub(crate) fn flush(env: &Env, tree: &Tree, tops: &[u32]) -> Vec<(u32, bool)> {
     let part = |top| Part::of(tree, top);
     let parts: Vec<Part<'_>> = tops.iter().filter_map(|&id| tree.top(id)).map(part).collect();

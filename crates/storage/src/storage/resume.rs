@@ -1,4 +1,5 @@
-//! A suspended pool from inside: who meets a failure beyond redundancy waits here, and what makes trying again sound.
+//! A suspended pool from inside: who meets a failure beyond redundancy waits here, and what makes
+//! trying again sound.
 //!
 //! See [`crate::suspend`] for the idea and [`crate::unflushed`] for what is written again.
 
@@ -20,8 +21,9 @@ use crate::{ReadError, WriteError, suspend};
 const BATCH: usize = 256;
 
 impl Storage {
-    /// Makes durable everything that syncing context wrote before the call, logs included. A disk that cannot is faulted
-    /// if the pool can do without it: what it has lost is unknown. Syncing context.
+    /// Makes durable everything that syncing context wrote before the call, logs included. A disk
+    /// that cannot is faulted if the pool can do without it: what it has lost is unknown. Syncing
+    /// context.
     pub fn flush_all(&self) -> Result<(), WriteError> {
         loop {
             if self.flush_once().is_ok() {
@@ -50,9 +52,9 @@ impl Storage {
         Ok(())
     }
 
-    /// After a failure beyond redundancy: suspends the pool and waits. `Ok`: it is resumed, what the disks may have lost is
-    /// there again, and what failed is to be tried again. A pool that nobody can resume gives back the error at once.
-    /// Syncing context.
+    /// After a failure beyond redundancy: suspends the pool and waits. `Ok`: it is resumed, what
+    /// the disks may have lost is there again, and what failed is to be tried again. A pool that
+    /// nobody can resume gives back the error at once. Syncing context.
     pub(crate) fn park(&self, error: WriteError) -> Result<(), WriteError> {
         loop {
             self.wait_resumed(error)?;
@@ -72,7 +74,8 @@ impl Storage {
         if !is_hurried() && suspension.park() { Ok(()) } else { Err(error) }
     }
 
-    /// Writes what is not certain to be on the disks, if one of them has been opened anew. Syncing context.
+    /// Writes what is not certain to be on the disks, if one of them has been opened anew. Syncing
+    /// context.
     fn write_again(&self) -> Result<(), WriteError> {
         let losses = self.losses();
         if !self.unflushed.is_stale() {
@@ -95,8 +98,9 @@ impl Storage {
         Ok(())
     }
 
-    /// Opens disks anew that have vanished, have failed to flush or were faulted: all, or the one of this guid. Logs are
-    /// not touched: what they hold counts only until its group is durable. Says which are open again.
+    /// Opens disks anew that have vanished, have failed to flush or were faulted: all, or the one
+    /// of this guid. Logs are not touched: what they hold counts only until its group is durable.
+    /// Says which are open again.
     pub fn reopen(&self, guid: Option<u64>) -> Vec<u64> {
         let tree = self.tree();
         let data = |leaf: &&Arc<Leaf>| tree.top(leaf.top).is_some_and(|top| !top.is_log);
@@ -118,8 +122,8 @@ impl Storage {
         })
     }
 
-    /// Grows when disks may have lost what they took and had not flushed: for whoever writes and flushes beside syncing
-    /// context ([`Storage::write_log`]).
+    /// Grows when disks may have lost what they took and had not flushed: for whoever writes and
+    /// flushes beside syncing context ([`Storage::write_log`]).
     pub fn losses(&self) -> u64 {
         self.unflushed.losses()
     }
@@ -130,7 +134,8 @@ impl Storage {
         if !tree.tops.iter().filter(|top| !top.is_log).all(|top| is_there(&tree, top)) {
             return Err(WriteError::Io);
         }
-        // What a disk refused is written again, be it that none was opened anew, or retried by who waits.
+        // What a disk refused is written again, be it that none was opened anew, or retried by who
+        // waits.
         self.unflushed.set_stale();
         let whole = tree.leaves.iter().filter(|leaf| leaf.is_whole());
         whole.for_each(|leaf| leaf.counters.missed_write.store(false, Relaxed));
@@ -142,8 +147,8 @@ impl Storage {
         self.suspension().give_up();
     }
 
-    /// Whether a failed read is worth waiting for: disks are missing that an operator may bring back, and whoever asks may
-    /// wait.
+    /// Whether a failed read is worth waiting for: disks are missing that an operator may bring
+    /// back, and whoever asks may wait.
     pub(crate) fn awaits(&self, error: ReadError) -> bool {
         use ReadError::{Checksum, Io, Missing};
         let insists = suspend::insists();
@@ -157,8 +162,8 @@ fn wants_reopening(leaf: &Leaf) -> bool {
     leaf.needs_reopening() || leaf.state() == VdevState::Faulted
 }
 
-/// Whether all disks are there that a top-level vdev cannot do without: those that have vanished and could be spared were
-/// faulted.
+/// Whether all disks are there that a top-level vdev cannot do without: those that have vanished
+/// and could be spared were faulted.
 fn is_there(tree: &Tree, top: &Top) -> bool {
     let lacks = |leaf: usize| tree.leaves[leaf].is_whole() && tree.leaves[leaf].needs_reopening();
     top.vdev.is_readable(&tree.leaves, None) && !top.vdev.leaves().into_iter().any(lacks)

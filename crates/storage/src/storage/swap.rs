@@ -1,9 +1,10 @@
 //! Changing the tree of vdevs while I/O goes on.
 //!
-//! Whoever does I/O holds the tree on which it began; a new tree shares the disks that stay with the old one, and the old
-//! one goes with its last user. Blocks must not lie where the new tree cannot find them: who removes or replaces a log
-//! has emptied it before, and has seen to it that nothing more is put there ([`Storage::use_log`]); a disk that joins
-//! vdevs with data is behind ([`OpenedLeaf::set_behind`]).
+//! Whoever does I/O holds the tree on which it began; a new tree shares the disks that stay with
+//! the old one, and the old one goes with its last user. Blocks must not lie where the new tree
+//! cannot find them: who removes or replaces a log has emptied it before, and has seen to it that
+//! nothing more is put there ([`Storage::use_log`]); a disk that joins vdevs with data is behind
+//! ([`OpenedLeaf::set_behind`]).
 
 use std::collections::BTreeSet;
 use std::sync::atomic::Ordering::Relaxed;
@@ -49,7 +50,8 @@ impl OpenedLeaf {
 pub struct Roll(Vec<Weak<Leaf>>);
 
 impl Storage {
-    /// Opens a disk for top-level vdev `top`, whatever its labels say. Its path and guid are the configuration's.
+    /// Opens a disk for top-level vdev `top`, whatever its labels say. Its path and guid are the
+    /// configuration's.
     pub fn open_leaf(&self, config: &VdevConfig, top: u32) -> Result<OpenedLeaf, DiskError> {
         let path = config.path.as_deref().unwrap_or_default();
         let device = Device::locate(self.env.disks.open(path, OpenMode::ReadWrite)?)?;
@@ -59,9 +61,9 @@ impl Storage {
         Ok(OpenedLeaf(Arc::new(Leaf::open(&self.env, config.guid, path, top, device))))
     }
 
-    /// Puts the tree of `root` in the place of the one that is open. Its disks are those of the old tree, some under new
-    /// guids (`renamed`: old, new), and `opened` ones; others are absent. What is measured of new top-level vdevs is in
-    /// [`Storage::config`] afterwards.
+    /// Puts the tree of `root` in the place of the one that is open. Its disks are those of the old
+    /// tree, some under new guids (`renamed`: old, new), and `opened` ones; others are absent. What
+    /// is measured of new top-level vdevs is in [`Storage::config`] afterwards.
     pub fn swap_tree(
         &self,
         root: &VdevConfig,
@@ -87,14 +89,16 @@ impl Storage {
         Roll(self.tree().leaves.iter().map(Arc::downgrade).collect())
     }
 
-    /// Whether somebody still works with a disk that is on a roll and no part of the tree any more: it is open until then.
+    /// Whether somebody still works with a disk that is on a roll and no part of the tree any more:
+    /// it is open until then.
     pub fn is_leaving(&self, roll: &Roll) -> bool {
         let tree = self.tree();
         let stays = |leaf: &Arc<Leaf>| tree.leaves.iter().any(|other| Arc::ptr_eq(leaf, other));
         roll.0.iter().filter_map(Weak::upgrade).any(|leaf| !stays(&leaf))
     }
 
-    /// Whether new log blocks may be placed on a top-level vdev that holds logs. They may from the start.
+    /// Whether new log blocks may be placed on a top-level vdev that holds logs. They may from the
+    /// start.
     pub fn use_log(&self, vdev: u32, wanted: bool) {
         self.classes.log.set_wanted(vdev, wanted);
     }
@@ -137,20 +141,22 @@ impl Storage {
         self.tree().leaf(guid).is_some_and(|leaf| leaf.is_usable())
     }
 
-    /// Whether all that a top-level vdev holds can be had from disks, other than `without`, that work and missed nothing.
+    /// Whether all that a top-level vdev holds can be had from disks, other than `without`, that
+    /// work and missed nothing.
     pub fn is_whole_without(&self, vdev: u32, without: u64) -> bool {
         let tree = self.tree();
         let Some(top) = tree.top(vdev) else { return false };
         top.vdev.is_whole(&tree.leaves, tree.leaves.iter().position(|leaf| leaf.guid == without))
     }
 
-    /// Nothing is allocated on this top-level vdev any more, and what was is forgotten with its space maps.
+    /// Nothing is allocated on this top-level vdev any more, and what was is forgotten with its
+    /// space maps.
     pub fn drop_metaslabs(&self, vdev: u32) {
         self.classes.log.remove_group(vdev);
     }
 
-    /// Looks which disks of a top-level vdev have grown, and gives them blank labels at their new ends. To be called in
-    /// syncing context, in a group that writes the pool's labels.
+    /// Looks which disks of a top-level vdev have grown, and gives them blank labels at their new
+    /// ends. To be called in syncing context, in a group that writes the pool's labels.
     pub fn refresh_sizes(&self, vdev: u32) {
         let tree = self.tree();
         let leaves = tree.leaves.iter().filter(|leaf| leaf.top == vdev && leaf.is_usable() && leaf.refresh());
@@ -161,12 +167,14 @@ impl Storage {
         }
     }
 
-    /// Lets blocks be placed on new metaslabs at the end of a top-level vdev, which has so many now.
+    /// Lets blocks be placed on new metaslabs at the end of a top-level vdev, which has so many
+    /// now.
     pub fn grow_metaslabs(&self, vdev: u32, count: u64) {
         self.classes.grow(vdev, count);
     }
 
-    /// Bytes that could be allocated on each top-level vdev, as far as its disks that are open tell; 0 if they don't.
+    /// Bytes that could be allocated on each top-level vdev, as far as its disks that are open
+    /// tell; 0 if they don't.
     pub fn measured(&self) -> Vec<(u32, u64)> {
         let tree = self.tree();
         tree.tops.iter().map(|top| (top.id, open::room(&top.vdev, &tree.leaves).unwrap_or(0))).collect()

@@ -176,7 +176,8 @@ fn a_side_does_not_stand_in_for_what_it_refused() {
     }
 }
 
-/// What it refused is in memory as long as no flush counts: once an operator has it tried again, it stands in.
+/// What it refused is in memory as long as no flush counts: once an operator has it tried again, it
+/// stands in.
 #[test]
 fn a_side_stands_in_for_what_it_refused_when_it_has_taken_it() {
     let rig = rig(&[2]);

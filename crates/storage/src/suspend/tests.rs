@@ -223,7 +223,8 @@ fn a_pool_that_is_given_up_fails_at_once() {
     }
 }
 
-/// Which guid of the pool the labels say depends on how far the group is that changes it; another pool's disk is not taken.
+/// Which guid of the pool the labels say depends on how far the group is that changes it; another
+/// pool's disk is not taken.
 #[test]
 fn disks_are_opened_anew_after_the_pool_got_another_guid() {
     let rig = patient();

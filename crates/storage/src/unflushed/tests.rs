@@ -24,7 +24,8 @@ fn the_last_write_of_a_place_counts() {
     note(1, write(0, 4096, 3));
     note(0, write(0, 4096, 4));
     assert_eq!(noted(&unflushed), [(0, 0, 4), (0, 8192, 2), (1, 0, 3)]);
-    // Space given up and taken by another block: what it overlaps, before and behind its start, is dead.
+    // Space given up and taken by another block: what it overlaps, before and behind its start, is
+    // dead.
     note(0, write(2048, 8192, 5));
     assert_eq!(noted(&unflushed), [(0, 2048, 5), (1, 0, 3)]);
     let before = unflushed.count();

@@ -1,8 +1,8 @@
 //! The configuration of a vdev tree: what labels and the MOS say it is made of.
 //!
-//! The fields are those that storage acts on. All other pairs are kept in order and written back, so that a pool
-//! touched by newer software loses nothing. Source: module/zfs/vdev_label.c `vdev_config_generate`, vdev.c
-//! `vdev_alloc`.
+//! The fields are those that storage acts on. All other pairs are kept in order and written back,
+//! so that a pool touched by newer software loses nothing. Source: module/zfs/vdev_label.c
+//! `vdev_config_generate`, vdev.c `vdev_alloc`.
 
 use ondisk::label::config::{bias, key, vdev_type};
 use ondisk::nvlist::{NvList, NvValue};
@@ -126,7 +126,8 @@ pub struct VdevConfig {
     pub metaslab_array: Option<u64>,
     pub metaslab_shift: Option<u64>,
     pub is_log: bool,
-    /// Of a top-level vdev. Not in the configuration on disk but in the vdev's ZAP, from where whoever opens the pool takes it.
+    /// Of a top-level vdev. Not in the configuration on disk but in the vdev's ZAP, from where
+    /// whoever opens the pool takes it.
     pub bias: Bias,
     pub create_txg: Option<u64>,
     /// Object of the dirty time log.
@@ -168,7 +169,8 @@ impl VdevConfig {
         }
     }
 
-    /// Bytes that each disk of this top-level vdev must be able to hold. Behind the last whole metaslab nothing lies.
+    /// Bytes that each disk of this top-level vdev must be able to hold. Behind the last whole
+    /// metaslab nothing lies.
     pub fn least_asize(&self) -> u64 {
         let shift = self.metaslab_shift.unwrap_or(0).min(63);
         let asize = self.asize.unwrap_or(0) >> shift << shift;
@@ -284,7 +286,8 @@ impl VdevConfig {
         }
     }
 
-    /// Wrapping sum of the guids of this vdev and all below: what an uberblock's `guid_sum` is of the root.
+    /// Wrapping sum of the guids of this vdev and all below: what an uberblock's `guid_sum` is of
+    /// the root.
     pub fn guid_sum(&self) -> u64 {
         self.children.iter().fold(self.guid, |sum, child| sum.wrapping_add(child.guid_sum()))
     }

@@ -1,8 +1,8 @@
 //! The transaction groups of which a leaf lacks blocks: its dirty time log, as storage needs it.
 //!
-//! Whoever keeps these logs (the pool) puts them here whole; nothing here is ever taken out but by that. What cannot be
-//! repaired while a scan runs is noted apart, so that the end of the scan does not clear it. Source: module/zfs/vdev.c
-//! (`DTL_MISSING`, `DTL_SCRUB`).
+//! Whoever keeps these logs (the pool) puts them here whole; nothing here is ever taken out but by
+//! that. What cannot be repaired while a scan runs is noted apart, so that the end of the scan does
+//! not clear it. Source: module/zfs/vdev.c (`DTL_MISSING`, `DTL_SCRUB`).
 
 use std::sync::Mutex;
 

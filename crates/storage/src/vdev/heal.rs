@@ -1,4 +1,5 @@
-//! A mirror that is being healed: every side is read and judged, and rewritten if it is bad or lacks the block.
+//! A mirror that is being healed: every side is read and judged, and rewritten if it is bad or
+//! lacks the block.
 //!
 //! ```text
 //!   Start ─▶ Reading(sides that should have it) ──one is good──▶ Writing(bad and lacking sides) ─▶ finish with the bytes
@@ -24,7 +25,8 @@ pub struct Healing {
     lacking: Vec<usize>,
     /// Sides to be rewritten once there is something good.
     bad: Vec<usize>,
-    /// Why there is nothing good. Wrong bytes say less than a side that could not be read: that may have the block.
+    /// Why there is nothing good. Wrong bytes say less than a side that could not be read: that may
+    /// have the block.
     error: Option<IoError>,
     state: State,
 }

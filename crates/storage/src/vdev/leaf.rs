@@ -1,11 +1,13 @@
 //! One disk: where its partition lies, how it is doing, what has been done to it.
 //!
-//! A leaf is *usable* while it is open and neither offline nor faulted. A disk that has vanished is given up in
-//! [`crate::zio`], which knows if the pool can do without it; whether one that errs is, is decided above this crate by
-//! how often it does ([`super::report`]). Here errors are only counted.
+//! A leaf is *usable* while it is open and neither offline nor faulted. A disk that has vanished is
+//! given up in [`crate::zio`], which knows if the pool can do without it; whether one that errs is,
+//! is decided above this crate by how often it does ([`super::report`]). Here errors are only
+//! counted.
 //!
-//! A leaf that missed a write is *behind* rather than *whole*, whatever its state: it is written as before, but read only
-//! when nobody else has the bytes, and gets no uberblock any more. Only a resilver makes it whole again.
+//! A leaf that missed a write is *behind* rather than *whole*, whatever its state: it is written as
+//! before, but read only when nobody else has the bytes, and gets no uberblock any more. Only a
+//! resilver makes it whole again.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering::Relaxed};
@@ -21,15 +23,16 @@ use crate::labels;
 use crate::leaf_queue::shared_flush::SharedFlush;
 use crate::leaf_queue::{LeafQueue, Workers};
 
-/// Failures in a row, without one success between, after which a cache device is given up: it costs only speed.
+/// Failures in a row, without one success between, after which a cache device is given up: it costs
+/// only speed.
 const FAILURES_TO_LOSE: u64 = 8;
 /// An I/O that starts within so many bytes of the last one's end costs less than a seek.
 const NEAR: u64 = 1 << 20;
 /// What a read from a disk that is behind costs more than any from one that is whole.
 pub(crate) const BEHIND: u64 = 1 << 40;
 
-/// Writes of a kind, counted until they are *settled*: all that was written then is durable on enough disks, so that it
-/// does not matter any more what became of them here.
+/// Writes of a kind, counted until they are *settled*: all that was written then is durable on
+/// enough disks, so that it does not matter any more what became of them here.
 #[derive(Default)]
 pub struct Unsettled {
     count: AtomicU64,
@@ -66,7 +69,8 @@ pub struct Counters {
     /// Writes it took, and those it refused that count as done all the same, as others took them.
     pub taken: Unsettled,
     pub refused: Unsettled,
-    /// It was opened anew while it was not whole: what it had taken and not flushed, repairs among it, may be lost.
+    /// It was opened anew while it was not whole: what it had taken and not flushed, repairs among
+    /// it, may be lost.
     pub was_away: AtomicBool,
     pub checksum_errors: AtomicU64,
     /// Bytes that a scan has rewritten here, since it began.
@@ -75,7 +79,8 @@ pub struct Counters {
     pub in_a_row: AtomicU64,
     /// The device has vanished: nothing will succeed until it is opened anew.
     pub gone: AtomicBool,
-    /// A flush failed: what the device took is not certain, and none will succeed until it is opened anew.
+    /// A flush failed: what the device took is not certain, and none will succeed until it is
+    /// opened anew.
     pub lost_writes: AtomicBool,
     pub reads: Counter,
     pub writes: Counter,
@@ -206,7 +211,8 @@ impl Leaf {
         }
     }
 
-    /// The same disk, state and counts under another guid: as when a mirror's last side takes the mirror's place.
+    /// The same disk, state and counts under another guid: as when a mirror's last side takes the
+    /// mirror's place.
     pub fn renamed(&self, guid: u64) -> Leaf {
         Leaf {
             guid,
@@ -277,8 +283,9 @@ impl Leaf {
         self.device.is_some() && (c.gone.load(Relaxed) || c.lost_writes.load(Relaxed))
     }
 
-    /// Opens the device anew, under the path it had, in place of the handle that is open. Its labels must say one of the
-    /// guids of `pools`; another disk of another size at this path is not taken. Who was faulted has missed writes.
+    /// Opens the device anew, under the path it had, in place of the handle that is open. Its
+    /// labels must say one of the guids of `pools`; another disk of another size at this path is
+    /// not taken. Who was faulted has missed writes.
     pub fn reopen(&self, env: &Env, pools: &[u64]) -> Result<(), DiskError> {
         let device = self.device.as_ref().ok_or(DiskError::Gone)?;
         // The old handle may have the device to itself.
@@ -325,7 +332,8 @@ impl Leaf {
         self.device.as_ref().map_or(0, |device| device.size.load(Relaxed))
     }
 
-    /// Looks whether the device has grown; if so the labels at its old end count no more, and there are none at the new one.
+    /// Looks whether the device has grown; if so the labels at its old end count no more, and there
+    /// are none at the new one.
     pub fn refresh(&self) -> bool {
         let Some(device) = &self.device else { return false };
         let before = self.size();
@@ -364,7 +372,8 @@ impl Leaf {
         self.device.as_ref().map(|device| &device.queue)
     }
 
-    /// What a read here would cost: I/Os before it, doubled, and one for a seek (`vdev_mirror_load`).
+    /// What a read here would cost: I/Os before it, doubled, and one for a seek
+    /// (`vdev_mirror_load`).
     pub fn load(&self, offset: u64) -> Option<u64> {
         let device = self.device.as_ref().filter(|_| self.is_usable())?;
         let last = self.counters.last_end.load(Relaxed);

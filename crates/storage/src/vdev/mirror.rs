@@ -6,11 +6,13 @@
 //!                        └─────┘ next side; none left: finish with the last error
 //!   write:  Writing(all) ─▶ finish: good if one side that is whole took it
 //! ```
-//! A side that is behind (it missed a write once) is read last, and its word on a write counts only where no side is
-//! whole: what it alone has would not be found by readers who ask the others first.
+//! A side that is behind (it missed a write once) is read last, and its word on a write counts only
+//! where no side is whole: what it alone has would not be found by readers who ask the others
+//! first.
 //!
-//! The side is chosen by load: fewest I/Os waiting, then the one whose last I/O ended near. Equals share the work by
-//! offset, so that a sequential reader stays on one disk for a while (`vdev_mirror.c`).
+//! The side is chosen by load: fewest I/Os waiting, then the one whose last I/O ended near. Equals
+//! share the work by offset, so that a sequential reader stays on one disk for a while
+//! (`vdev_mirror.c`).
 
 use std::sync::Arc;
 

@@ -1,8 +1,8 @@
 //! From a configuration to an open tree.
 //!
-//! A disk that cannot be opened, is too small, or whose label says it is another, becomes an absent leaf; whether the pool
-//! can live without it shows when all are open. Only a new pool insists on every disk. Source: module/zfs/vdev.c
-//! (`vdev_open`, `vdev_get_min_asize`).
+//! A disk that cannot be opened, is too small, or whose label says it is another, becomes an absent
+//! leaf; whether the pool can live without it shows when all are open. Only a new pool insists on
+//! every disk. Source: module/zfs/vdev.c (`vdev_open`, `vdev_get_min_asize`).
 
 use std::sync::{Arc, Mutex, OnceLock};
 
@@ -57,8 +57,8 @@ impl Top {
         self.vdev.asize(self.ashift, psize)
     }
 
-    /// What so many bytes of space here are worth to datasets: parity is taken off, as large as it is in a block of
-    /// 128 KiB, whatever it was in the blocks that took the space.
+    /// What so many bytes of space here are worth to datasets: parity is taken off, as large as it
+    /// is in a block of 128 KiB, whatever it was in the blocks that took the space.
     pub fn deflate(&self, asize: u64) -> u64 {
         let sectors_of_usual = self.asize_of(USUAL_BLOCK) >> SECTOR_SHIFT;
         (asize >> SECTOR_SHIFT) * (USUAL_BLOCK / sectors_of_usual)
@@ -71,8 +71,9 @@ impl Tree {
         self.tops.get(id as usize)
     }
 
-    /// Whether every top-level vdev that is whole (or at least readable) stays so without this leaf. Logs may always go:
-    /// what they hold is in memory too, and gets into the pool with the next transaction group.
+    /// Whether every top-level vdev that is whole (or at least readable) stays so without this
+    /// leaf. Logs may always go: what they hold is in memory too, and gets into the pool with the
+    /// next transaction group.
     pub fn can_lose(&self, leaf: usize) -> bool {
         self.tops.iter().filter(|top| !top.is_log).all(|top| {
             if top.vdev.is_whole(&self.leaves, None) {
@@ -92,8 +93,8 @@ impl Tree {
         can
     }
 
-    /// A leaf has missed a write: it is behind, if others stand in for it. A log's that nobody stands in for is of no use
-    /// any more, and faulted.
+    /// A leaf has missed a write: it is behind, if others stand in for it. A log's that nobody
+    /// stands in for is of no use any more, and faulted.
     pub fn miss(&self, leaf: usize) -> bool {
         let _one = env::lock(&self.losing);
         let can = self.can_lose(leaf);
@@ -105,7 +106,8 @@ impl Tree {
         can
     }
 
-    /// A leaf lacks something, only where another side of its top-level vdev is whole, be it a log or not.
+    /// A leaf lacks something, only where another side of its top-level vdev is whole, be it a log
+    /// or not.
     pub fn set_behind(&self, leaf: usize) -> bool {
         let _one = env::lock(&self.losing);
         let can = self.has_spare(leaf);
@@ -135,8 +137,9 @@ impl Tree {
         Ok(())
     }
 
-    /// Whether a disk belongs to a log and was given up while it was open. Nothing is written there any more; what was
-    /// promised there before can be read still, and is needed until it has been replayed. Log blocks judge themselves.
+    /// Whether a disk belongs to a log and was given up while it was open. Nothing is written there
+    /// any more; what was promised there before can be read still, and is needed until it has been
+    /// replayed. Log blocks judge themselves.
     pub fn is_failed_log(&self, leaf: usize) -> bool {
         let leaf = &self.leaves[leaf];
         leaf.is_open()
@@ -144,7 +147,8 @@ impl Tree {
             && self.top(leaf.top).is_some_and(|top| top.is_log)
     }
 
-    /// Whether a log was taken out of use while the pool had all it held, as its configuration tells.
+    /// Whether a log was taken out of use while the pool had all it held, as its configuration
+    /// tells.
     fn is_retired(&self, top: &Top) -> bool {
         let sides = top.vdev.leaves();
         let given_up = |leaf: usize| {
@@ -158,8 +162,8 @@ impl Tree {
         self.tops.iter().map(|top| top.ashift).max().unwrap_or(9)
     }
 
-    /// Log2 of the smallest sector of any top-level vdev but logs: what compressed sizes are rounded to
-    /// (`spa_min_ashift`).
+    /// Log2 of the smallest sector of any top-level vdev but logs: what compressed sizes are
+    /// rounded to (`spa_min_ashift`).
     pub fn min_ashift(&self) -> u32 {
         let real = self.tops.iter().filter(|top| top.vdev.kind != Kind::Hole && !top.is_log);
         real.map(|top| top.ashift).min().unwrap_or(9)
@@ -208,7 +212,8 @@ fn fill_leaf(stat: &mut VdevStat, leaf: &Leaf) {
     stat.size = leaf.size();
 }
 
-/// I/O is summed; errors are not, for a vdev with redundancy corrects those of its children. Degraded if a child does not work.
+/// I/O is summed; errors are not, for a vdev with redundancy corrects those of its children.
+/// Degraded if a child does not work.
 pub(crate) fn sum_children(stat: &mut VdevStat) {
     for child in &stat.children {
         stat.io.add(&child.io);
@@ -218,7 +223,8 @@ pub(crate) fn sum_children(stat: &mut VdevStat) {
     }
 }
 
-/// Opens all disks below `root` and puts what was measured (asize, ashift) into the configuration of new vdevs.
+/// Opens all disks below `root` and puts what was measured (asize, ashift) into the configuration
+/// of new vdevs.
 pub fn open(
     env: &Env,
     pool: u64,
@@ -246,8 +252,8 @@ pub struct AtHand<'a> {
     pub renamed: &'a [(u64, u64)],
 }
 
-/// The tree of `root` made of disks that are open: nothing is opened, and one that is not at hand is absent. What is
-/// unknown of new top-level vdevs is measured.
+/// The tree of `root` made of disks that are open: nothing is opened, and one that is not at hand
+/// is absent. What is unknown of new top-level vdevs is measured.
 pub fn rebuild(env: &Env, pool: u64, root: &mut VdevConfig, at_hand: &AtHand<'_>) -> Result<Tree, OpenError> {
     let intent = OpenIntent::Create;
     let mut opener = Opener {
@@ -264,7 +270,8 @@ pub fn rebuild(env: &Env, pool: u64, root: &mut VdevConfig, at_hand: &AtHand<'_>
     Ok(Tree { tops, leaves: opener.leaves, reports: old.reports.clone(), losing: old.losing.clone() })
 }
 
-/// Bytes that can be allocated on a vdev, as far as the disks tell that are there; `None` if none is.
+/// Bytes that can be allocated on a vdev, as far as the disks tell that are there; `None` if none
+/// is.
 pub(crate) fn room(vdev: &Vdev, leaves: &[Arc<Leaf>]) -> Option<u64> {
     if let Kind::Leaf(leaf) = vdev.kind {
         return Some(leaves[leaf].asize()).filter(|asize| *asize > 0);
@@ -331,7 +338,8 @@ impl Opener<'_> {
         disks.min(self.env.tunable(Tunable::VdevMaxAutoAshift)).max(9)
     }
 
-    /// The geometry of a raidz; its ashift is that of its top-level vdev, which is yet to be found out.
+    /// The geometry of a raidz; its ashift is that of its top-level vdev, which is yet to be found
+    /// out.
     fn raidz(&mut self, config: &VdevConfig, parity: u64) -> Result<Raidz, OpenError> {
         let width = config.children.len();
         let parity = usize::try_from(parity).unwrap_or(usize::MAX);
@@ -404,7 +412,8 @@ impl Opener<'_> {
             OpenIntent::ReadWrite | OpenIntent::Create => OpenMode::ReadWrite,
         };
         let device = labels::Device::locate(self.env.disks.open(path, mode)?)?;
-        // A device that shrank has lost what may lie at its end; one that was away while the others grew never had it.
+        // A device that shrank has lost what may lie at its end; one that was away while the others
+        // grew never had it.
         if device.size < label::MIN_DEVICE || label::allocatable_size(device.size) < self.least_asize {
             return Err(DiskError::OutOfRange);
         }
@@ -435,8 +444,9 @@ impl AtHand<'_> {
     }
 }
 
-/// The state of a disk that was taken out of use on purpose, or for good. That it was faulted for its errors is judged
-/// anew (`vdev_alloc`), but for a log: what a log that failed holds, the pool has.
+/// The state of a disk that was taken out of use on purpose, or for good. That it was faulted for
+/// its errors is judged anew (`vdev_alloc`), but for a log: what a log that failed holds, the pool
+/// has.
 fn out_of_use(config: &VdevConfig, in_log: bool) -> Option<VdevState> {
     let on_purpose = || config.pairs.string(key::AUX_STATE) == Some("external");
     match (config.offline, config.removed, config.faulted) {

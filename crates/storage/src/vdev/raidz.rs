@@ -1,12 +1,14 @@
 //! RAID-Z: a block and its parity over the disks, in stripes as wide as the block needs.
 //!
-//! Every block is a stripe of its own, so a write never has to read, and a stripe is never half new. What a block is worth
-//! is known by its checksum alone: no disk needs to say that it gave wrong bytes.
+//! Every block is a stripe of its own, so a write never has to read, and a stripe is never half
+//! new. What a block is worth is known by its checksum alone: no disk needs to say that it gave
+//! wrong bytes.
 //!
-//! Sectors of the vdev are counted across the disks, row by row; a block takes its sectors in this order, and its columns
-//! are what it has on each disk ([`map`]). The first columns are the parities ([`codec::raidz`]); the data columns follow,
-//! the block cut into pieces, the longer ones first. Space is taken in multiples of one sector more than the parities, so
-//! that no gap remains which is too small for any block; the sectors that fill this up are neither written nor read.
+//! Sectors of the vdev are counted across the disks, row by row; a block takes its sectors in this
+//! order, and its columns are what it has on each disk ([`map`]). The first columns are the
+//! parities ([`codec::raidz`]); the data columns follow, the block cut into pieces, the longer ones
+//! first. Space is taken in multiples of one sector more than the parities, so that no gap remains
+//! which is too small for any block; the sectors that fill this up are neither written nor read.
 //!
 //! Facts: module/zfs/vdev_raidz.c.
 
@@ -38,7 +40,8 @@ pub struct Raidz {
 }
 
 impl Raidz {
-    /// Bytes that a block of `psize` bytes takes with its parity and what fills it up (`vdev_raidz_psize_to_asize`).
+    /// Bytes that a block of `psize` bytes takes with its parity and what fills it up
+    /// (`vdev_raidz_psize_to_asize`).
     pub fn asize(self, psize: u64) -> u64 {
         let (width, parity) = (self.width as u64, self.parity as u64);
         let data = psize.max(1).div_ceil(1 << self.ashift);
@@ -83,7 +86,8 @@ impl Raidz {
         }
     }
 
-    /// Whether a disk that can be written lacks its column of a block at `place` (offset, whole sectors).
+    /// Whether a disk that can be written lacks its column of a block at `place` (offset, whole
+    /// sectors).
     pub(super) fn needs_resilver(
         self,
         vdev: &Vdev,
@@ -151,8 +155,8 @@ enum Trust {
     Whole,
 }
 
-/// What a child that is being healed is to be given though the bytes it gave were right: where several disks share a place,
-/// one has spoken for all, and only here it is known what is right.
+/// What a child that is being healed is to be given though the bytes it gave were right: where
+/// several disks share a place, one has spoken for all, and only here it is known what is right.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Due {
     Nothing,

@@ -1,12 +1,13 @@
-//! What goes wrong on disks, one error at a time, for whoever judges them: storage counts, and gives up only what has
-//! vanished. Source: module/zfs/zfs_fm.c (what an ereport holds).
+//! What goes wrong on disks, one error at a time, for whoever judges them: storage counts, and
+//! gives up only what has vanished. Source: module/zfs/zfs_fm.c (what an ereport holds).
 
 use std::collections::VecDeque;
 use std::sync::Mutex;
 
 use env::{DiskError, WorkerHandle, lock};
 
-/// Reports kept until somebody takes them; more are dropped, for a thousand errors say what ten thousand would.
+/// Reports kept until somebody takes them; more are dropped, for a thousand errors say what ten
+/// thousand would.
 const KEPT: usize = 1024;
 
 /// What went wrong.
@@ -36,7 +37,8 @@ pub struct DiskReport {
     /// Of the leaf.
     pub guid: u64,
     pub what: What,
-    /// Bytes of the disk's space that can be allocated; 0 and 0 of a flush, and where it is not known.
+    /// Bytes of the disk's space that can be allocated; 0 and 0 of a flush, and where it is not
+    /// known.
     pub offset: u64,
     pub size: u64,
 }

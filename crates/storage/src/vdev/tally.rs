@@ -1,10 +1,13 @@
-//! What one disk did, by the kind of I/O: histograms of waiting and of sizes, as `zpool iostat -w -r -q -l` shows them.
+//! What one disk did, by the kind of I/O: histograms of waiting and of sizes, as
+//! `zpool iostat -w -r -q -l` shows them.
 //!
-//! A request of the queue costs three relaxed additions and no look at the clock: times are those of a whole burst.
+//! A request of the queue costs three relaxed additions and no look at the clock: times are those
+//! of a whole burst.
 
 use env::metric::Histogram;
 
-/// Kinds of I/O, in the order of [`crate::leaf_queue`]: sync read and write, async read and write, scrub, trim.
+/// Kinds of I/O, in the order of [`crate::leaf_queue`]: sync read and write, async read and write,
+/// scrub, trim.
 pub const KINDS: usize = 6;
 
 /// Being counted. Nanoseconds and bytes.

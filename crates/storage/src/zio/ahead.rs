@@ -1,14 +1,16 @@
 //! Reading ahead: the workers `prefetch` bring into the cache what somebody will want soon.
 //!
-//! Hints wait in a queue and are taken in bursts, by more than one worker, so that disks have the next burst in their
-//! queues while one is judged and decoded. Blocks of a burst are *under way* until they are in the cache: whoever wants
-//! one of them waits for it. Reading it too would be worse than slow: a disk with an arm, which is at the end of the
-//! burst by then, would go back for it.
+//! Hints wait in a queue and are taken in bursts, by more than one worker, so that disks have the
+//! next burst in their queues while one is judged and decoded. Blocks of a burst are *under way*
+//! until they are in the cache: whoever wants one of them waits for it. Reading it too would be
+//! worse than slow: a disk with an arm, which is at the end of the burst by then, would go back for
+//! it.
 //!
 //! Bytes that no cache keeps go to whoever ordered them ([`super::shelf`]).
 //!
-//! A burst waits for disks only, never for another burst or a reader, so that waiting for it always ends. In a simulation
-//! nothing is under way when anybody looks: a step reads without letting others run.
+//! A burst waits for disks only, never for another burst or a reader, so that waiting for it always
+//! ends. In a simulation nothing is under way when anybody looks: a step reads without letting
+//! others run.
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -109,7 +111,8 @@ impl Ahead {
         }
     }
 
-    /// Says that these are on their way, until the value is dropped; leaves out those that are already.
+    /// Says that these are on their way, until the value is dropped; leaves out those that are
+    /// already.
     pub fn set_out(&self, keys: impl Iterator<Item = Key>) -> Underway<'_> {
         let mut underway = lock(&self.underway);
         let keys: Vec<Key> = keys.filter(|key| underway.insert(*key)).collect();
@@ -162,13 +165,15 @@ impl Drop for Underway<'_> {
 }
 
 impl Storage {
-    /// A hint that these blocks will be read soon. Dropped when too many wait; what may not be kept is not read ahead.
+    /// A hint that these blocks will be read soon. Dropped when too many wait; what may not be kept
+    /// is not read ahead.
     pub fn prefetch(&self, bps: Vec<BlkPtr>, keep: Keep) {
         let useful = |bp: &&BlkPtr| !bp.is_hole() && !bp.is_embedded() && keep.primary.takes(is_metadata(bp));
         self.hint(bps.iter().filter(useful), Goal::Cache(keep));
     }
 
-    /// Has blocks put on a shelf as they are stored; those that find no room in the queue are not expected there.
+    /// Has blocks put on a shelf as they are stored; those that find no room in the queue are not
+    /// expected there.
     pub(super) fn read_ahead_for(&self, bps: &[BlkPtr], places: &Arc<Places>) {
         let key = |bp: &BlkPtr| Key::of(self.pool_guid(), bp);
         let fresh: Vec<&BlkPtr> =
@@ -179,8 +184,9 @@ impl Storage {
 
     /// How many of the hints found room.
     fn hint<'b>(&self, bps: impl Iterator<Item = &'b BlkPtr>, goal: Goal) -> usize {
-        // Whoever hints may still follow these pointers. The guard keeps their space from being used anew before the
-        // hint is taken up: a late read could take new bytes on one side of a mirror for damage, and "repair" them.
+        // Whoever hints may still follow these pointers. The guard keeps their space from being
+        // used anew before the hint is taken up: a late read could take new bytes on one side of a
+        // mirror for damage, and "repair" them.
         let epoch = Arc::new(self.epoch());
         let mut hints = lock(&self.ahead().hints);
         let before = hints.len();

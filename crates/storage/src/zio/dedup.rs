@@ -1,13 +1,15 @@
-//! Deduplication: a block that is stored already is not written, its pointer leads to what there is.
+//! Deduplication: a block that is stored already is not written, its pointer leads to what there
+//! is.
 //!
-//! Which blocks are stored, and how many pointers lead to each, is kept in objects, of which this crate knows nothing: it
-//! asks a [`DedupSource`]. A batch of writes is looked up chunk by chunk, so that what the source must read for a chunk is
-//! read together. Of blocks that are the same within a batch the first is written (it *leads*), and the others learn where
-//! it came to lie when all of the batch has landed; only then the source hears of it. So a block that has to be written
+//! Which blocks are stored, and how many pointers lead to each, is kept in objects, of which this
+//! crate knows nothing: it asks a [`DedupSource`]. A batch of writes is looked up chunk by chunk,
+//! so that what the source must read for a chunk is read together. Of blocks that are the same
+//! within a batch the first is written (it *leads*), and the others learn where it came to lie when
+//! all of the batch has landed; only then the source hears of it. So a block that has to be written
 //! elsewhere in the end, or not at all, needs no more care than any other.
 //!
-//! Nothing here can fail: a block that cannot be looked up, or whose bytes turn out to differ, is written as if there were
-//! no deduplication.
+//! Nothing here can fail: a block that cannot be looked up, or whose bytes turn out to differ, is
+//! written as if there were no deduplication.
 //!
 //! Source: module/zfs/zio.c (`zio_ddt_write`, `zio_ddt_collision`).
 
@@ -83,7 +85,8 @@ pub(super) enum Judged {
 pub(super) struct Batch {
     /// The first item of each name.
     leads: HashMap<DedupName, usize>,
-    /// Items that are the same as a lead: their index, the lead's, and the pointer but for its place.
+    /// Items that are the same as a lead: their index, the lead's, and the pointer but for its
+    /// place.
     followers: Vec<(usize, usize, BlkPtr)>,
 }
 

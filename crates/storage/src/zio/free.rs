@@ -14,10 +14,11 @@ use crate::vdev::open::Tree;
 use crate::{ReadError, Storage};
 
 impl Storage {
-    /// Gives the space of a block back; reusable some transaction groups later. A forged pointer frees nothing; space
-    /// that is free already suspends the pool for good, so that what contradicts itself is not written on top of. Syncing
-    /// context only. A gang whose header cannot be read any more is lost but for the header: space leaks, which is
-    /// better than guessing.
+    /// Gives the space of a block back; reusable some transaction groups later. A forged pointer
+    /// frees nothing; space that is free already suspends the pool for good, so that what
+    /// contradicts itself is not written on top of. Syncing context only. A gang whose header
+    /// cannot be read any more is lost but for the header: space leaks, which is better than
+    /// guessing.
     pub fn free(&self, bp: &BlkPtr, txg: u64) {
         if bp.is_hole() || bp.is_embedded() {
             return;
@@ -31,8 +32,8 @@ impl Storage {
         }
     }
 
-    /// Every piece of space that a block takes: all copies, and of a gang its headers and members. Of what lies on a removed
-    /// vdev, the place there and the places where it is now.
+    /// Every piece of space that a block takes: all copies, and of a gang its headers and members.
+    /// Of what lies on a removed vdev, the place there and the places where it is now.
     pub fn all_dvas(&self, bp: &BlkPtr) -> Result<Vec<Dva>, ReadError> {
         let mut dvas = Vec::new();
         self.collect_dvas(&self.tree(), bp, 0, &mut dvas)?;
@@ -104,13 +105,14 @@ impl Storage {
         self.give_up();
     }
 
-    /// From now on what was born up to this group stays allocated when it is freed: the pool's checkpoint has it. 0: there is
-    /// no checkpoint. Syncing context, or import.
+    /// From now on what was born up to this group stays allocated when it is freed: the pool's
+    /// checkpoint has it. 0: there is no checkpoint. Syncing context, or import.
     pub fn set_checkpoint(&self, txg: u64) {
         self.checkpoint.store(txg, Relaxed);
     }
 
-    /// Whether the pool's checkpoint has a block that group `txg` frees (`metaslab_free` in module/zfs/metaslab.c).
+    /// Whether the pool's checkpoint has a block that group `txg` frees (`metaslab_free` in
+    /// module/zfs/metaslab.c).
     fn is_in_checkpoint(&self, bp: &BlkPtr, txg: u64) -> bool {
         let checkpoint = self.checkpoint.load(Relaxed);
         bp.physical_birth() <= checkpoint && txg > checkpoint

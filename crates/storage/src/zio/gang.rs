@@ -1,15 +1,18 @@
-//! Blocks in pieces: when no free space is long enough, a header leads to up to three pieces, each perhaps a gang too.
+//! Blocks in pieces: when no free space is long enough, a header leads to up to three pieces, each
+//! perhaps a gang too.
 //!
-//! A gang's DVAs all lead to copies of one header; the pieces are pointers with a checksum of their own. The header has
-//! one copy more than the data, for without it nothing can even be freed. A gang DVA's asize counts the header and the
-//! pieces of the same copy, but only the header is freed by it (`zio_write_gang_member_ready`, `metaslab_free_dva`).
+//! A gang's DVAs all lead to copies of one header; the pieces are pointers with a checksum of their
+//! own. The header has one copy more than the data, for without it nothing can even be freed. A
+//! gang DVA's asize counts the header and the pieces of the same copy, but only the header is freed
+//! by it (`zio_write_gang_member_ready`, `metaslab_free_dva`).
 //!
-//! A header proves that it is of this place and group, no more: later passes of a group rewrite gangs where they lie, and
-//! a disk that was lost between two passes has an older header that is just as good. So a gang is read by another copy
-//! of its header if what the first leads to is not what the pointer promises. Nothing of it is repaired before the whole
-//! has proved itself: two columns of a RAID-Z may have two headers, and two passes of a piece that these lead to; one made
-//! like the other by mistake, and nobody can go back to it. What disks could not read is left to a scrub.
-//! Source: module/zfs/zio.c, "Gang blocks".
+//! A header proves that it is of this place and group, no more: later passes of a group rewrite
+//! gangs where they lie, and a disk that was lost between two passes has an older header that is
+//! just as good. So a gang is read by another copy of its header if what the first leads to is not
+//! what the pointer promises. Nothing of it is repaired before the whole has proved itself: two
+//! columns of a RAID-Z may have two headers, and two passes of a piece that these lead to; one made
+//! like the other by mistake, and nobody can go back to it. What disks could not read is left to a
+//! scrub. Source: module/zfs/zio.c, "Gang blocks".
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -27,8 +30,8 @@ use super::write::{Placed, allocate};
 use crate::vdev::open::Tree;
 use crate::{Dedup, Payload, ReadError, Storage, WriteError, WritePolicy};
 
-/// How deep gangs may nest. Three to the eighth pieces of 512 bytes are more than the largest block would need in any
-/// tree that is not made to waste time.
+/// How deep gangs may nest. Three to the eighth pieces of 512 bytes are more than the largest block
+/// would need in any tree that is not made to waste time.
 const MAX_DEPTH: u32 = 10;
 /// So many times the pieces that the block can have may be read for it.
 const TRIES: u64 = 8;
@@ -42,8 +45,8 @@ fn header_sum(bytes: &[u8], bp: &BlkPtr) -> Option<[u64; 4]> {
 fn is_header(bp: &BlkPtr, bytes: &[u8]) -> bool {
     let header = &bytes[..HEADER_SIZE];
     match (Eck::decode_tail(header), header_sum(header, bp)) {
-        // As with every sum of an encrypted block, half of the place is kept for a MAC (`zio_checksum_handle_crypt`),
-        // though a header has none.
+        // As with every sum of an encrypted block, half of the place is kept for a MAC
+        // (`zio_checksum_handle_crypt`), though a header has none.
         (Ok(eck), Some(sum)) if bp.uses_crypt() && bp.object_type() != ObjectType::OBJSET => {
             eck.checksum[..2] == [sum[0] ^ sum[2], sum[1] ^ sum[3]]
         }
@@ -93,8 +96,8 @@ impl Reading {
 pub(super) type Proved = (BlkPtr, AlignedBuf);
 
 impl Storage {
-    /// Reads a gang and everything below; the pieces are verified one by one, and the whole. Where anything was wrong, all
-    /// is written again.
+    /// Reads a gang and everything below; the pieces are verified one by one, and the whole. Where
+    /// anything was wrong, all is written again.
     pub(crate) fn read_gang(
         &self,
         tree: &Tree,
@@ -115,7 +118,8 @@ impl Storage {
         Ok(whole)
     }
 
-    /// As [`Storage::read_gang`], into a buffer as long as the block; gives its header and all below.
+    /// As [`Storage::read_gang`], into a buffer as long as the block; gives its header and all
+    /// below.
     pub(super) fn read_proved(
         &self,
         tree: &Tree,
@@ -280,7 +284,8 @@ impl Storage {
         for piece in &pieces {
             for (index, child) in piece.dvas().into_iter().enumerate().filter(|(_, dva)| dva.is_valid()) {
                 let mut dva = placed.bp.dva(index);
-                // A piece that is a gang has one copy more; the parent's DVAs beyond its own copies stay as they are.
+                // A piece that is a gang has one copy more; the parent's DVAs beyond its own copies
+                // stay as they are.
                 if index < usize::from(policy.copies) {
                     dva.asize += child.asize;
                     placed.bp.set_dva(index, dva);
@@ -345,7 +350,8 @@ impl Storage {
         (stored, bp, policy)
     }
 
-    /// Overwrites a gang born in this txg with other bytes of the same size, piece by piece where they lie.
+    /// Overwrites a gang born in this txg with other bytes of the same size, piece by piece where
+    /// they lie.
     pub(crate) fn rewrite_gang(
         &self,
         tree: &Tree,

@@ -1,13 +1,15 @@
-//! Healing: every copy of a block is read and judged, and what is bad, or lacks the block, is rewritten from what is good.
-//! This is what scrubs and resilvers are made of.
+//! Healing: every copy of a block is read and judged, and what is bad, or lacks the block, is
+//! rewritten from what is good. This is what scrubs and resilvers are made of.
 //!
-//! The unit is one DVA of a block, so that whoever heals many can do it in the order of their places. First the vdev
-//! there heals itself ([`crate::vdev`]'s `Heal`: all sides of a mirror, all columns and parity); only where nothing good
-//! is found that way, the block's other DVAs are asked, and what they have is written here. Errors are counted on the
-//! disks as by any read. Nothing is cached. Between take-off and landing the caller may prepare the next batch: disks
+//! The unit is one DVA of a block, so that whoever heals many can do it in the order of their
+//! places. First the vdev there heals itself ([`crate::vdev`]'s `Heal`: all sides of a mirror, all
+//! columns and parity); only where nothing good is found that way, the block's other DVAs are
+//! asked, and what they have is written here. Errors are counted on the disks as by any read.
+//! Nothing is cached. Between take-off and landing the caller may prepare the next batch: disks
 //! stay busy while checksums are computed.
 //!
-//! Sources: module/zfs/dsl_scan.c (`scan_exec_io`), zio.c (`zio_vdev_io_assess`), vdev.c (`vdev_stat_update`).
+//! Sources: module/zfs/dsl_scan.c (`scan_exec_io`), zio.c (`zio_vdev_io_assess`), vdev.c
+//! (`vdev_stat_update`).
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -170,8 +172,8 @@ pub struct Healer {
 }
 
 impl Healer {
-    /// Starts to heal a batch. The caller holds an [`Storage::epoch`] from before it knew that the blocks are in use,
-    /// until the flight has landed.
+    /// Starts to heal a batch. The caller holds an [`Storage::epoch`] from before it knew that the
+    /// blocks are in use, until the flight has landed.
     pub fn heal(&self, patients: Vec<Patient>) -> HealFlight<'_> {
         let target = |patient: &Patient| Target::of(&patient.bp, patient.copy, patient.bp.psize());
         let healing = Healing::begin(&self.storage, &self.tree, patients.iter().map(target).collect());
@@ -194,8 +196,8 @@ pub struct HealFlight<'t> {
 }
 
 impl HealFlight<'_> {
-    /// Waits until all has been read, and judges it. What is to be rewritten is on its way then, and may be waited for
-    /// later: [`HealFlight::land`].
+    /// Waits until all has been read, and judges it. What is to be rewritten is on its way then,
+    /// and may be waited for later: [`HealFlight::land`].
     pub fn judge(&mut self) {
         let storage = self.healing.storage;
         self.healing.judge(&|n, bytes| storage.is_what(&self.patients[n].bp, bytes));
@@ -214,8 +216,9 @@ impl Storage {
         Healer { storage: self.clone(), tree: self.tree() }
     }
 
-    /// Heals the headers of a gang and all that they lead to, once the whole has told which headers are its own: others
-    /// may be good by themselves and lead to what it was in an earlier pass of its group.
+    /// Heals the headers of a gang and all that they lead to, once the whole has told which headers
+    /// are its own: others may be good by themselves and lead to what it was in an earlier pass of
+    /// its group.
     pub fn heal_gang(self: &Arc<Self>, bp: &BlkPtr) -> Result<(), ReadError> {
         let tree = self.tree();
         let mut whole = AlignedBuf::zeroed(bp.psize() as usize);
@@ -230,7 +233,8 @@ impl Storage {
         self.healer().heal(pieces).land().into_iter().collect()
     }
 
-    /// Heals a block of an intent log, if it was ever written: if it was not, nobody is blamed for it.
+    /// Heals a block of an intent log, if it was ever written: if it was not, nobody is blamed for
+    /// it.
     pub fn heal_log_block(&self, bp: &BlkPtr) {
         let Some(seal) = Seal::of(bp).filter(|_| self.read_log_block(bp).is_ok()) else { return };
         let tree = self.tree();
@@ -240,7 +244,8 @@ impl Storage {
 
     // ── What leaves lack ──
 
-    /// Whether a disk that can be written lacks what lies here. Of gangs and of removed vdevs it cannot be told: their pieces lie anywhere.
+    /// Whether a disk that can be written lacks what lies here. Of gangs and of removed vdevs it
+    /// cannot be told: their pieces lie anywhere.
     pub fn needs_resilver(&self, dva: &Dva, psize: u64, birth: u64) -> bool {
         let tree = self.tree();
         let lacks = |top: &crate::vdev::open::Top| {
@@ -264,8 +269,8 @@ impl Storage {
         taken.filter(|(_, groups)| !groups.is_empty()).collect()
     }
 
-    /// Disks of vdevs with redundancy that may have missed a write since the last call: those that cannot be written, or
-    /// could not meanwhile, and those that failed.
+    /// Disks of vdevs with redundancy that may have missed a write since the last call: those that
+    /// cannot be written, or could not meanwhile, and those that failed.
     pub fn take_missed(&self) -> Vec<(u64, Missed)> {
         let tree = self.tree();
         let redundant = tree.tops.iter().filter(|top| !top.vdev.children.is_empty());

@@ -1,19 +1,23 @@
-//! Blocks of intent logs: placed in open context, written and flushed at once, read back after a crash.
+//! Blocks of intent logs: placed in open context, written and flushed at once, read back after a
+//! crash.
 //!
-//! A log block leads to the next one before that is written, so its place comes first ([`Storage::allocate_log`]), then
-//! its bytes, durable when [`Storage::write_log`] returns. There is no second try elsewhere: the block before says where
-//! it must be. What could not be logged gets into the pool with its transaction group, so a
-//! device of logs that fails is given up, and logs go on in the pool itself.
+//! A log block leads to the next one before that is written, so its place comes first
+//! ([`Storage::allocate_log`]), then its bytes, durable when [`Storage::write_log`] returns. There
+//! is no second try elsewhere: the block before says where it must be. What could not be logged
+//! gets into the pool with its transaction group, so a device of logs that fails is given up, and
+//! logs go on in the pool itself.
 //!
-//! The checksum is inside (`zilog2`): over the bytes in use, with the chain's identity, which the pointer has in place of
-//! a checksum, as the verifier. A block that was not written, or is left from another chain, does not match: that is how
-//! a chain ends.
+//! The checksum is inside (`zilog2`): over the bytes in use, with the chain's identity, which the
+//! pointer has in place of a checksum, as the verifier. A block that was not written, or is left
+//! from another chain, does not match: that is how a chain ends.
 //!
-//! A block whose write or flush failed may be there all the same, on just as many disks as it takes to read it. Once an
-//! import has claimed it, it counts like any other, so it is put on all of them ([`Storage::restore`]).
+//! A block whose write or flush failed may be there all the same, on just as many disks as it takes
+//! to read it. Once an import has claimed it, it counts like any other, so it is put on all of them
+//! ([`Storage::restore`]).
 //!
-//! Sources: module/zfs/zio.c (`zio_alloc_zil`, `zio_claim`), zil.c (`zil_lwb_write_issue`, and `zil_read_log_block`,
-//! `zil_read_log_data`: what is claimed is read as by a scrub), zio_checksum.c (ZILOG2).
+//! Sources: module/zfs/zio.c (`zio_alloc_zil`, `zio_claim`), zil.c (`zil_lwb_write_issue`, and
+//! `zil_read_log_block`, `zil_read_log_data`: what is claimed is read as by a scrub),
+//! zio_checksum.c (ZILOG2).
 
 use std::sync::Arc;
 
@@ -32,14 +36,16 @@ use crate::metaslab::{AllocError, Segment};
 use crate::vdev::{Done, Io, Kind, Op, Vdev, Verify};
 use crate::{IoError, Payload, ReadError, Storage, WriteError};
 
-/// How often disks are asked for a block that only a log leads to, before it is said that they do not answer.
+/// How often disks are asked for a block that only a log leads to, before it is said that they do
+/// not answer.
 const TRIES: usize = 3;
 
 impl Storage {
-    /// A place for a log block of `size` bytes (a multiple of 4 KiB), in use from `txg` on, which the caller holds open.
-    /// On a device that logs have to themselves if one has room and works, else among the pool's blocks, if these can
-    /// spare it; where something is in stock for logs ([`super::stock`]), there. The pointer's checksum words are zero: the
-    /// caller puts the chain's identity there.
+    /// A place for a log block of `size` bytes (a multiple of 4 KiB), in use from `txg` on, which
+    /// the caller holds open. On a device that logs have to themselves if one has room and works,
+    /// else among the pool's blocks, if these can spare it; where something is in stock for logs
+    /// ([`super::stock`]), there. The pointer's checksum words are zero: the caller puts the
+    /// chain's identity there.
     pub fn allocate_log(
         &self,
         size: usize,
@@ -78,8 +84,9 @@ impl Storage {
         self.classes().log.space().capacity > 0
     }
 
-    /// Puts the space of a block to use that was written in a group which was never synced. To be called before anything
-    /// else is allocated; the space is in use from `txg` on. Nothing happens where it is in use already.
+    /// Puts the space of a block to use that was written in a group which was never synced. To be
+    /// called before anything else is allocated; the space is in use from `txg` on. Nothing happens
+    /// where it is in use already.
     ///
     /// `Corrupt`: there is no such space, or some of it belongs to another block.
     pub fn claim(&self, dva: &Dva, txg: u64) -> Result<(), ReadError> {
@@ -89,16 +96,17 @@ impl Storage {
         pieces.now.iter().try_for_each(|dva| self.classes().claim(dva, txg))
     }
 
-    /// Writes blocks where their pointers say, side by side, and then flushes their vdevs and those of `also`, each once.
-    /// The bytes of a block are the chain (with room for the checksum, which is computed here) and the records behind it:
-    /// those in use, of which the chain's `nused` tells the number. What is behind them in the block is not written but for
-    /// what rounding takes.
+    /// Writes blocks where their pointers say, side by side, and then flushes their vdevs and those
+    /// of `also`, each once. The bytes of a block are the chain (with room for the checksum, which
+    /// is computed here) and the records behind it: those in use, of which the chain's `nused`
+    /// tells the number. What is behind them in the block is not written but for what rounding
+    /// takes.
     ///
-    /// `losses` is what [`Storage::losses`] was before anything of this was written, what lies on `also` too: where a disk has
-    /// been opened anew since, its flush says nothing about that.
+    /// `losses` is what [`Storage::losses`] was before anything of this was written, what lies on
+    /// `also` too: where a disk has been opened anew since, its flush says nothing about that.
     ///
-    /// The caller holds no lock. An error is final: any of the blocks may be there or not, and the disks that failed are
-    /// faulted if the pool can do without them.
+    /// The caller holds no lock. An error is final: any of the blocks may be there or not, and the
+    /// disks that failed are faulted if the pool can do without them.
     pub fn write_log(
         &self,
         blocks: Vec<(BlkPtr, Vec<u8>)>,
@@ -147,9 +155,10 @@ impl Storage {
         Ok(LogTimes { write: written.since(begun), flush: clock.now().since(written) })
     }
 
-    /// A block of an intent log, which checks itself: its bytes in use, and where the next one is. A chain simply ends at
-    /// a block that was never written, so [`ReadError::Checksum`] is how most logs end. What no disk has answered to
-    /// ([`ReadError::may_pass`]) is no end: it may have been promised.
+    /// A block of an intent log, which checks itself: its bytes in use, and where the next one is.
+    /// A chain simply ends at a block that was never written, so [`ReadError::Checksum`] is how
+    /// most logs end. What no disk has answered to ([`ReadError::may_pass`]) is no end: it may have
+    /// been promised.
     pub fn read_log_block(&self, bp: &BlkPtr) -> Result<LogBlock, ReadError> {
         let seal = Seal::of(bp).ok_or(ReadError::Corrupt)?;
         let bytes = self.speculate(bp, &|bytes| seal.is_whole(bp, bytes))?;
@@ -161,10 +170,11 @@ impl Storage {
         Ok(LogBlock { records, next: chain.next, endian })
     }
 
-    /// Writes what can be read of a block, a log's or one that only a log leads to, where a disk that should have it has
-    /// something else: from now on it bears the loss of as many disks as any. A disk that has it is not written, so that
-    /// what is good stays good if the power goes; nobody is blamed. Not of a gang, whose pieces lie elsewhere. The next
-    /// group makes it durable.
+    /// Writes what can be read of a block, a log's or one that only a log leads to, where a disk
+    /// that should have it has something else: from now on it bears the loss of as many disks as
+    /// any. A disk that has it is not written, so that what is good stays good if the power goes;
+    /// nobody is blamed. Not of a gang, whose pieces lie elsewhere. The next group makes it
+    /// durable.
     pub fn restore(&self, bp: &BlkPtr) {
         let tree = self.tree();
         let place = |dva: Dva| match self.copy(&tree, &dva, bp.psize()) {
@@ -202,8 +212,8 @@ impl Storage {
         carry(IoClass::SyncWrite, lacking.collect());
     }
 
-    /// The first copy that `verify` likes. Finding none is nobody's fault, so no disk is blamed for it; where none answers,
-    /// they are asked again.
+    /// The first copy that `verify` likes. Finding none is nobody's fault, so no disk is blamed for
+    /// it; where none answers, they are asked again.
     fn speculate(&self, bp: &BlkPtr, verify: Verify<'_>) -> Result<AlignedBuf, ReadError> {
         let mut found = self.speculate_once(bp, verify);
         for _ in 1..TRIES {
@@ -225,7 +235,8 @@ impl Storage {
             ios.extend(sides(&tree, dva.vdev).into_iter().map(|leaf| (leaf, io.clone())));
             answer = ReadError::Missing;
         }
-        // A disk is judged here, without being told; parity cannot help but who knows what is right.
+        // A disk is judged here, without being told; parity cannot help but who knows what is
+        // right.
         let parity: Vec<bool> = ios.iter().map(|(vdev, _)| matches!(vdev.kind, Kind::Raidz(_))).collect();
         let flight = Flight::take_off_at(self.env(), &tree, IoClass::SyncRead, ios);
         for done in flight.land(&|n, bytes| !parity[n] || verify(bytes)) {
@@ -267,7 +278,8 @@ impl Seal {
         bytes.get(end - Eck::SIZE..end).and_then(|bytes| Eck::decode(bytes).ok())
     }
 
-    /// Whether these are the block's bytes, or at least those of the block that was written there last for this chain.
+    /// Whether these are the block's bytes, or at least those of the block that was written there
+    /// last for this chain.
     pub fn is_whole(&self, bp: &BlkPtr, bytes: &[u8]) -> bool {
         let stored = self.trailer(bytes).map(|eck| eck.checksum);
         let block = bytes.get(..bp.psize() as usize);
@@ -282,7 +294,8 @@ impl Seal {
     }
 }
 
-/// The bytes in use with their checksum, and zeros up to a multiple of 4 KiB, or to the end of the whole block.
+/// The bytes in use with their checksum, and zeros up to a multiple of 4 KiB, or to the end of the
+/// whole block.
 fn sealed(bp: &BlkPtr, block: Vec<u8>, whole: bool) -> AlignedBuf {
     let chain = ZilChain::decode(&block, Endian::Little).expect("a log block begins with its chain");
     assert_eq!(chain.nused, block.len() as u64, "the chain counts the bytes in use");

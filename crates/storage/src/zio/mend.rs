@@ -1,8 +1,8 @@
-//! Mending: a block that no copy has any more is written again where it lies, by somebody who has its contents from
-//! elsewhere. Only what its pointer's checksum proves is written.
+//! Mending: a block that no copy has any more is written again where it lies, by somebody who has
+//! its contents from elsewhere. Only what its pointer's checksum proves is written.
 //!
-//! A pointer tells how its block was compressed, but not at which level: a few are tried. Pieces of a gang prove
-//! themselves, if one copy of the header is left.
+//! A pointer tells how its block was compressed, but not at which level: a few are tried. Pieces of
+//! a gang prove themselves, if one copy of the header is left.
 //!
 //! Source: module/zfs/dmu_recv.c (`do_corrective_recv`).
 
@@ -14,12 +14,14 @@ use ondisk::{BlkPtr, CompressKind, Dva};
 use crate::vdev::open::Tree;
 use crate::{Block, ReadError, Storage};
 
-/// Levels of zstd that a block may have been compressed with, after its dataset's own; other kinds have none.
+/// Levels of zstd that a block may have been compressed with, after its dataset's own; other kinds
+/// have none.
 const ZSTD_LEVELS: std::ops::RangeInclusive<i32> = 1..=19;
 
 impl Storage {
-    /// Writes a block's contents over all of its copies, and reads it again. `complevel` is what its dataset compresses
-    /// with now. [`ReadError::Checksum`] says that these are not its contents, or cannot be stored as they were.
+    /// Writes a block's contents over all of its copies, and reads it again. `complevel` is what
+    /// its dataset compresses with now. [`ReadError::Checksum`] says that these are not its
+    /// contents, or cannot be stored as they were.
     ///
     /// The caller keeps the block from being freed meanwhile.
     pub fn mend(&self, bp: &BlkPtr, data: &Arc<Block>, complevel: i32) -> Result<(), ReadError> {
@@ -48,7 +50,8 @@ impl Storage {
                 let room = data.len() - data.len() / 8;
                 std::iter::once(complevel).chain(levels).find_map(|level| {
                     let mut memory = Vec::new();
-                    // A level that does not exist proves nothing; nor does one that could not be tried.
+                    // A level that does not exist proves nothing; nor does one that could not be
+                    // tried.
                     codec::compress(kind as u8, level, data, &mut memory, room)
                         .ok()
                         .flatten()

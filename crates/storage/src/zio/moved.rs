@@ -1,14 +1,18 @@
-//! Blocks on top-level vdevs that were removed: their pointers stay as they are, their bytes are elsewhere.
+//! Blocks on top-level vdevs that were removed: their pointers stay as they are, their bytes are
+//! elsewhere.
 //!
-//! A removed vdev is *indirect*: it has no disks but a mapping, of which a [`MovedSource`] knows. Where a place is asked
-//! for, [`Storage::pieces`] follows the mapping, through further removed vdevs if need be, to places that exist. One
-//! place may have become several: such a block is *split*, and the pieces are judged together, for the pointer has one
-//! checksum. Where they lie on mirrors and do not fit, all combinations of their versions are tried.
+//! A removed vdev is *indirect*: it has no disks but a mapping, of which a [`MovedSource`] knows.
+//! Where a place is asked for, [`Storage::pieces`] follows the mapping, through further removed
+//! vdevs if need be, to places that exist. One place may have become several: such a block is
+//! *split*, and the pieces are judged together, for the pointer has one checksum. Where they lie on
+//! mirrors and do not fit, all combinations of their versions are tried.
 //!
-//! What is freed there is free where it is now, and *obsolete* in every mapping on the way: that is collected here, to
-//! be written down by the pool ([`Storage::take_obsolete`]). Nothing is ever placed on a removed vdev.
+//! What is freed there is free where it is now, and *obsolete* in every mapping on the way: that is
+//! collected here, to be written down by the pool ([`Storage::take_obsolete`]). Nothing is ever
+//! placed on a removed vdev.
 //!
-//! Sources: module/zfs/vdev_indirect.c (`vdev_indirect_remap`, reconstruction), metaslab.c (`metaslab_free_impl`).
+//! Sources: module/zfs/vdev_indirect.c (`vdev_indirect_remap`, reconstruction), metaslab.c
+//! (`metaslab_free_impl`).
 
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering::Relaxed;
@@ -24,13 +28,15 @@ use crate::vdev::open::Tree;
 use crate::vdev::{Io, Kind, Op};
 use crate::{Payload, ReadError, Storage};
 
-/// Combinations of versions tried before a split block is given up (`zfs_reconstruct_indirect_combinations_max`).
+/// Combinations of versions tried before a split block is given up
+/// (`zfs_reconstruct_indirect_combinations_max`).
 const COMBINATIONS_MAX: usize = 4096;
 
-/// Knows where the space of removed vdevs is now. Asked in open and in syncing context, from any thread.
+/// Knows where the space of removed vdevs is now. Asked in open and in syncing context, from any
+/// thread.
 pub trait MovedSource: Send + Sync {
-    /// Where `len` bytes at `offset` of a removed vdev went: pieces in order, `len` bytes together. They may lie on
-    /// vdevs that were removed later. `Corrupt` where a part of it is not mapped.
+    /// Where `len` bytes at `offset` of a removed vdev went: pieces in order, `len` bytes together.
+    /// They may lie on vdevs that were removed later. `Corrupt` where a part of it is not mapped.
     fn moved(&self, vdev: u32, offset: u64, len: u64) -> Result<Vec<Dva>, ReadError>;
 }
 
@@ -134,9 +140,10 @@ impl Storage {
         }
     }
 
-    /// A block in pieces: as each vdev reads it best, else the first combination of all sides' versions that `verify`
-    /// likes. Sides that gave other bytes are blamed, unless they lack something anyway, and repaired. To heal a block,
-    /// `healed` is its birth: then every side is looked at.
+    /// A block in pieces: as each vdev reads it best, else the first combination of all sides'
+    /// versions that `verify` likes. Sides that gave other bytes are blamed, unless they lack
+    /// something anyway, and repaired. To heal a block, `healed` is its birth: then every side is
+    /// looked at.
     pub(crate) fn fetch_split(
         &self,
         tree: &Tree,

@@ -1,5 +1,5 @@
-//! On which disks, and where, the bytes of a block lie: for faults on demand, which the engine meets as it meets a disk
-//! that fails.
+//! On which disks, and where, the bytes of a block lie: for faults on demand, which the engine
+//! meets as it meets a disk that fails.
 
 use ondisk::Dva;
 use ondisk::gang::HEADER_SIZE;
@@ -20,8 +20,8 @@ pub struct OnDisk {
 }
 
 impl Storage {
-    /// Where a copy of a block lies: on each side of a mirror, in each column of a raidz. Of a gang, where its header does.
-    /// Disks that are not open are left out.
+    /// Where a copy of a block lies: on each side of a mirror, in each column of a raidz. Of a
+    /// gang, where its header does. Disks that are not open are left out.
     pub fn on_disks(&self, dva: &Dva, psize: u64) -> Result<Vec<OnDisk>, ReadError> {
         let tree = self.tree();
         let len = if dva.gang { HEADER_SIZE as u64 } else { psize };

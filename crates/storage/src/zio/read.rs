@@ -1,4 +1,5 @@
-//! Reading: the cache, then each copy until one is whole; bad copies are rewritten from the good one.
+//! Reading: the cache, then each copy until one is whole; bad copies are rewritten from the good
+//! one.
 
 use std::sync::{Arc, Mutex};
 
@@ -28,17 +29,18 @@ struct Wish {
 }
 
 impl Storage {
-    /// The block, verified and decompressed. A hole is as many zeros as its pointer says. Where all disks that have it are
-    /// gone, the pool may be suspended, and this waits with it ([`crate::suspend`]).
+    /// The block, verified and decompressed. A hole is as many zeros as its pointer says. Where all
+    /// disks that have it are gone, the pool may be suspended, and this waits with it
+    /// ([`crate::suspend`]).
     ///
-    /// Whoever follows a clean pointer outside syncing context holds an [`Storage::epoch`] from before it read the
-    /// pointer until this returns.
+    /// Whoever follows a clean pointer outside syncing context holds an [`Storage::epoch`] from
+    /// before it read the pointer until this returns.
     pub fn read(&self, bp: &BlkPtr, class: IoClass) -> Result<Arc<Block>, ReadError> {
         self.read_many(std::slice::from_ref(bp), class, Keep::ALL).remove(0)
     }
 
-    /// As [`Storage::read`], all issued together and decoded on all processors; answers in the order asked. `keep` says
-    /// what of the blocks may be kept.
+    /// As [`Storage::read`], all issued together and decoded on all processors; answers in the
+    /// order asked. `keep` says what of the blocks may be kept.
     pub fn read_many(
         &self,
         bps: &[BlkPtr],
@@ -48,8 +50,8 @@ impl Storage {
         self.read_for(bps, Wish { class, keep, is_prefetch: false })
     }
 
-    /// The bytes of blocks as they are stored, `psize` of each, verified; answers in the order asked. Never called for
-    /// holes and embedded data.
+    /// The bytes of blocks as they are stored, `psize` of each, verified; answers in the order
+    /// asked. Never called for holes and embedded data.
     pub(crate) fn read_as_stored(&self, bps: &[BlkPtr], class: IoClass) -> Vec<Result<Vec<u8>, ReadError>> {
         let wanted: Vec<&BlkPtr> = bps.iter().collect();
         let fetched = self.fetch(&self.tree(), &wanted, class).into_iter();
@@ -86,7 +88,8 @@ impl Storage {
         let mut losses = self.losses();
         let mut answers = self.read_once(bps, wish);
         loop {
-            // Of disks that were opened anew meanwhile an error says nothing: they were asked for what is to be recalled.
+            // Of disks that were opened anew meanwhile an error says nothing: they were asked for
+            // what is to be recalled.
             let before = std::mem::replace(&mut losses, self.losses());
             let is_void =
                 |error: ReadError| losses != before && (error.may_pass() || error == ReadError::Checksum);
@@ -238,7 +241,8 @@ impl Storage {
         refuse(bp, salt.as_ref()).is_none() && is_good(bp, bytes, salt.as_ref())
     }
 
-    /// The stored bytes of a block that may have been freed since: nobody is blamed for others, nothing is repaired.
+    /// The stored bytes of a block that may have been freed since: nobody is blamed for others,
+    /// nothing is repaired.
     pub(crate) fn read_stored(&self, bp: &BlkPtr) -> Option<AlignedBuf> {
         let tree = self.tree();
         let Ok(Place::Whole(dva, ashift)) = self.copy(&tree, &bp.first_dva(), bp.psize()) else {
@@ -274,7 +278,8 @@ impl Storage {
         answers.into_iter().map(|answer| answer.expect("all are answered")).collect()
     }
 
-    /// For each entry the first copy that `verify` likes, `len` bytes and padding. Bad copies before it are repaired.
+    /// For each entry the first copy that `verify` likes, `len` bytes and padding. Bad copies
+    /// before it are repaired.
     pub(crate) fn fetch_copies(
         &self,
         tree: &Tree,
@@ -451,8 +456,8 @@ pub(super) fn refuse(bp: &BlkPtr, salt: Option<&Salt>) -> Option<ReadError> {
     }
 }
 
-/// Whether stored bytes match their pointer's checksum. Of blocks with a MAC only half of the sum is there; a weak one is
-/// folded (`zio_checksum_error_impl`).
+/// Whether stored bytes match their pointer's checksum. Of blocks with a MAC only half of the sum
+/// is there; a weak one is folded (`zio_checksum_error_impl`).
 pub(super) fn is_good(bp: &BlkPtr, bytes: &[u8], salt: Option<&Salt>) -> bool {
     let kind = bp.checksum_kind_raw();
     let strong = bp.checksum_kind().is_ok_and(|kind| kind.is_dedup_strength());

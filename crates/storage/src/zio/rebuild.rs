@@ -1,13 +1,15 @@
-//! Copying what is allocated on a mirror to the sides that lack it, in the order of places, whatever it is: sequential
-//! rebuild. Nothing is verified, for what a stretch is made of is not known; a scrub comes after.
+//! Copying what is allocated on a mirror to the sides that lack it, in the order of places,
+//! whatever it is: sequential rebuild. Nothing is verified, for what a stretch is made of is not
+//! known; a scrub comes after.
 //!
-//! A stretch is read from one side that has everything, and written to all that have not: a side that passes for whole, for
-//! the others have not everything either, would spoil what they have. A disk that is to replace another is given what that
-//! one has, and so is as good; were it given what another side has, which may be stale or damaged without anybody's
-//! knowing, the last good copy might go with the old disk. Nobody else writes there
-//! meanwhile: the caller holds an epoch and knows the space to be in use as of a durable group, and log blocks take turns
-//! with the copy ([`crate::turns`]). Some runs of stretches are on their way at once, so that disks that are read and disks
-//! that are written all have something to do.
+//! A stretch is read from one side that has everything, and written to all that have not: a side
+//! that passes for whole, for the others have not everything either, would spoil what they have. A
+//! disk that is to replace another is given what that one has, and so is as good; were it given
+//! what another side has, which may be stale or damaged without anybody's knowing, the last good
+//! copy might go with the old disk. Nobody else writes there meanwhile: the caller holds an epoch
+//! and knows the space to be in use as of a durable group, and log blocks take turns with the copy
+//! ([`crate::turns`]). Some runs of stretches are on their way at once, so that disks that are read
+//! and disks that are written all have something to do.
 //!
 //! Source: module/zfs/vdev_rebuild.c (`vdev_rebuild_range`).
 
@@ -46,8 +48,9 @@ pub struct Rebuilt {
 }
 
 impl Storage {
-    /// Copies one run of stretches of a top-level vdev after the other, in the order of places, as far as it gets: it stops
-    /// before a run that is others' turn, and does nothing while no side has everything, or all have.
+    /// Copies one run of stretches of a top-level vdev after the other, in the order of places, as
+    /// far as it gets: it stops before a run that is others' turn, and does nothing while no side
+    /// has everything, or all have.
     pub fn rebuild(&self, top: u32, runs: &mut dyn Iterator<Item = Vec<Segment>>) -> Rebuilt {
         let tree = self.tree();
         let has_all = |leaf: &Leaf| leaf.is_whole() && leaf.dtl.is_empty();
@@ -78,7 +81,8 @@ impl Storage {
 
 /// Sides that are given the same.
 struct Lane<'t> {
-    /// Sides that have everything. The first of them, so many, take turns; the others are asked for what these cannot give.
+    /// Sides that have everything. The first of them, so many, take turns; the others are asked for
+    /// what these cannot give.
     sources: Vec<&'t Arc<Vdev>>,
     near: usize,
     targets: Vec<&'t Arc<Vdev>>,

@@ -1,9 +1,10 @@
 //! Writes of what is there already: the old pointer stays, and nothing is written.
 //!
-//! A block is the same if its checksum says so and that is one that nobody can make collide; then its bytes need not be
-//! read. Compression must be on, as in OpenZFS, whose users turn this off together with it. What is deduplicated is found
-//! by its table instead. All that a pointer says of a block must be alike: who compares pointers afterwards, an incremental
-//! stream for one, takes the block for unchanged.
+//! A block is the same if its checksum says so and that is one that nobody can make collide; then
+//! its bytes need not be read. Compression must be on, as in OpenZFS, whose users turn this off
+//! together with it. What is deduplicated is found by its table instead. All that a pointer says of
+//! a block must be alike: who compares pointers afterwards, an incremental stream for one, takes
+//! the block for unchanged.
 //!
 //! Source: module/zfs/zio.c (`zio_nop_write`), `dmu_write_policy` in dmu.c.
 

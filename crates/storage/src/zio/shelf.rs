@@ -1,8 +1,8 @@
 //! Blocks as they are stored, read before they are wanted: for a stream that sends them so.
 //!
-//! No cache keeps such bytes. So whoever wants them has a shelf of his own, which the workers that read ahead
-//! ([`super::ahead`]) fill in the order in which blocks were ordered; he takes them off in about that order. What could not be
-//! ordered, or read, he reads when he takes it.
+//! No cache keeps such bytes. So whoever wants them has a shelf of his own, which the workers that
+//! read ahead ([`super::ahead`]) fill in the order in which blocks were ordered; he takes them off
+//! in about that order. What could not be ordered, or read, he reads when he takes it.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Condvar, Mutex};
@@ -31,12 +31,14 @@ impl Shelf {
         Shelf { storage: storage.clone(), places: Arc::default() }
     }
 
-    /// These will be taken soon. They stay in memory until they are: the caller orders no more than he has memory for.
+    /// These will be taken soon. They stay in memory until they are: the caller orders no more than
+    /// he has memory for.
     pub fn order(&self, bps: &[BlkPtr]) {
         self.storage.read_ahead_for(bps, &self.places);
     }
 
-    /// `psize` bytes of each block, verified, in the order asked. Never called for holes and embedded data.
+    /// `psize` bytes of each block, verified, in the order asked. Never called for holes and
+    /// embedded data.
     pub fn take(&self, bps: &[BlkPtr]) -> Vec<Result<Vec<u8>, ReadError>> {
         let key = |bp: &BlkPtr| Key::of(self.storage.pool_guid(), bp);
         let keys: Vec<Option<Key>> = bps.iter().map(key).collect();

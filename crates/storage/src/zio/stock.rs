@@ -1,8 +1,8 @@
 //! Space for log blocks on sparse files, written ahead ([`crate::metaslab`] keeps it in stock).
 //!
-//! The pool's worker `sweep` does it, which ends before disks are closed. It writes zeros only to space that is lent for
-//! this, and only where the file has holes: in a pool that has been logging for a while there are none, and nothing is
-//! written.
+//! The pool's worker `sweep` does it, which ends before disks are closed. It writes zeros only to
+//! space that is lent for this, and only where the file has holes: in a pool that has been logging
+//! for a while there are none, and nothing is written.
 
 use env::{AlignedBuf, Disk, IoClass, WorkerHandle};
 
@@ -14,7 +14,8 @@ use crate::vdev::open::{Top, Tree};
 const CHUNK: usize = 1 << 20;
 
 impl Storage {
-    /// Who is woken when space for logs should be stocked, and calls [`Storage::stock_logs`] then. Once.
+    /// Who is woken when space for logs should be stocked, and calls [`Storage::stock_logs`] then.
+    /// Once.
     pub fn stock_with(&self, worker: WorkerHandle) {
         assert!(self.stocker.set(worker).is_ok(), "it is started once");
     }

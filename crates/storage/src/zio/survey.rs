@@ -1,6 +1,8 @@
-//! Looking at every copy of a block, for verification: an ordinary read is content with the first good one.
+//! Looking at every copy of a block, for verification: an ordinary read is content with the first
+//! good one.
 //!
-//! Nothing is repaired and nothing is cached. A disk that gives bad bytes has them counted, as by any read.
+//! Nothing is repaired and nothing is cached. A disk that gives bad bytes has them counted, as by
+//! any read.
 
 use std::sync::Arc;
 
@@ -35,8 +37,8 @@ impl Survey {
 const PIECES_MAX: usize = 1 << 16;
 
 impl Storage {
-    /// Reads all copies of all blocks, issued together, and decodes one good copy of each. Holes and embedded blocks
-    /// have no copies: they are good if they can be decoded.
+    /// Reads all copies of all blocks, issued together, and decodes one good copy of each. Holes
+    /// and embedded blocks have no copies: they are good if they can be decoded.
     pub fn survey(&self, bps: &[BlkPtr], class: IoClass) -> Vec<Survey> {
         let tree = self.tree();
         let salt = self.salt();
@@ -156,8 +158,8 @@ impl Storage {
 }
 
 impl Storage {
-    /// As [`Storage::read`], but an encrypted block comes as it is, decompressed only if that can be done without the
-    /// key: of dnodes nothing but their bonuses is encrypted.
+    /// As [`Storage::read`], but an encrypted block comes as it is, decompressed only if that can
+    /// be done without the key: of dnodes nothing but their bonuses is encrypted.
     pub fn read_undeciphered(&self, bp: &BlkPtr, class: IoClass) -> Result<Arc<Block>, ReadError> {
         if !bp.is_encrypted() || bp.validate().is_err() {
             return self.read(bp, class);

@@ -1,9 +1,11 @@
-//! Going over the free space of disks: telling them that it is free, so that they can use it themselves or give it back to
-//! who lent it (trimming), or writing to all of it, so that who lent it does so (initializing).
+//! Going over the free space of disks: telling them that it is free, so that they can use it
+//! themselves or give it back to who lent it (trimming), or writing to all of it, so that who lent
+//! it does so (initializing).
 //!
-//! Meanwhile a stretch's metaslab *lends* it: nobody is given it, and a block that is written there later is written after
-//! the disk is done. What is free here was freed groups ago, no reader can want it, and the last uberblocks do not lead
-//! there. So no block that lives is ever trimmed, or written over.
+//! Meanwhile a stretch's metaslab *lends* it: nobody is given it, and a block that is written there
+//! later is written after the disk is done. What is free here was freed groups ago, no reader can
+//! want it, and the last uberblocks do not lead there. So no block that lives is ever trimmed, or
+//! written over.
 //!
 //! Sources: module/zfs/vdev_trim.c, vdev_initialize.c.
 
@@ -55,8 +57,9 @@ impl Storage {
         self.env().tunable(Tunable::TrimExtentBytesMin)
     }
 
-    /// Sweeps the part that one disk has of the first stretch of free space at or behind `from` on its top-level vdev, at
-    /// most `max` bytes; `None` behind the end. A step may find nothing in its metaslab.
+    /// Sweeps the part that one disk has of the first stretch of free space at or behind `from` on
+    /// its top-level vdev, at most `max` bytes; `None` behind the end. A step may find nothing in
+    /// its metaslab.
     pub fn sweep_next(
         &self,
         leaf: u64,
@@ -89,8 +92,9 @@ impl Storage {
         self.classes().remember_freed(wanted);
     }
 
-    /// Has all disks of a top-level vdev forget a stretch of space that was freed since it was last trimmed, and not been
-    /// used again; the bytes, or `None` where there is no more. Disks that cannot are passed over.
+    /// Has all disks of a top-level vdev forget a stretch of space that was freed since it was last
+    /// trimmed, and not been used again; the bytes, or `None` where there is no more. Disks that
+    /// cannot are passed over.
     pub fn trim_freed(&self, top: u32, max: u64) -> Option<u64> {
         let tree = self.tree();
         let vdev = tree.top(top)?.vdev.clone();

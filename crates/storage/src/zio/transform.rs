@@ -1,9 +1,9 @@
 //! From logical bytes to what goes to disk: hole, embedded, or compressed, padded and summed.
 //!
-//! Pure: depends on data, policy, salt and the pool's smallest sector. Sizes as OpenZFS chooses them
-//! (`zio_write_compress`): a compressed block must save an eighth; what is left is rounded to the smallest sector of
-//! the pool; if nothing is saved then, the block is stored as it is. What came compressed from another pool stays so, whatever
-//! the policy says (`ZIO_FLAG_RAW_COMPRESS`).
+//! Pure: depends on data, policy, salt and the pool's smallest sector. Sizes as OpenZFS chooses
+//! them (`zio_write_compress`): a compressed block must save an eighth; what is left is rounded to
+//! the smallest sector of the pool; if nothing is saved then, the block is stored as it is. What
+//! came compressed from another pool stays so, whatever the policy says (`ZIO_FLAG_RAW_COMPRESS`).
 
 use std::cell::RefCell;
 use std::sync::{Arc, Once};
@@ -118,7 +118,8 @@ fn compressed(
     })
 }
 
-/// A block that could not be compressed is stored as it is: a write does not fail for that. But it is not kept quiet.
+/// A block that could not be compressed is stored as it is: a write does not fail for that. But it
+/// is not kept quiet.
 fn tell_once(kind: CompressKind, level: i32, why: codec::Unable) {
     static TOLD: Once = Once::new();
     TOLD.call_once(|| tracing::error!(?kind, level, "blocks are stored without compression: {why}"));

@@ -1,7 +1,8 @@
 //! Writing: transform, place, issue, in chunks.
 //!
-//! While the disks write one chunk, the processors transform the next, and the thread that called places the one between.
-//! Placing is done by that thread alone, in the order of the items, so that neighbours in a file become neighbours on disk. A block whose copies do not all arrive is placed
+//! While the disks write one chunk, the processors transform the next, and the thread that called
+//! places the one between. Placing is done by that thread alone, in the order of the items, so that
+//! neighbours in a file become neighbours on disk. A block whose copies do not all arrive is placed
 //! once more elsewhere; after that one good copy of each piece is enough, and none is an error.
 
 use std::collections::VecDeque;
@@ -111,12 +112,13 @@ struct Chunk<'t> {
 }
 
 impl Storage {
-    /// Writes blocks and says where they are, in the order given. Syncing context only. An all-zero block whose policy
-    /// allows compression becomes [`BlkPtr::HOLE`], to which the caller gives a birth where that matters.
+    /// Writes blocks and says where they are, in the order given. Syncing context only. An all-zero
+    /// block whose policy allows compression becomes [`BlkPtr::HOLE`], to which the caller gives a
+    /// birth where that matters.
     ///
-    /// `landed` is told how many of the items' bytes are done with, as it goes on. Nothing is durable before
-    /// [`Storage::flush_all`]. Where no copy of a block can be written, the pool is suspended, and this waits with it
-    /// ([`crate::suspend`]).
+    /// `landed` is told how many of the items' bytes are done with, as it goes on. Nothing is
+    /// durable before [`Storage::flush_all`]. Where no copy of a block can be written, the pool is
+    /// suspended, and this waits with it ([`crate::suspend`]).
     pub fn write_batch(&self, items: Vec<WriteItem>, txg: u64, landed: &mut dyn FnMut(u64)) -> Vec<Written> {
         if self.is_suspended() && self.park(WriteError::Suspended).is_err() {
             return items.iter().map(|_| Err(WriteError::Suspended)).collect();

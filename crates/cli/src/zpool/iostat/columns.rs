@@ -1,6 +1,7 @@
 //! One line a vdev: capacity, operations, bandwidth; with `-l` mean latencies, with `-q` queues.
 //!
-//! Facts: OpenZFS's cmd/zpool/zpool_main.c (`iostat_top_labels`, `print_iostat_latency`, `print_iostat_queues`).
+//! Facts: OpenZFS's cmd/zpool/zpool_main.c (`iostat_top_labels`, `print_iostat_latency`,
+//! `print_iostat_queues`).
 
 use super::sample::Change;
 use super::{Format, Show};

@@ -1,7 +1,7 @@
 //! `zpool status -j`: the same as one document.
 //!
-//! Source: cmd/zpool/zpool_main.c (`status_callback_json`, `vdev_stats_nvlist`, `scan_status_nvlist`,
-//! `removal_status_nvlist`, `dedup_stats_nvlist`, `vdev_aux_str`).
+//! Source: cmd/zpool/zpool_main.c (`status_callback_json`, `vdev_stats_nvlist`,
+//! `scan_status_nvlist`, `removal_status_nvlist`, `dedup_stats_nvlist`, `vdev_aux_str`).
 
 use super::super::{Place, pool_info, pool_key, vdev_info};
 use super::{Format, MESSAGES, is_healthy, leaf_is_healthy, rebuild};
@@ -169,7 +169,8 @@ pub(super) fn count(format: &Format, value: u64) -> Json {
     }
 }
 
-/// Log and cache devices and spares are members of their own, beside the tree; with `--json-flat-vdevs`, in it.
+/// Log and cache devices and spares are members of their own, beside the tree; with
+/// `--json-flat-vdevs`, in it.
 fn sections(format: &Format, pool: &Pool, tree: &mut Json, item: &mut Json) {
     let mut sections = Json::object();
     let classes = vdevs::classes(&pool.root).into_iter().map(|(title, vdevs)| (Place::titled(title), vdevs));
@@ -279,7 +280,8 @@ fn aux(vdev: &Vdev) -> Option<&'static str> {
     }
 }
 
-/// How far a disk is trimmed or initialized. `names`: of its state, of the bytes done and to be done, of when, and of errors.
+/// How far a disk is trimmed or initialized. `names`: of its state, of the bytes done and to be
+/// done, of when, and of errors.
 fn sweep_stats(
     format: &Format,
     vdev: &Vdev,

@@ -1,4 +1,5 @@
-//! What `zpool status` says of sequential resilvers (cmd/zpool/zpool_main.c, `print_rebuild_status_impl`).
+//! What `zpool status` says of sequential resilvers (cmd/zpool/zpool_main.c,
+//! `print_rebuild_status_impl`).
 
 use super::super::{Place, vdev_info};
 use super::Format;

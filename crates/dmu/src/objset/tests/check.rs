@@ -51,7 +51,8 @@ impl Visitor for Found {
     }
 }
 
-/// Blocks referenced are exactly those born and not killed; counts of fill, space and objects are right.
+/// Blocks referenced are exactly those born and not killed; counts of fill, space and objects are
+/// right.
 pub fn check_trees(bench: &Bench) {
     let root = bench.objset.root();
     let mut found = Found::default();

@@ -1,7 +1,9 @@
-//! Changing entries of a fat ZAP, leaf by leaf: of a batch in the order of the hashes, all that goes into one leaf is
-//! looked up and changed together. A leaf is checked once in a transaction group: after that only what is here has changed it.
+//! Changing entries of a fat ZAP, leaf by leaf: of a batch in the order of the hashes, all that
+//! goes into one leaf is looked up and changed together. A leaf is checked once in a transaction
+//! group: after that only what is here has changed it.
 //!
-//! What is to be done in a leaf is planned before its first change, so that a leaf is changed as planned or not at all.
+//! What is to be done in a leaf is planned before its first change, so that a leaf is changed as
+//! planned or not at all.
 //!
 //! Source: module/zfs/zap_fat.c (`fzap_add_cd`, `fzap_update`, `fzap_remove`).
 
@@ -82,8 +84,8 @@ impl<'a> Step<'a> {
 }
 
 impl<B: Blocks> Fat<'_, B> {
-    /// Makes these changes, in the order of their hashes, each of another entry. Of a single one that fails nothing is done;
-    /// of several, those in the leafs before it are.
+    /// Makes these changes, in the order of their hashes, each of another entry. Of a single one
+    /// that fails nothing is done; of several, those in the leafs before it are.
     pub fn change(&mut self, changes: &[Change<'_>]) -> Result<(), DmuError> {
         let room = capacity(self.block_size());
         let too_big = |change: &Change<'_>| match change.what {
@@ -149,8 +151,8 @@ impl<B: Blocks> Fat<'_, B> {
             self.head.num_entries = self.head.num_entries.saturating_add(added).saturating_sub(removed);
             self.write_head()?;
         }
-        // What was asked for is done. Growing ahead of need may fail; when there is need, it will be tried again. Empty
-        // leafs that stay are only a waste of space.
+        // What was asked for is done. Growing ahead of need may fail; when there is need, it will
+        // be tried again. Empty leafs that stay are only a waste of space.
         if (removed as usize) < steps.len() {
             let full = u64::from(prefix_len) == self.head.ptrtbl.shift && usize::from(free) < LOW_WATER;
             if full || self.head.ptrtbl.nextblk != 0 {
@@ -175,8 +177,8 @@ impl<B: Blocks> Fat<'_, B> {
         self.expand(change.wanted.hash, blkid, block)
     }
 
-    /// Chunks of the entries no split can part from this hash. Splitting regardless would double the table until it
-    /// has a pointer for every hash, to no avail.
+    /// Chunks of the entries no split can part from this hash. Splitting regardless would double
+    /// the table until it has a pointer for every hash, to no avail.
     fn inseparable(&self, leaf: &Leaf<'_>, hash: u64) -> Result<usize, Malformed> {
         let bits = self.max_shift();
         let words = self.has_words();

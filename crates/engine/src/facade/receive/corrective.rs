@@ -1,6 +1,7 @@
 //! `zfs receive -c`: a snapshot takes what it has lost from a stream of itself.
 //!
-//! Source: lib/libzfs/libzfs_sendrecv.c (`zfs_receive_one`, where `heal` is asked for); messages are theirs.
+//! Source: lib/libzfs/libzfs_sendrecv.c (`zfs_receive_one`, where `heal` is asked for); messages
+//! are theirs.
 
 use ::pool::PoolError;
 use ::pool::recv::Failure;

@@ -1,4 +1,5 @@
-//! Which properties a received dataset is given: what the stream has, and what the receive says about that.
+//! Which properties a received dataset is given: what the stream has, and what the receive says
+//! about that.
 //!
 //! Source: lib/libzfs/libzfs_sendrecv.c (`zfs_setup_cmdline_props`).
 
@@ -50,7 +51,8 @@ impl LocalPool {
         let warnings = &mut received.warnings;
         let large = self.pool.core().features.is_enabled("large_blocks");
         let notes = &mut received.notes;
-        // A pool that lacks the feature keeps its own, and it is said (`zfs_check_settable` in module/zfs/zfs_ioctl.c).
+        // A pool that lacks the feature keeps its own, and it is said (`zfs_check_settable` in
+        // module/zfs/zfs_ioctl.c).
         let mut fits = |(name, value): &(String, RawValue)| {
             let fits =
                 large || name != "recordsize" || value.number().is_none_or(|size| size <= OLD_MAX_BLOCK);

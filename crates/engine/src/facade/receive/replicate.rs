@@ -1,11 +1,13 @@
-//! A tree of datasets becomes what it has become at its sender, before and after what is new there comes: what is gone
-//! there goes here (with `-F` only), what has another name or another parent there gets it, and clones that were promoted
-//! are promoted.
+//! A tree of datasets becomes what it has become at its sender, before and after what is new there
+//! comes: what is gone there goes here (with `-F` only), what has another name or another parent
+//! there gets it, and clones that were promoted are promoted.
 //!
-//! Datasets are known by the guids of their snapshots. What cannot have its name yet, for another has it, gets one for the
-//! time being (`recv-…`); there is another pass as long as passes get somewhere.
+//! Datasets are known by the guids of their snapshots. What cannot have its name yet, for another
+//! has it, gets one for the time being (`recv-…`); there is another pass as long as passes get
+//! somewhere.
 //!
-//! Source: lib/libzfs/libzfs_sendrecv.c (`recv_incremental_replication`, `recv_destroy`, `recv_rename`, `created_before`).
+//! Source: lib/libzfs/libzfs_sendrecv.c (`recv_incremental_replication`, `recv_destroy`,
+//! `recv_rename`, `created_before`).
 
 use std::collections::HashSet;
 use std::ops::ControlFlow;
@@ -251,8 +253,8 @@ impl Replication<'_> {
     }
 }
 
-/// Whether the clone was promoted at the sender: its origin there is younger than here, or it has none. `None`: it is older,
-/// which cannot be followed.
+/// Whether the clone was promoted at the sender: its origin there is younger than here, or it has
+/// none. `None`: it is older, which cannot be followed.
 fn is_promoted(family: &[Member], origin: u64, their_origin: u64) -> Option<bool> {
     if origin == 0 {
         return Some(false);

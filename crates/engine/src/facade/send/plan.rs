@@ -1,7 +1,8 @@
-//! Which snapshots are sent, from which on, in which order; and the list of them that goes before a compound stream.
+//! Which snapshots are sent, from which on, in which order; and the list of them that goes before a
+//! compound stream.
 //!
-//! Source: lib/libzfs/libzfs_sendrecv.c (`send_iterate_fs`, `send_iterate_snap`, `send_iterate_prop`, `dump_filesystems`,
-//! `dump_snapshot`).
+//! Source: lib/libzfs/libzfs_sendrecv.c (`send_iterate_fs`, `send_iterate_snap`,
+//! `send_iterate_prop`, `dump_filesystems`, `dump_snapshot`).
 
 use std::collections::HashSet;
 
@@ -18,8 +19,8 @@ use super::super::pool::LocalPool;
 pub(super) struct Plan {
     /// Snapshots in the order in which they are sent, with what each starts from.
     pub steps: Vec<(String, Option<String>)>,
-    /// Datasets of the tree that are left out, with all below them, for they have no such snapshot; and whether they are
-    /// younger than it.
+    /// Datasets of the tree that are left out, with all below them, for they have no such snapshot;
+    /// and whether they are younger than it.
     pub skipped: Vec<(String, bool)>,
     pub is_compound: bool,
     /// Packed; empty where there is none.
@@ -164,7 +165,8 @@ impl LocalPool {
     }
 }
 
-/// Whether snapshots of a dataset can start from where they are to. A clone's origin needs no word where all begins there.
+/// Whether snapshots of a dataset can start from where they are to. A clone's origin needs no word
+/// where all begins there.
 fn check_source(sources: &[Member], request: &mut SendRequest) -> Result<()> {
     let (Some(head), Some(from)) = (sources.first(), &request.from) else { return Ok(()) };
     if !request.replicate && !request.intermediates {
@@ -192,7 +194,8 @@ fn start_of(source: &Member, request: &SendRequest) -> Option<usize> {
     if request.replicate || of == source.name() { source.named(short) } else { None }
 }
 
-/// What is sent of one dataset, up to a snapshot: with others of its snapshots, those that clones in the tree were made of.
+/// What is sent of one dataset, up to a snapshot: with others of its snapshots, those that clones
+/// in the tree were made of.
 fn steps_of(source: &Member, request: &SendRequest, (to, origins): (&str, &HashSet<&str>), plan: &mut Plan) {
     let Some(last) = source.named(to) else { return };
     if request.exclude.iter().any(|top| is_within(source.name(), top)) {
@@ -221,8 +224,8 @@ fn is_within(name: &str, top: &str) -> bool {
     name.strip_prefix(top).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// The datasets of a tree that have the snapshot. Those that came after it need not have it; others must, unless the
-/// request says otherwise.
+/// The datasets of a tree that have the snapshot. Those that came after it need not have it; others
+/// must, unless the request says otherwise.
 fn those_with(
     sources: Vec<Member>,
     request: &SendRequest,

@@ -1,4 +1,5 @@
-//! Access control lists that another system set: kept as they are, with the mode that they amount to.
+//! Access control lists that another system set: kept as they are, with the mode that they amount
+//! to.
 //!
 //! Source: `zfs_mode_compute` in module/os/linux/zfs/zfs_acl.c.
 
@@ -59,8 +60,8 @@ pub(super) fn store(change: Change, acl: &LoggedAcl, old: &Attrs) -> Change {
 /// Flags that come with a list.
 const KEPT: u64 = flags::ACL_AUTO_INHERIT | flags::ACL_DEFAULTED | flags::ACL_PROTECTED;
 
-/// The mode whose nine bits say what the list grants owner, group and everybody: of each right, the first entry that
-/// speaks of it counts.
+/// The mode whose nine bits say what the list grants owner, group and everybody: of each right, the
+/// first entry that speaks of it counts.
 fn mode_of(aces: &[Ace], node: &Attrs) -> u64 {
     let mut granted = 0;
     let mut seen = 0;

@@ -1,8 +1,9 @@
 //! Changing a leaf in place.
 //!
-//! Before the first change the whole leaf is walked: every chain, array and the free list end where they say, and no
-//! chunk is in two of them. After that no change can run astray, whatever wrote the leaf; and each leaves the leaf as sound as it
-//! was, so that who knows that nothing else has changed it since need not walk it again.
+//! Before the first change the whole leaf is walked: every chain, array and the free list end where
+//! they say, and no chunk is in two of them. After that no change can run astray, whatever wrote
+//! the leaf; and each leaves the leaf as sound as it was, so that who knows that nothing else has
+//! changed it since need not walk it again.
 
 use super::{
     ARRAY_BYTES, AT_ENTRIES, AT_FLAGS, AT_FREE, AT_FREELIST, AT_MAGIC, AT_PREFIX, AT_PREFIX_LEN, CHUNK, END,
@@ -29,7 +30,8 @@ impl<'a> LeafMut<'a> {
         Ok(LeafMut { block, geometry })
     }
 
-    /// One that was checked, and that nothing but a [`LeafMut`] has changed since: walking it takes longer than a change.
+    /// One that was checked, and that nothing but a [`LeafMut`] has changed since: walking it takes
+    /// longer than a change.
     pub fn of_sound(block: &'a mut [u8]) -> Result<LeafMut<'a>, Malformed> {
         let geometry = Leaf::new(block)?.geometry;
         Ok(LeafMut { block, geometry })
@@ -68,8 +70,8 @@ impl<'a> LeafMut<'a> {
         gap.unwrap_or(used.len()) as u32
     }
 
-    /// Adds an entry whose hash belongs here. The caller has seen that there is room ([`super::entry_chunks`]) and
-    /// no entry of this key.
+    /// Adds an entry whose hash belongs here. The caller has seen that there is room
+    /// ([`super::entry_chunks`]) and no entry of this key.
     pub fn insert(&mut self, key: &Key<'_>, hash: u64, cd: u32, value: &Value) {
         debug_assert!(self.view().covers(hash));
         let chunk = self.take_chunk();
@@ -110,7 +112,8 @@ impl<'a> LeafMut<'a> {
         self.drop_entry(entry);
     }
 
-    /// Moves the entries whose hashes go on with a 1 to an empty leaf, and says in both one bit more of the prefix.
+    /// Moves the entries whose hashes go on with a 1 to an empty leaf, and says in both one bit
+    /// more of the prefix.
     pub fn split(&mut self, new: &mut LeafMut<'_>, sorted: bool) {
         let mut entries = self.view().entries().expect("checked when it was opened");
         // In the order of chunks, as ZFS does: the same history then gives the same bytes.
@@ -132,7 +135,8 @@ impl<'a> LeafMut<'a> {
         }
     }
 
-    /// Says how the hashes of its entries begin. Only of an empty leaf, or in the course of a split.
+    /// Says how the hashes of its entries begin. Only of an empty leaf, or in the course of a
+    /// split.
     pub fn set_prefix(&mut self, prefix: u64, prefix_len: u32) {
         self.put(AT_PREFIX, &LITTLE.put_u64(prefix));
         self.put_u16(AT_PREFIX_LEN, prefix_len as u16);
@@ -231,7 +235,8 @@ impl<'a> LeafMut<'a> {
         first
     }
 
-    /// Frees an array; its chunks keep their order in the free list, so that they are reused in order.
+    /// Frees an array; its chunks keep their order in the free list, so that they are reused in
+    /// order.
     fn release(&mut self, first: u16) {
         if first == END {
             return;

@@ -1,4 +1,5 @@
-//! Access control lists in records: entries as programs give them (`ace_t`), not as they are stored.
+//! Access control lists in records: entries as programs give them (`ace_t`), not as they are
+//! stored.
 //!
 //! ```text
 //! acl (80):      32 object   40 entries   48 domains   56 FUIDs   64 bytes   72 flags   80 entries, padded; FUIDs; domains

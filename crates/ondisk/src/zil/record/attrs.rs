@@ -1,10 +1,12 @@
-//! What creations and changes of attributes may carry beside the POSIX attributes: flags, and who owners are elsewhere.
+//! What creations and changes of attributes may carry beside the POSIX attributes: flags, and who
+//! owners are elsewhere.
 //!
 //! ```text
 //! xvattr:  0 words n   4 … which are set (n words)   then: the flags (u64)   creation time   32 bytes: project or scan stamp
 //! ```
-//! A *FUID* is a number whose upper half says which of the domains named in the record its lower half belongs to; 0 is
-//! this system's own. Source: `lr_attr_t` in include/sys/zil.h, include/sys/xvattr.h, include/sys/zfs_fuid.h.
+//! A *FUID* is a number whose upper half says which of the domains named in the record its lower
+//! half belongs to; 0 is this system's own. Source: `lr_attr_t` in include/sys/zil.h,
+//! include/sys/xvattr.h, include/sys/zfs_fuid.h.
 
 use crate::malformed::{Endian, Malformed};
 
@@ -121,7 +123,8 @@ impl<'a> Domains<'a> {
         Ok(Domains { names: from.strings(count)? })
     }
 
-    /// Those of a record that does not say how many: one for the owner, one for the group if it is another.
+    /// Those of a record that does not say how many: one for the owner, one for the group if it is
+    /// another.
     pub(super) fn of_owner(uid: u64, gid: u64, from: &mut Fields<'a>) -> Result<Domains<'a>, Malformed> {
         let (uid, gid) = (domain_of(uid), domain_of(gid));
         Domains::decode(u64::from(uid > 0) + u64::from(gid > 0 && gid != uid), from)

@@ -28,7 +28,8 @@ pub enum Created {
     #[default]
     File,
     Dir,
-    /// The hidden directory of a node's extended attributes; `dir` is the node, and there is no name.
+    /// The hidden directory of a node's extended attributes; `dir` is the node, and there is no
+    /// name.
     XattrDir,
     Symlink,
 }

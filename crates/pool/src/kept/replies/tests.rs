@@ -125,7 +125,8 @@ fn what_is_durable_has_happened_and_what_no_log_has_has_not() {
     let none = || None;
     assert_eq!(all(&pool)[..2], durable);
     assert_eq!(all(&pool)[2..], [none(), none(), none(), none()]);
-    // It dies before it has opened the file system, and again when the log was done again, in a group that is lost.
+    // It dies before it has opened the file system, and again when the log was done again, in a
+    // group that is lost.
     drop(pool);
     let pool = machine.import(9);
     pool.replayed(LOG, 6, 10);
@@ -250,7 +251,8 @@ fn the_record_never_stands_beside_another_log() {
     keeping.logged(LOG + 1, 3);
     let states = std::mem::take(&mut *recorded.states.lock().unwrap());
     for bytes in &states[first..] {
-        // Of the first log 40 records have reached a disk, of the second 2: neither has this change.
+        // Of the first log 40 records have reached a disk, of the second 2: neither has this
+        // change.
         let pool = Machine::with(bytes).import(9);
         pool.replayed(LOG, 40, 10);
         pool.replayed(LOG + 1, 2, 10);

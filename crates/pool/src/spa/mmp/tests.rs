@@ -25,7 +25,8 @@ fn a_pool_is_watched_for_longer_than_its_user_may_be_silent() {
     }
 }
 
-/// The settings are a stranger's: nothing overflows, and nobody is watched for longer than anybody can have meant.
+/// The settings are a stranger's: nothing overflows, and nobody is watched for longer than anybody
+/// can have meant.
 #[test]
 fn no_settings_make_a_watch_endless() {
     let of = |interval_ms, fail_intervals| Fields { interval_ms, sequence: Some(1), fail_intervals };

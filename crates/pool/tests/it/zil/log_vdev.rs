@@ -1,5 +1,5 @@
-//! Devices that hold intent logs and nothing else: used, lost while the pool runs, missing when it is imported, and back
-//! with what they had long ago.
+//! Devices that hold intent logs and nothing else: used, lost while the pool runs, missing when it
+//! is imported, and back with what they had long ago.
 
 use env::{DiskError, Env, FaultDisks, FaultKind, FaultOp, FaultRule};
 use pool::spa::create::{CreateSpec, VdevSpec};
@@ -82,7 +82,8 @@ fn a_log_device_that_fails_costs_no_promise() {
         file.commit();
         assert!(pool.core().txgs.synced() >= first && second > first);
         let (name, object) = (pool.name(), file.object);
-        // Before the device is there again: it comes back by itself, and disks are copied one by one.
+        // Before the device is there again: it comes back by itself, and disks are copied one by
+        // one.
         let crashed = crash(&dir, "log-fails-after");
         faults.cancel(rule);
         drop(file);
@@ -101,7 +102,8 @@ fn a_log_device_that_fails_costs_no_promise() {
     }
 }
 
-/// A pool left with a promise that only its log has: the copy that a crash leaves, the pool's name, the file.
+/// A pool left with a promise that only its log has: the copy that a crash leaves, the pool's name,
+/// the file.
 fn with_promise(name: &str, text: &[u8]) -> (Dir, String, u64) {
     let dir = with_log(name, false);
     let pool = import_with(&dir, Env::real(), false).unwrap();

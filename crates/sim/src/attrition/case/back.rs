@@ -1,5 +1,6 @@
-//! `zpool import -F`: where the newest group cannot be believed, an older one is. What comes back is what all files were at
-//! the end of one and the same group, the preview says the same as the deed does, and nobody goes back without need.
+//! `zpool import -F`: where the newest group cannot be believed, an older one is. What comes back
+//! is what all files were at the end of one and the same group, the preview says the same as the
+//! deed does, and nobody goes back without need.
 
 use engine_api::{Engine, ImportOptions, Rewound};
 use pool::verify::{Options as VerifyOptions, verify};
@@ -147,8 +148,9 @@ impl Case<'_> {
         Ok(())
     }
 
-    /// The import goes back for good: what was shown is there, and what is done then is there after a power failure.
-    /// `is_whole`: there is a group of which nothing is lost, older blocks neither.
+    /// The import goes back for good: what was shown is there, and what is done then is there after
+    /// a power failure. `is_whole`: there is a group of which nothing is lost, older blocks
+    /// neither.
     fn settle(&mut self, shown: &Found, rewound: Rewound, is_whole: bool) -> Step<()> {
         let machine = self.world.boot();
         let life =

@@ -16,8 +16,9 @@ use crate::workload::{Done, failed};
 const CALLS: u64 = 5;
 
 impl Case<'_> {
-    /// Disks were harmed while the power was off. Whatever can be had must have been written once. A disk may have all files
-    /// as they were when it was so. `is_steady`: disks answer twice in the same way.
+    /// Disks were harmed while the power was off. Whatever can be had must have been written once.
+    /// A disk may have all files as they were when it was so. `is_steady`: disks answer twice in
+    /// the same way.
     pub(super) fn look_beyond(mut self, is_steady: bool) -> Result<Tally, String> {
         self.tally.beyond += 1;
         let machine = self.world.boot();
@@ -38,8 +39,9 @@ impl Case<'_> {
         Ok(self.tally)
     }
 
-    /// The pool runs, and one disk after the other goes or fails, until more is lost than it can do without; then all are
-    /// back. What was answered meanwhile was true, and all that was promised is there then.
+    /// The pool runs, and one disk after the other goes or fails, until more is lost than it can do
+    /// without; then all are back. What was answered meanwhile was true, and all that was promised
+    /// is there then.
     pub(super) fn lose_for_a_while(mut self) -> Result<Tally, String> {
         self.lay_all(&Harms::default());
         (self.tally.cases, self.tally.beyond, self.tally.beyond_imported) = (1, 1, 1);

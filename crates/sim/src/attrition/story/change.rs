@@ -1,5 +1,5 @@
-//! What an operator wants of a pool's disks: drawn from what there is to do it with. Much of it is refused, which is how
-//! it is with operators.
+//! What an operator wants of a pool's disks: drawn from what there is to do it with. Much of it is
+//! refused, which is how it is with operators.
 
 use std::collections::BTreeSet;
 

@@ -1,5 +1,6 @@
-//! More fails for a while than redundancy allows, under a pool in use: disks are without power, and the pool is suspended until
-//! an operator clears it or gives it up; or all disks give wrong bytes now and then. Nothing of it may last.
+//! More fails for a while than redundancy allows, under a pool in use: disks are without power, and
+//! the pool is suspended until an operator clears it or gives it up; or all disks give wrong bytes
+//! now and then. Nothing of it may last.
 
 use engine_api::{Change, Engine, ScanCommand};
 use env::{Driver, Nanos, Quirk, WorkerHandle};
@@ -14,7 +15,8 @@ use crate::operator::Operator;
 use crate::swarm::Swarm;
 use crate::workload::{Done, failed};
 
-/// Writes and flushes before an outage, at the most, and calls that are made until it has come and is over.
+/// Writes and flushes before an outage, at the most, and calls that are made until it has come and
+/// is over.
 const EVENTS: u64 = 60;
 const CALLS: usize = 60;
 /// Of a million reads of all disks, so many give wrong bytes.
@@ -23,7 +25,8 @@ const BLUR: [u32; 2] = [50_000, 300_000];
 const PATIENCE: u32 = 240;
 
 impl Teller {
-    /// Disks lose their power, and come back with what they had; beside disks that were pulled that could be too much.
+    /// Disks lose their power, and come back with what they had; beside disks that were pulled that
+    /// could be too much.
     pub(super) fn outage(&mut self) -> Done {
         let shape = Shape::of(&self.life()?.pool);
         let paths = self.indispensable(&shape);
@@ -77,8 +80,8 @@ impl Teller {
         Ok(())
     }
 
-    /// What is read meanwhile is right or an error. What a scrub could not read it can read afterwards, and nothing is
-    /// called lost any more.
+    /// What is read meanwhile is right or an error. What a scrub could not read it can read
+    /// afterwards, and nothing is called lost any more.
     pub(super) fn blur(&mut self) -> Done {
         let shape = Shape::of(&self.life()?.pool);
         let is_panic = self.life()?.pool.core().storage.suspension().mode() == storage::FailMode::Panic;
@@ -122,7 +125,8 @@ impl Teller {
         Err(format!("{} errors stay known that there are not any more", count()))
     }
 
-    /// All disks of the pool, or of a top-level vdev so many that nothing can be had of it, and of none else any.
+    /// All disks of the pool, or of a top-level vdev so many that nothing can be had of it, and of
+    /// none else any.
     fn indispensable(&mut self, shape: &Shape) -> Vec<String> {
         if self.prng.chance(1, 2) {
             return super::all_paths(&self.world.swarm).collect();
@@ -156,8 +160,9 @@ impl Teller {
         Ok(())
     }
 
-    /// Whatever was given up for its errors is used again, and gets what it missed, as those do too that count as whole
-    /// because nobody was. Until it has, a disk that errs once can be one too many: so somebody is there to clear that.
+    /// Whatever was given up for its errors is used again, and gets what it missed, as those do too
+    /// that count as whole because nobody was. Until it has, a disk that errs once can be one too
+    /// many: so somebody is there to clear that.
     fn recover(&mut self) -> Done {
         let operator = self.call_operator(false)?;
         self.use_all_again()?;

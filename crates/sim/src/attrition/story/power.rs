@@ -1,4 +1,5 @@
-//! The machine is switched off and on again: after an export or without, and with disks in other bays than before.
+//! The machine is switched off and on again: after an export or without, and with disks in other
+//! bays than before.
 
 use std::sync::Arc;
 

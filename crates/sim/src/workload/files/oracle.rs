@@ -1,9 +1,10 @@
 //! What an intent log has to bring back, and what it may.
 //!
-//! A crash brings a file system back as of some group, and its log goes on from there: all changes of names in order up
-//! to some moment, and of each node its own changes, of content and attributes, up to some moment. What was answered as
-//! stable is before both. So what comes back has the names of one state that is not too old, and each node is made of
-//! what that node was in states that are not too old; one of them alone where nobody was writing when the power went.
+//! A crash brings a file system back as of some group, and its log goes on from there: all changes
+//! of names in order up to some moment, and of each node its own changes, of content and
+//! attributes, up to some moment. What was answered as stable is before both. So what comes back
+//! has the names of one state that is not too old, and each node is made of what that node was in
+//! states that are not too old; one of them alone where nobody was writing when the power went.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -33,7 +34,8 @@ pub struct Promises {
     pub sync: &'static str,
     /// Changes of names up to this one.
     names: u64,
-    /// A node's own changes up to this one, by its name in the model; where there is none, up to `others`.
+    /// A node's own changes up to this one, by its name in the model; where there is none, up to
+    /// `others`.
     nodes: BTreeMap<NodeId, u64>,
     others: u64,
     /// No log has changes after this one.
@@ -79,8 +81,9 @@ impl Promises {
         self.nodes.get(&node).copied().unwrap_or(0).max(self.others)
     }
 
-    /// The state that was found, as a model; `groups` are the numbers of the first and the last state that the group on
-    /// disk may be, and `stages` those since, the newest first. `Err` tells in what the likeliest differs.
+    /// The state that was found, as a model; `groups` are the numbers of the first and the last
+    /// state that the group on disk may be, and `stages` those since, the newest first. `Err` tells
+    /// in what the likeliest differs.
     pub fn find(
         &self,
         found: (&dyn FileSystem, &Tree),
@@ -193,7 +196,8 @@ impl Mend<'_> {
         if let Some(what) = self.xattrs(id, node, found, &was)? {
             return Ok(Some(what));
         }
-        // Mending is not a change that anybody made; an exclusive create is known again by its times.
+        // Mending is not a change that anybody made; an exclusive create is known again by its
+        // times.
         if found.kind != NodeKind::Symlink {
             let (atime, mtime) = (Some(SetTime::To(engine.atime)), Some(SetTime::To(engine.mtime)));
             set(SetAttr { atime, mtime, ..SetAttr::default() })?;

@@ -1,4 +1,5 @@
-//! What an operator does next with snapshots: as a rule something that can be done, now and then not.
+//! What an operator does next with snapshots: as a rule something that can be done, now and then
+//! not.
 
 use engine_api::{Change, PropertyChange};
 use stdx::prng::Prng;

@@ -1,7 +1,7 @@
 //! The model: heads with what they hold, and their points in time.
 //!
-//! Snapshots have numbers in the order of their making; a clone knows its origin by that, whatever it is called and to
-//! whichever head it belongs by now.
+//! Snapshots have numbers in the order of their making; a clone knows its origin by that, whatever
+//! it is called and to whichever head it belongs by now.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

@@ -45,7 +45,8 @@ fn hash(block: u64) -> u32 {
     Curve::hash(x ^ (x >> 31))
 }
 
-/// Runs requests through the curve and through exact caches of these sizes; the largest difference of a hit rate.
+/// Runs requests through the curve and through exact caches of these sizes; the largest difference
+/// of a hit rate.
 fn largest_error(requests: impl Iterator<Item = u64>, size: impl Fn(u64) -> u64, limits: &[u64]) -> f64 {
     let mut curve = Curve::new();
     let mut exact: Vec<Exact> = limits.iter().map(|limit| Exact::new(*limit)).collect();
@@ -74,7 +75,8 @@ fn uniform_requests_come_near_exact_caches() {
 #[test]
 fn a_skewed_load_of_mixed_sizes_comes_near_exact_caches_also_when_the_sample_is_full() {
     let mut rng = Prng::new(12);
-    // The product of two uniform numbers prefers small ones; far more blocks than the sample takes at first.
+    // The product of two uniform numbers prefers small ones; far more blocks than the sample takes
+    // at first.
     let requests = (0..1_500_000).map(move |_| rng.below(600) * rng.below(600));
     let size = |block: u64| 512 << (hash(block) % 6);
     let limits: Vec<u64> = [4, 16, 64, 256, 1024].map(|mib| mib << 20).to_vec();

@@ -116,7 +116,8 @@ impl Device {
         }
     }
 
-    /// Lets go of the disk, which is in `state` from now on; whoever drops what this gives may wait for its workers.
+    /// Lets go of the disk, which is in `state` from now on; whoever drops what this gives may wait
+    /// for its workers.
     pub fn shut(&mut self, state: VdevState) -> Arc<Leaf> {
         let absent = Leaf::absent(self.config.guid, &self.leaf.path, u32::MAX, state);
         std::mem::replace(&mut self.leaf, Arc::new(absent))
@@ -247,7 +248,8 @@ pub(super) fn open_log(pointer: &LogPointer, stored: &[u8], entries: u64) -> Opt
     }
 }
 
-/// I/Os on a leaf, at addresses on its partition, all under way at once; answers in the order given.
+/// I/Os on a leaf, at addresses on its partition, all under way at once; answers in the order
+/// given.
 pub(super) fn transfer(env: &Env, leaf: &Leaf, ios: Vec<(u64, Transfer)>, class: IoClass) -> Vec<Answer> {
     let completion = Completion::new(ios.len());
     let Some(queue) = leaf.queue().filter(|_| leaf.is_usable()) else {
@@ -266,7 +268,8 @@ fn ios_overlap(class: IoClass) -> bool {
     matches!(class, IoClass::AsyncRead | IoClass::AsyncWrite)
 }
 
-/// The I/Os as the queue takes them, answered in `completion` from slot `first` on; those outside the device at once.
+/// The I/Os as the queue takes them, answered in `completion` from slot `first` on; those outside
+/// the device at once.
 pub(super) fn requests(
     leaf: &Leaf,
     ios: Vec<(u64, Transfer)>,

@@ -1,8 +1,9 @@
 //! The writer: round by round it takes what will be evicted next to the device whose turn it is.
 //!
-//! A block in memory is logical bytes; a device gets what the pool has. Compressing again gives that for all that this
-//! program wrote, and the pointer's checksum says whether it did. Where it did not (other software compressed it), the
-//! stored bytes are read from the pool, behind everybody else.
+//! A block in memory is logical bytes; a device gets what the pool has. Compressing again gives
+//! that for all that this program wrote, and the pointer's checksum says whether it did. Where it
+//! did not (other software compressed it), the stored bytes are read from the pool, behind
+//! everybody else.
 
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Weak};
@@ -174,7 +175,8 @@ impl Level2 {
         chosen.into_iter().filter_map(stored).collect()
     }
 
-    /// The bytes that the pool has of a block, `psize` of them and padding to 64 KiB sectors at the most.
+    /// The bytes that the pool has of a block, `psize` of them and padding to 64 KiB sectors at the
+    /// most.
     fn stored(&self, storage: &Storage, cold: &Cold) -> Option<Payload> {
         let bp = &cold.source;
         if let Some(payload) = again(&cold.block, bp)
@@ -225,7 +227,8 @@ impl Level2 {
         Some(batch)
     }
 
-    /// Gives up what lies where a device is written next, and its oldest blocks while the index has more than `most`.
+    /// Gives up what lies where a device is written next, and its oldest blocks while the index has
+    /// more than `most`.
     fn make_room(&self, state: &mut State, at: usize, room: u64, most: usize) {
         let State { index, devices, .. } = state;
         let device = &mut devices[at];
@@ -254,7 +257,8 @@ impl Level2 {
         add(&self.counts().evictions, u64::from(evicted > 0));
     }
 
-    /// Makes what was written known; after a failure forgets the log blocks, which may list what is not there.
+    /// Makes what was written known; after a failure forgets the log blocks, which may list what is
+    /// not there.
     fn settle(&self, target: &Target, blocks: Vec<(Cold, u64)>, well: bool) {
         let mut state = lock(&self.state);
         let State { index, devices, .. } = &mut *state;

@@ -1,7 +1,8 @@
 //! Which blocks lie where on the cache devices.
 //!
-//! A name leads to a device and a running number, the number to a slot in the order of writing: so the writer gives up
-//! the oldest slots of its device one by one, as its hand comes upon them, and every entry costs the same.
+//! A name leads to a device and a running number, the number to a slot in the order of writing: so
+//! the writer gives up the oldest slots of its device one by one, as its hand comes upon them, and
+//! every entry costs the same.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -89,8 +90,8 @@ impl Index {
         held.get(self.0.get(name)?.1)
     }
 
-    /// Adds what was written last. What was known under this name elsewhere is not any more; its slot is given back if
-    /// it was on the same device.
+    /// Adds what was written last. What was known under this name elsewhere is not any more; its
+    /// slot is given back if it was on the same device.
     pub fn push_newest(&mut self, device: u32, held: &mut Held, slot: Slot) -> Option<Slot> {
         held.slots.push_back(Some(slot));
         let number = held.number(held.slots.len() - 1);

@@ -1,5 +1,5 @@
-//! Finding a device's contents again: its log blocks are read from the newest back, one at a step, behind the pool's
-//! back. Whatever does not check ends it; what was found until then is good.
+//! Finding a device's contents again: its log blocks are read from the newest back, one at a step,
+//! behind the pool's back. Whatever does not check ends it; what was found until then is good.
 
 use env::{IoClass, lock};
 use ondisk::blkptr::{MAX_BLOCK, SECTOR};

@@ -4,9 +4,10 @@
 //!   start        hand            evict                 end        hand ≤ evict: what lies between is given up,
 //!     │ this round │▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒│ the round before     │        and written next
 //! ```
-//! In the first round nothing lies ahead of the hand, and `evict` stays at the start. The rules for log blocks are the
-//! format's: whoever reads the device must come to the same view of what is still there. Source: module/zfs/arc.c
-//! (`l2arc_evict`, `l2arc_log_blkptr_valid`, `l2arc_range_check_overlap`).
+//! In the first round nothing lies ahead of the hand, and `evict` stays at the start. The rules for
+//! log blocks are the format's: whoever reads the device must come to the same view of what is
+//! still there. Source: module/zfs/arc.c (`l2arc_evict`, `l2arc_log_blkptr_valid`,
+//! `l2arc_range_check_overlap`).
 
 use std::collections::VecDeque;
 
@@ -53,7 +54,8 @@ impl Ring {
         })
     }
 
-    /// The state in which a header left it; `false` (and no change) where the header is not of this device as it is now.
+    /// The state in which a header left it; `false` (and no change) where the header is not of this
+    /// device as it is now.
     pub fn take_up(&mut self, header: &DeviceHeader) -> bool {
         let inside = |at: u64| self.start <= at && at <= self.end;
         let newest = &header.newest[0];
@@ -101,8 +103,8 @@ impl Ring {
         bytes.next_multiple_of(1 << self.ashift)
     }
 
-    /// Makes the next `distance` bytes free to write, at most a quarter of the ring. `given_up` is told each range of
-    /// addresses whose old contents are gone, in order.
+    /// Makes the next `distance` bytes free to write, at most a quarter of the ring. `given_up` is
+    /// told each range of addresses whose old contents are gone, in order.
     pub fn make_room(&mut self, distance: u64, given_up: &mut dyn FnMut(std::ops::Range<u64>)) {
         assert!(distance <= (self.end - self.start) / 4, "a write takes at most a quarter of the ring");
         loop {
@@ -111,7 +113,8 @@ impl Ring {
                 let until = if wraps { self.end } else { self.hand + distance };
                 self.evict = self.evict.max(until);
                 given_up(self.hand..self.evict);
-                // Before the hand turns: what lies behind it then would look as if it were of the round before.
+                // Before the hand turns: what lies behind it then would look as if it were of the
+                // round before.
                 while self.logs.front().is_some_and(|log| !self.is_there(log)) {
                     self.logs.pop_front();
                 }
@@ -141,7 +144,8 @@ impl Ring {
         !given_up
     }
 
-    /// Whether the log block before `this` can only be from the round before, and written over since.
+    /// Whether the log block before `this` can only be from the round before, and written over
+    /// since.
     pub fn ends_at(&self, this: &LogPointer, before: &LogPointer) -> bool {
         !self.first_round && is_between(before.payload_start, this.payload_start, self.evict)
     }

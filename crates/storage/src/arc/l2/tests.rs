@@ -14,7 +14,8 @@ const CACHE: &str = "cache";
 const GUID: u64 = 77;
 const BLOCK: usize = 64 << 10;
 
-/// A pool on four disks with a cache of a mebibyte, and a cache device of the smallest size that keeps log blocks.
+/// A pool on four disks with a cache of a mebibyte, and a cache device of the smallest size that
+/// keeps log blocks.
 struct Bench {
     rig: Rig,
     config: VdevConfig,
@@ -388,7 +389,8 @@ fn datasets_say_what_is_kept_where() {
     drop(read(Keep { primary: Scope::All, secondary: Scope::None }));
     bench.feed();
     assert!(in_memory(&blocks[3]) && !on_device(&blocks[3]));
-    // Now somebody who may keep it there has read it: it was in memory and is known by its pointer from here on.
+    // Now somebody who may keep it there has read it: it was in memory and is known by its pointer
+    // from here on.
     drop(read(Keep::ALL));
     bench.feed();
     assert!(on_device(&blocks[3]));

@@ -104,7 +104,8 @@ fn all_who_come_while_a_flush_runs_share_the_next() {
                 shared.flush().unwrap();
             });
         }
-        // None of the five may be content with the first, which began before they came. They are let in one by one.
+        // None of the five may be content with the first, which began before they came. They are
+        // let in one by one.
         while waiting.load(SeqCst) < 5 {
             std::thread::yield_now();
         }

@@ -1,6 +1,7 @@
 //! Where the columns of a block lie.
 //!
-//! Five disks, two parities, blocks A (8 data sectors), B (1) and C (3); letters with numbers are data, `·` fills up:
+//! Five disks, two parities, blocks A (8 data sectors), B (1) and C (3); letters with numbers are
+//! data, `·` fills up:
 //!
 //! ```text
 //!            disk 0   disk 1   disk 2   disk 3   disk 4
@@ -10,8 +11,8 @@
 //!   row 3     B.P      B.Q      B0       C.P      C.Q
 //!   row 4     C0       C1       C2        ·       …            5 sectors, filled up to 6
 //! ```
-//! With one parity, P and the first data column change places in every other MiB, a habit of the format's first version
-//! that was meant to spread reads.
+//! With one parity, P and the first data column change places in every other MiB, a habit of the
+//! format's first version that was meant to spread reads.
 //!
 //! Facts: module/zfs/vdev_raidz.c (`vdev_raidz_map_alloc`).
 
@@ -30,8 +31,8 @@ pub struct Place {
     pub len: usize,
 }
 
-/// The columns of a block of `len` bytes (whole sectors, at least one) at `offset`: parities, then data. None is longer
-/// than the one before.
+/// The columns of a block of `len` bytes (whole sectors, at least one) at `offset`: parities, then
+/// data. None is longer than the one before.
 pub fn places(raidz: Raidz, offset: u64, len: usize) -> Vec<Place> {
     let Raidz { parity, width, ashift, .. } = raidz;
     let (first, sectors) = (offset >> ashift, len >> ashift);

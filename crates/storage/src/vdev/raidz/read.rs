@@ -5,16 +5,19 @@
 //!               │   ▲ wrong, or too few                (nothing wrong: at once)
 //!               └───┘ Reading(all that is left); then every combination of columns that may be wrong
 //! ```
-//! A healthy read asks for the data alone. Columns of children that are away, or behind, are computed from as many
-//! parities. If that gives wrong bytes, everything else is read, and then the checksum is the judge: of each set of data
-//! columns that the parities can stand in for it is asked whether computing these gives the right bytes, the smallest sets
-//! first. Once the bytes are right, whoever gave others is known, parities included: those children are blamed and their
-//! columns rewritten. A child that is behind is not blamed for what it missed. The combinations are as many as OpenZFS
-//! would try, but for very wide vdevs: a block that nothing can save must not keep a processor for minutes.
+//! A healthy read asks for the data alone. Columns of children that are away, or behind, are
+//! computed from as many parities. If that gives wrong bytes, everything else is read, and then the
+//! checksum is the judge: of each set of data columns that the parities can stand in for it is
+//! asked whether computing these gives the right bytes, the smallest sets first. Once the bytes are
+//! right, whoever gave others is known, parities included: those children are blamed and their
+//! columns rewritten. A child that is behind is not blamed for what it missed. The combinations are
+//! as many as OpenZFS would try, but for very wide vdevs: a block that nothing can save must not
+//! keep a processor for minutes.
 //!
-//! A child may be several disks, one being replaced or stood in for by the others. One of them answers; where that is
-//! not enough, each is asked, for all of them may have missed something, and not the same. Nothing is rewritten below the child by that answer, for nobody can tell there if it is right. Who heals sees to it here that all
-//! of them have what is right then ([`Due`]).
+//! A child may be several disks, one being replaced or stood in for by the others. One of them
+//! answers; where that is not enough, each is asked, for all of them may have missed something, and
+//! not the same. Nothing is rewritten below the child by that answer, for nobody can tell there if
+//! it is right. Who heals sees to it here that all of them have what is right then ([`Due`]).
 //!
 //! Facts: module/zfs/vdev_raidz.c (`vdev_raidz_io_done`, `vdev_raidz_combrec`).
 
@@ -28,9 +31,11 @@ use super::{Due, Raidz, Trust};
 use crate::vdev::{ChildIo, Cursor, Done, Io, Op, Step, Verify};
 use crate::{IoError, Payload};
 
-/// Combinations that are tried of one block: all, for three parities of 46 disks and for two of 180.
+/// Combinations that are tried of one block: all, for three parities of 46 disks and for two of
+/// 180.
 const ATTEMPTS_MAX: usize = 1 << 14;
-/// Combinations of disks that are asked where several share a place: all, of four such places with two each.
+/// Combinations of disks that are asked where several share a place: all, of four such places with
+/// two each.
 const TURNS_MAX: usize = 16;
 
 pub struct Read {
@@ -197,7 +202,8 @@ impl Read {
         }
     }
 
-    /// Every set of data columns that may be wrong with every choice of parities to compute them from.
+    /// Every set of data columns that may be wrong with every choice of parities to compute them
+    /// from.
     fn combine(&self, verify: Verify<'_>) -> Option<(AlignedBuf, Attempt)> {
         let (here, missing): (Vec<usize>, Vec<usize>) = self.data().partition(|&n| self.bytes(n).is_some());
         let parities: Vec<usize> = self.parities().filter(|&n| self.bytes(n).is_some()).collect();
@@ -270,7 +276,8 @@ impl Read {
         let mut bad: Vec<usize> = (0..self.cells.len()).filter(|&n| is_bad(n)).collect();
         let mut wrong = attempt.lost.clone();
         wrong.retain(|&n| self.bytes(n).is_some_and(|bytes| bytes != column(n)));
-        // A parity that was used is right, or the bytes would not be: only others are computed again.
+        // A parity that was used is right, or the bytes would not be: only others are computed
+        // again.
         let unused = |n: &usize| self.bytes(*n).is_some() && !attempt.using.contains(n);
         if self.parities().any(|n| unused(&n)) {
             let data: Vec<&[u8]> = self.data().map(column).collect();
@@ -310,7 +317,8 @@ impl Read {
         Step::Issue(ios)
     }
 
-    /// Too much is wrong, or not there. What came is wrong somewhere, nobody knows where: all are suspects.
+    /// Too much is wrong, or not there. What came is wrong somewhere, nobody knows where: all are
+    /// suspects.
     fn give_up(&mut self) -> Step {
         let came: Vec<usize> = (0..self.cells.len()).filter(|&n| self.bytes(n).is_some()).collect();
         let failed = |cell: &Cell| match cell.got {
@@ -360,8 +368,8 @@ impl Cursor for Read {
     }
 }
 
-/// Calls `found` with every choice of `count` of the items behind those chosen already, until it says that is enough;
-/// whether it did.
+/// Calls `found` with every choice of `count` of the items behind those chosen already, until it
+/// says that is enough; whether it did.
 fn choose(
     items: &[usize],
     count: usize,

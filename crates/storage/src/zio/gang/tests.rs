@@ -8,8 +8,8 @@ use crate::testing::{noise, plain, rig_of_raidz};
 const DISKS: usize = 5;
 const SECTOR: usize = 512;
 
-/// Disks that took one of two passes each: two headers prove to be of this gang, each leads to pieces that prove to be
-/// its own, and only one of them is what the pointer says.
+/// Disks that took one of two passes each: two headers prove to be of this gang, each leads to
+/// pieces that prove to be its own, and only one of them is what the pointer says.
 #[test]
 fn nothing_is_written_over_before_the_whole_is_proved() {
     let rig = rig_of_raidz(2, DISKS, 9);

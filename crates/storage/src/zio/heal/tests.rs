@@ -54,7 +54,8 @@ fn gangs_heal_with_their_headers() {
     assert!(rig.read(&bp).unwrap()[..] == block[..]);
 }
 
-/// A side that was away for the last pass of a group has a gang's header as it was in the pass before, good by itself.
+/// A side that was away for the last pass of a group has a gang's header as it was in the pass
+/// before, good by itself.
 #[test]
 fn a_stale_header_of_a_gang_is_not_taken_for_its_own() {
     let rig = rig(&[2]);
@@ -149,7 +150,8 @@ fn parity_heals_what_a_disk_spoiled_or_lacks() {
     }
 }
 
-/// Below a raidz nobody can judge a disk's bytes: what one that lacks a block has all the same says nothing of the others.
+/// Below a raidz nobody can judge a disk's bytes: what one that lacks a block has all the same says
+/// nothing of the others.
 #[test]
 fn all_disks_that_share_a_place_of_a_raidz_get_what_they_lack() {
     let lacking = |first: u64, len: u64| {

@@ -32,7 +32,8 @@ fn all_copies_are_written_as_they_were() {
     }
 }
 
-/// A level that the dataset does not compress with any more is found; what came compressed needs none.
+/// A level that the dataset does not compress with any more is found; what came compressed needs
+/// none.
 #[test]
 fn the_level_need_not_be_known() {
     let rig = rig(&[1]);

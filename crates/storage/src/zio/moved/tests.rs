@@ -9,8 +9,8 @@ use crate::vdev::config::{VdevConfig, VdevKind};
 use crate::zio::write_io;
 use crate::{Block, IoClass, OpenIntent, Patient, Payload, ReadError, Segment, VdevState};
 
-/// The first removed vdev lies half on the second, which was removed after it, and half on the mirror; the second lies
-/// on the mirror alone.
+/// The first removed vdev lies half on the second, which was removed after it, and half on the
+/// mirror; the second lies on the mirror alone.
 struct Halves {
     second: u32,
     half: u64,
@@ -36,7 +36,8 @@ impl MovedSource for Halves {
     }
 }
 
-/// A mirror and two removed vdevs, and a block of 128 KiB that lies across the middle of the first of them.
+/// A mirror and two removed vdevs, and a block of 128 KiB that lies across the middle of the first
+/// of them.
 fn split_block() -> (Rig, BlkPtr, Vec<u8>, [Dva; 2]) {
     let rig = rig(&[2]);
     let mut root = rig.storage.config();

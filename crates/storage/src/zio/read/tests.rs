@@ -49,7 +49,8 @@ fn holes_and_embedded_data_need_no_disk() {
     assert_eq!(rig.disks.counts("a").reads, 1, "the head, when it was opened");
 }
 
-/// As a big-endian machine leaves them: its sums are over words of its order, and only the pointer tells.
+/// As a big-endian machine leaves them: its sums are over words of its order, and only the pointer
+/// tells.
 #[test]
 fn blocks_of_the_other_byte_order_come_in_ours() {
     let rig = rig(&[1]);

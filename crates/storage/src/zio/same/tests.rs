@@ -44,7 +44,8 @@ fn all_that_is_said_of_a_block_must_be_alike() {
         let new = over(&rig, &data, policy, &old);
         assert!(new.logical_birth() == 9 && !new.same_block(&old), "{policy:?}");
     }
-    // A weak checksum proves nothing, even where it is the same; nor does anything without compression.
+    // A weak checksum proves nothing, even where it is the same; nor does anything without
+    // compression.
     for policy in
         [with(ChecksumKind::Fletcher4, CompressKind::Lz4), with(ChecksumKind::Sha256, CompressKind::Off)]
     {

@@ -7,7 +7,8 @@ use super::Shelf;
 use crate::testing::{rig, text, with};
 use crate::{Block, ReadError};
 
-/// In whatever order and however often blocks are taken, ordered or not: these are their stored bytes.
+/// In whatever order and however often blocks are taken, ordered or not: these are their stored
+/// bytes.
 #[test]
 fn what_is_taken_is_what_is_stored() {
     let rig = rig(&[2]);

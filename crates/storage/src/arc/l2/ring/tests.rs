@@ -43,7 +43,8 @@ fn the_first_round_gives_up_nothing_and_later_ones_what_is_ahead() {
     assert_eq!(gone, [first]);
     assert!(!ring.first_round);
     assert_eq!(ring.evict, ring.hand);
-    // The first has been written over; the second begins where the hand is, so it counts as gone too.
+    // The first has been written over; the second begins where the hand is, so it counts as gone
+    // too.
     assert_eq!(ring.logs.len(), 9 - 2 + 1);
     let header = ring.header(1, 2);
     assert_eq!((header.log_count, header.log_asize), (8, 8 * 4096));
