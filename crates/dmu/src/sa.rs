@@ -30,9 +30,6 @@ use crate::{Bonus, DmuError};
 use tables::Tables;
 pub use view::SaView;
 
-/// Most bytes of all attributes of an object together.
-pub const MAX_TOTAL: usize = sa::MAX_SPILL;
-
 /// The system attributes of one object set. A change is a value, or `None` to remove the attribute.
 pub struct Sa {
     tables: Tables,

@@ -220,11 +220,6 @@ impl Zap {
         self.take(&Key::Name(name.as_ref()), Match::Exact, tx)
     }
 
-    /// With a looser comparison.
-    pub fn remove_match(&self, name: impl AsRef<[u8]>, how: Match, tx: &Tx) -> Result<(), DmuError> {
-        self.take(&Key::Name(name.as_ref()), how, tx)
-    }
-
     /// Adds to a number that counts as 0 while it has no entry, and has none once it is 0 again.
     pub fn increment(&self, name: impl AsRef<[u8]>, delta: i64, tx: &Tx) -> Result<(), DmuError> {
         let (_guard, io) = self.writing(tx);
@@ -246,20 +241,12 @@ impl Zap {
         self.contains(int_name(number))
     }
 
-    pub fn lookup_int_key(&self, key: u64) -> Result<u64, DmuError> {
-        self.lookup_u64(int_name(key))
-    }
-
     pub fn add_int_key(&self, key: u64, value: u64, tx: &Tx) -> Result<(), DmuError> {
         self.add(int_name(key), value, tx)
     }
 
     pub fn update_int_key(&self, key: u64, value: u64, tx: &Tx) -> Result<(), DmuError> {
         self.update(int_name(key), value, tx)
-    }
-
-    pub fn increment_int_key(&self, key: u64, delta: i64, tx: &Tx) -> Result<(), DmuError> {
-        self.increment(int_name(key), delta, tx)
     }
 
     // ── By an array of numbers: ZAPs with `FLAG_UINT64_KEY` ──

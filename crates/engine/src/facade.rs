@@ -317,11 +317,6 @@ impl LocalEngine {
     pub fn keeps_nothing(&self) -> bool {
         self.around.kept.as_ref().is_none_or(|kept| kept.is_empty())
     }
-
-    /// Bytes in the block cache, and what it has counted.
-    pub fn cache_stats(&self) -> storage::arc::Stats {
-        self.around.cache.stats()
-    }
 }
 
 /// What an earlier process has left in this memory. It counts with the cache.

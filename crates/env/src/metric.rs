@@ -62,20 +62,5 @@ impl Histogram {
     }
 }
 
-/// The upper bound of the bucket in which the `fraction` (0 to 1) of all values is reached; `None`
-/// if none were recorded.
-pub fn quantile(counts: &[u64; 64], fraction: f64) -> Option<u64> {
-    let total: u64 = counts.iter().sum();
-    let wanted = ((total as f64 * fraction).ceil() as u64).clamp(1, total.max(1));
-    let mut seen = 0;
-    for (i, count) in counts.iter().enumerate() {
-        seen += count;
-        if seen >= wanted {
-            return Some(if i == 63 { u64::MAX } else { (2 << i) - 1 });
-        }
-    }
-    None
-}
-
 #[cfg(test)]
 mod tests;

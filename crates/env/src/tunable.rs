@@ -137,11 +137,6 @@ impl Tunables {
         self.0[tunable as usize].load(Ordering::Relaxed)
     }
 
-    /// Whether anybody set another value than the default.
-    pub fn is_default(&self, tunable: Tunable) -> bool {
-        self.get(tunable) == TUNABLES[tunable as usize].default
-    }
-
     /// `false` outside of the range, and nothing is changed.
     pub fn set(&self, tunable: Tunable, value: u64) -> bool {
         let info = &TUNABLES[tunable as usize];

@@ -69,7 +69,6 @@ struct Info {
     byteswap: Byteswap,
     metadata: bool,
     encrypted: bool,
-    cached: bool,
 }
 
 macro_rules! yes {
@@ -79,16 +78,13 @@ macro_rules! yes {
     (enc) => {
         true
     };
-    (cached) => {
-        true
-    };
     ($other:ident) => {
         false
     };
 }
 
 macro_rules! object_types {
-    ($($number:literal $name:ident $swap:ident $meta:ident $enc:ident $cached:ident $text:literal;)*) => {
+    ($($number:literal $name:ident $swap:ident $meta:ident $enc:ident $text:literal;)*) => {
         /// Every type of the old enumeration, under its name without `DMU_OT_`.
         impl ObjectType {
             $(pub const $name: ObjectType = ObjectType($number);)*
@@ -99,7 +95,6 @@ macro_rules! object_types {
             byteswap: Byteswap::$swap,
             metadata: yes!($meta),
             encrypted: yes!($enc),
-            cached: yes!($cached),
         }),*];
 
         #[cfg(test)]
@@ -108,60 +103,60 @@ macro_rules! object_types {
 }
 
 object_types! {
-     0 NONE U8 meta plain uncached "unallocated";
-     1 OBJECT_DIRECTORY Zap meta plain cached "object directory";
-     2 OBJECT_ARRAY U64 meta plain cached "object array";
-     3 PACKED_NVLIST U8 meta plain uncached "packed nvlist";
-     4 PACKED_NVLIST_SIZE U64 meta plain uncached "packed nvlist size";
-     5 BPOBJ U64 meta plain uncached "bpobj";
-     6 BPOBJ_HDR U64 meta plain uncached "bpobj header";
-     7 SPACE_MAP_HEADER U64 meta plain uncached "SPA space map header";
-     8 SPACE_MAP U64 meta plain uncached "SPA space map";
-     9 INTENT_LOG U64 meta enc uncached "ZIL intent log";
-    10 DNODE Dnode meta enc uncached "DMU dnode";
-    11 OBJSET Objset meta plain cached "DMU objset";
-    12 DSL_DIR U64 meta plain cached "DSL directory";
-    13 DSL_DIR_CHILD_MAP Zap meta plain cached "DSL directory child map";
-    14 DSL_DS_SNAP_MAP Zap meta plain cached "DSL dataset snap map";
-    15 DSL_PROPS Zap meta plain cached "DSL props";
-    16 DSL_DATASET U64 meta plain cached "DSL dataset";
-    17 ZNODE Znode meta plain uncached "ZFS znode";
-    18 OLDACL OldAcl meta enc uncached "ZFS V0 ACL";
-    19 PLAIN_FILE_CONTENTS U8 data enc uncached "ZFS plain file";
-    20 DIRECTORY_CONTENTS Zap meta enc uncached "ZFS directory";
-    21 MASTER_NODE Zap meta plain uncached "ZFS master node";
-    22 UNLINKED_SET Zap meta enc uncached "ZFS delete queue";
-    23 ZVOL U8 data enc uncached "zvol object";
-    24 ZVOL_PROP Zap meta plain uncached "zvol prop";
-    25 PLAIN_OTHER U8 data enc uncached "other uint8[]";
-    26 UINT64_OTHER U64 data enc uncached "other uint64[]";
-    27 ZAP_OTHER Zap meta plain uncached "other ZAP";
-    28 ERROR_LOG Zap meta plain uncached "persistent error log";
-    29 SPA_HISTORY U8 meta plain uncached "SPA history";
-    30 SPA_HISTORY_OFFSETS U64 meta plain uncached "SPA history offsets";
-    31 POOL_PROPS Zap meta plain cached "Pool properties";
-    32 DSL_PERMS Zap meta plain cached "DSL permissions";
-    33 ACL Acl meta enc uncached "ZFS ACL";
-    34 SYSACL U8 meta enc uncached "ZFS SYSACL";
-    35 FUID U8 meta enc uncached "FUID table";
-    36 FUID_SIZE U64 meta plain uncached "FUID table size";
-    37 NEXT_CLONES Zap meta plain cached "DSL dataset next clones";
-    38 SCAN_QUEUE Zap meta plain uncached "scan work queue";
-    39 USERGROUP_USED Zap meta enc uncached "ZFS user/group/project used";
-    40 USERGROUP_QUOTA Zap meta enc uncached "ZFS user/group/project quota";
-    41 USERREFS Zap meta plain cached "snapshot refcount tags";
-    42 DDT_ZAP Zap meta plain uncached "DDT ZAP algorithm";
-    43 DDT_STATS Zap meta plain uncached "DDT statistics";
-    44 SA U8 meta enc uncached "System attributes";
-    45 SA_MASTER_NODE Zap meta enc uncached "SA master node";
-    46 SA_ATTR_REGISTRATION Zap meta enc uncached "SA attr registration";
-    47 SA_ATTR_LAYOUTS Zap meta enc uncached "SA attr layouts";
-    48 SCAN_XLATE Zap meta plain uncached "scan translations";
-    49 DEDUP U8 data enc uncached "deduplicated block";
-    50 DEADLIST Zap meta plain cached "DSL deadlist map";
-    51 DEADLIST_HDR U64 meta plain cached "DSL deadlist map hdr";
-    52 DSL_CLONES Zap meta plain cached "DSL dir clones";
-    53 BPOBJ_SUBOBJ U64 meta plain uncached "bpobj subobj";
+     0 NONE U8 meta plain "unallocated";
+     1 OBJECT_DIRECTORY Zap meta plain "object directory";
+     2 OBJECT_ARRAY U64 meta plain "object array";
+     3 PACKED_NVLIST U8 meta plain "packed nvlist";
+     4 PACKED_NVLIST_SIZE U64 meta plain "packed nvlist size";
+     5 BPOBJ U64 meta plain "bpobj";
+     6 BPOBJ_HDR U64 meta plain "bpobj header";
+     7 SPACE_MAP_HEADER U64 meta plain "SPA space map header";
+     8 SPACE_MAP U64 meta plain "SPA space map";
+     9 INTENT_LOG U64 meta enc "ZIL intent log";
+    10 DNODE Dnode meta enc "DMU dnode";
+    11 OBJSET Objset meta plain "DMU objset";
+    12 DSL_DIR U64 meta plain "DSL directory";
+    13 DSL_DIR_CHILD_MAP Zap meta plain "DSL directory child map";
+    14 DSL_DS_SNAP_MAP Zap meta plain "DSL dataset snap map";
+    15 DSL_PROPS Zap meta plain "DSL props";
+    16 DSL_DATASET U64 meta plain "DSL dataset";
+    17 ZNODE Znode meta plain "ZFS znode";
+    18 OLDACL OldAcl meta enc "ZFS V0 ACL";
+    19 PLAIN_FILE_CONTENTS U8 data enc "ZFS plain file";
+    20 DIRECTORY_CONTENTS Zap meta enc "ZFS directory";
+    21 MASTER_NODE Zap meta plain "ZFS master node";
+    22 UNLINKED_SET Zap meta enc "ZFS delete queue";
+    23 ZVOL U8 data enc "zvol object";
+    24 ZVOL_PROP Zap meta plain "zvol prop";
+    25 PLAIN_OTHER U8 data enc "other uint8[]";
+    26 UINT64_OTHER U64 data enc "other uint64[]";
+    27 ZAP_OTHER Zap meta plain "other ZAP";
+    28 ERROR_LOG Zap meta plain "persistent error log";
+    29 SPA_HISTORY U8 meta plain "SPA history";
+    30 SPA_HISTORY_OFFSETS U64 meta plain "SPA history offsets";
+    31 POOL_PROPS Zap meta plain "Pool properties";
+    32 DSL_PERMS Zap meta plain "DSL permissions";
+    33 ACL Acl meta enc "ZFS ACL";
+    34 SYSACL U8 meta enc "ZFS SYSACL";
+    35 FUID U8 meta enc "FUID table";
+    36 FUID_SIZE U64 meta plain "FUID table size";
+    37 NEXT_CLONES Zap meta plain "DSL dataset next clones";
+    38 SCAN_QUEUE Zap meta plain "scan work queue";
+    39 USERGROUP_USED Zap meta enc "ZFS user/group/project used";
+    40 USERGROUP_QUOTA Zap meta enc "ZFS user/group/project quota";
+    41 USERREFS Zap meta plain "snapshot refcount tags";
+    42 DDT_ZAP Zap meta plain "DDT ZAP algorithm";
+    43 DDT_STATS Zap meta plain "DDT statistics";
+    44 SA U8 meta enc "System attributes";
+    45 SA_MASTER_NODE Zap meta enc "SA master node";
+    46 SA_ATTR_REGISTRATION Zap meta enc "SA attr registration";
+    47 SA_ATTR_LAYOUTS Zap meta enc "SA attr layouts";
+    48 SCAN_XLATE Zap meta plain "scan translations";
+    49 DEDUP U8 data enc "deduplicated block";
+    50 DEADLIST Zap meta plain "DSL deadlist map";
+    51 DEADLIST_HDR U64 meta plain "DSL deadlist map hdr";
+    52 DSL_CLONES Zap meta plain "DSL dir clones";
+    53 BPOBJ_SUBOBJ U64 meta plain "bpobj subobj";
 }
 
 const NEW_TYPE: u8 = 0x80;
@@ -234,12 +229,6 @@ impl ObjectType {
         } else {
             self.old().is_some_and(|info| info.encrypted)
         }
-    }
-
-    /// Worth keeping in a cache of its own: the small metadata without which no dataset can be
-    /// listed.
-    pub fn is_metadata_cached(self) -> bool {
-        if self.is_new_style() { self.is_metadata() } else { self.old().is_some_and(|info| info.cached) }
     }
 
     pub fn is_zap(self) -> bool {

@@ -151,11 +151,5 @@ pub const fn decode_rdev(rdev: u64) -> (u32, u32) {
     ((rdev >> 20) as u32, rdev as u32 & 0xf_ffff)
 }
 
-/// A user or group in a FUID file system: below 2^32 a plain number, else the index of a domain in
-/// the FUID table and a number within it.
-pub const fn fuid_parts(fuid: u64) -> (u32, u32) {
-    ((fuid >> 32) as u32, fuid as u32)
-}
-
 #[cfg(test)]
 mod tests;

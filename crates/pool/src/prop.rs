@@ -8,7 +8,7 @@
 
 mod check;
 
-use ondisk::prop::{Prop, PropType, Render, UNLIMITED, dataset_prop};
+use ondisk::prop::{Prop, PropType, Render, UNLIMITED};
 use ondisk::version::newest_file_system;
 use ondisk::znode;
 
@@ -119,14 +119,6 @@ impl FsProps {
             self.values.push((name, RawValue::Number(number), Source::None));
         }
         self
-    }
-
-    /// Names and exact values.
-    pub fn to_text(&self) -> Vec<(String, String)> {
-        let exact = |(name, value, _): &(&'static str, RawValue, Source)| {
-            Some(((*name).to_owned(), exact(dataset_prop(name)?, value)))
-        };
-        self.values.iter().filter_map(exact).collect()
     }
 
     /// Where it is mounted under `altroot`: a path, or `none` or `legacy`. `name` is the dataset's.

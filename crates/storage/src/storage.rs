@@ -454,12 +454,6 @@ impl Storage {
         self.classes.epoch()
     }
 
-    /// Makes durable what was written to these top-level vdevs; each must have a disk left that has
-    /// it all.
-    pub fn flush_tops(&self, tops: &[u32]) -> Result<(), WriteError> {
-        self.flush_on(&self.tree(), tops)
-    }
-
     pub(crate) fn flush_on(&self, tree: &Tree, tops: &[u32]) -> Result<(), WriteError> {
         let flushed = flush::flush(&self.env, tree, tops);
         if flushed.iter().all(|(_, durable)| *durable) { Ok(()) } else { Err(WriteError::Io) }

@@ -102,8 +102,4 @@ impl NvList {
     pub fn u64_array(&self, name: &str) -> Option<&[u64]> {
         if let Some(NvValue::U64Array(value)) = self.get(name) { Some(value) } else { None }
     }
-
-    pub fn string_array(&self, name: &str) -> Option<&[String]> {
-        if let Some(NvValue::StringArray(value)) = self.get(name) { Some(value) } else { None }
-    }
 }
