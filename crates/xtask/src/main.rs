@@ -1,5 +1,5 @@
-//! House-keeping of the workspace: `cargo run -p xtask -- tidy` says where the tree breaks its own rules, `… mutants` whether
-//! the simulator finds faults that are planted in the engine.
+//! House-keeping of the workspace: `cargo run -p xtask -- tidy` says where the tree breaks its own
+//! rules, `… mutants` whether the simulator finds faults that are planted in the engine.
 
 mod mutants;
 mod tidy;
@@ -11,11 +11,14 @@ fn main() -> ExitCode {
     let root = tidy::workspace_root();
     match words.split_first() {
         Some((word, [])) if word == "tidy" => report(&[tidy::check(&root), mutants::missing(&root)].concat()),
+        Some((word, [flag])) if word == "tidy" && flag == "--lower" => {
+            report(&tidy::lower(&root).err().into_iter().collect::<Vec<_>>())
+        }
         Some((word, names)) if word == "mutants" => {
             report(&mutants::try_all(&root, names).err().into_iter().collect::<Vec<_>>())
         }
         _ => {
-            eprintln!("usage: cargo run -p xtask -- tidy | mutants [NAME…]");
+            eprintln!("usage: cargo run -p xtask -- tidy [--lower] | mutants [NAME…]");
             ExitCode::from(2)
         }
     }

@@ -1,13 +1,14 @@
-//! Mutants: does the simulator find what is wrong? `make mutants` plants faults in a copy of the engine, one at a time, and
-//! runs the simulator on each until it says that something is wrong.
+//! Mutants: does the simulator find what is wrong? `make mutants` plants faults in a copy of the
+//! engine, one at a time, and runs the simulator on each until it says that something is wrong.
 //!
 //! ```text
 //!   the tree ──copy──▶ target/mutants/tree, every mutant planted behind a switch ──one build──▶ sim
 //!                                                    MUTANT=name sim --kind … --seed 1, 2, …  ◀── for each
 //! ```
-//! All are in one build, and the environment chooses: so two dozen cost one build, and the same build with none chosen must
-//! find nothing. The engine itself knows nothing of it. A mutant is text that must be in its file exactly once, and what
-//! stands there instead; that the text is still there is checked with the other rules of the tree ([`missing`]).
+//! All are in one build, and the environment chooses: so two dozen cost one build, and the same
+//! build with none chosen must find nothing. The engine itself knows nothing of it. A mutant is
+//! text that must be in its file exactly once, and what stands there instead; that the text is
+//! still there is checked with the other rules of the tree ([`missing`]).
 //!
 //! Idea: mutant schemata (Untch, Offutt, Harrold 1993).
 
@@ -91,7 +92,8 @@ pub fn plant(mutant: &Mutant, text: &str) -> String {
     text.replacen(mutant.from, &mutant.to.replace("PLANTED", &switch), 1)
 }
 
-/// Tries those of these names, or all, and the engine without any. `Err`: what the simulator did not find, or found wrongly.
+/// Tries those of these names, or all, and the engine without any. `Err`: what the simulator did
+/// not find, or found wrongly.
 pub fn try_all(root: &Path, names: &[String]) -> Result<(), String> {
     let simulator = build(root)?;
     for story in [Story::Attrition, Story::Lapses] {

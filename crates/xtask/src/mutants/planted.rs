@@ -1,7 +1,8 @@
 //! The mutants: what is planted, where, and which story of the simulator has to find it.
 //!
-//! Each breaks one promise of the engine, mostly in one expression, as somebody might who knows nearly all about the
-//! place. `PLANTED` stands for "this mutant is the chosen one". What came of them is in docs/simulator.md.
+//! Each breaks one promise of the engine, mostly in one expression, as somebody might who knows
+//! nearly all about the place. `PLANTED` stands for "this mutant is the chosen one". What came of
+//! them is in docs/simulator.md.
 
 use super::Mutant;
 use super::Story::{Attrition, Calls, Lapses, Logs, Units, Work};

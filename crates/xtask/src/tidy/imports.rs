@@ -1,0 +1,78 @@
+//! Which crate may import which.
+
+/// Crate → what it may import of the workspace. ARCHITECTURE.md shows the same table.
+const MAY_IMPORT: &[(&str, &[&str])] = &[
+    ("stdx", &[]),
+    ("engine-api", &[]),
+    ("ondisk", &["stdx"]),
+    ("codec", &["stdx"]),
+    ("env", &["stdx"]),
+    ("storage", &["ondisk", "codec", "env", "stdx"]),
+    ("dmu", &["storage", "ondisk", "env", "stdx"]),
+    ("pool", &["dmu", "storage", "ondisk", "codec", "env", "stdx"]),
+    ("engine", &["engine-api", "pool", "dmu", "storage", "ondisk", "env", "stdx"]),
+    ("model", &["engine-api", "stdx"]),
+    ("sunrpc", &["sockets", "stdx"]),
+    ("sockets", &["engine-api"]),
+    ("nfs", &["sunrpc", "sockets", "engine-api", "stdx"]),
+    ("fuse", &["engine-api", "stdx"]),
+    ("scsi", &["engine-api"]),
+    ("iscsi", &["scsi", "sockets", "engine-api"]),
+    ("nbd", &["sockets", "engine-api"]),
+    ("load", &["sunrpc", "iscsi", "stdx"]),
+    ("api-types", &[]),
+    ("api", &["engine-api", "api-types", "sockets", "stdx"]),
+    ("cli", &["api-types", "stdx"]),
+    (
+        "sim",
+        &["stdx", "env", "ondisk", "storage", "dmu", "pool", "engine", "engine-api", "scsi", "model", "nfs"],
+    ),
+    (
+        "cistern",
+        &[
+            "engine",
+            "engine-api",
+            "env",
+            "load",
+            "nfs",
+            "fuse",
+            "iscsi",
+            "nbd",
+            "api",
+            "api-types",
+            "cli",
+            "sockets",
+            "stdx",
+        ],
+    ),
+    ("bench", &["codec", "engine", "engine-api", "env", "load", "stdx"]),
+    (
+        "fuzzing",
+        &["stdx", "ondisk", "codec", "sunrpc", "nfs", "scsi", "iscsi", "engine-api", "model", "api-types"],
+    ),
+    ("xtask", &[]),
+];
+
+pub fn forbidden_imports(name: &str, manifest: &str) -> Vec<String> {
+    let Some((_, allowed)) = MAY_IMPORT.iter().find(|(known, _)| *known == name) else {
+        return vec![format!("{name} is not in the table of crates")];
+    };
+    dependencies(manifest)
+        .into_iter()
+        .filter(|dep| MAY_IMPORT.iter().any(|(known, _)| known == dep) && !allowed.contains(&dep.as_str()))
+        .map(|dep| format!("{name} may not import {dep}"))
+        .collect()
+}
+
+/// Names in `[dependencies]`; what tests need is theirs.
+pub fn dependencies(manifest: &str) -> Vec<String> {
+    manifest
+        .lines()
+        .skip_while(|line| line.trim() != "[dependencies]")
+        .skip(1)
+        .take_while(|line| !line.trim_start().starts_with('['))
+        .filter_map(|line| line.split(['=', '.']).next())
+        .map(|dep| dep.trim().to_string())
+        .filter(|dep| !dep.is_empty() && !dep.starts_with('#'))
+        .collect()
+}
