@@ -46,7 +46,7 @@ pub fn command(data: &[u8]) {
         let id = VolumeId { pool_guid: 1, dataset_guid: number.into() };
         let volume = MemVolume::new(id, 64 << 10, 8 << 10);
         let identity = Identity { id: number.into(), serial: format!("{number}"), name: "tank/v".into() };
-        (number, LogicalUnit::new(volume, identity))
+        (number, LogicalUnit::open(volume, identity).expect("its reservations are known"))
     };
     let target = Target::new("iqn.t".into(), Vec::new(), BTreeMap::from([unit(0), unit(1)]));
     let port = Nexus::new("iqn.a,i,0x01", 1);

@@ -5,7 +5,9 @@
 //! learnt is kept until the engine says that it may have changed.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use engine_api::{Engine, Volume, VolumeId};
 use scsi::{Identity, LogicalUnit, Target, TargetPort};
@@ -18,6 +20,8 @@ pub struct Catalogue {
     /// Groups of portals that there are, in order.
     groups: Vec<u16>,
     state: Mutex<State>,
+    /// How often volumes that could not be opened were tried once more.
+    retries: AtomicU64,
 }
 
 #[derive(Default)]
@@ -25,7 +29,12 @@ struct State {
     generation: Option<u64>,
     targets: BTreeMap<String, Vec<Entry>>,
     units: BTreeMap<(u64, u64), Arc<LogicalUnit>>,
+    /// When to try those once more that could not be opened.
+    retry_at: Option<Instant>,
 }
+
+/// A volume that could not be opened is tried once more after that.
+const RETRY: Duration = Duration::from_secs(10);
 
 /// A unit of a target.
 #[derive(Clone)]
@@ -54,16 +63,29 @@ impl Catalogue {
     pub fn new(engine: Arc<dyn Engine>, mut groups: Vec<u16>) -> Catalogue {
         groups.sort_unstable();
         groups.dedup();
-        Catalogue { engine, groups, state: Mutex::default() }
+        Catalogue { engine, groups, state: Mutex::default(), retries: AtomicU64::new(0) }
     }
 
     /// Grows when the answers may be others.
     pub fn generation(&self) -> u64 {
-        self.engine.served_generation()
+        self.engine.served_generation() + self.retries.load(Relaxed)
+    }
+
+    /// Has volumes that could not be opened tried once more, when it is time for that.
+    pub fn retry(&self) {
+        let mut state = self.lock();
+        if state.retry_at.is_some_and(|at| at <= Instant::now()) {
+            state.retry_at = None;
+            self.retries.fetch_add(1, Relaxed);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn fresh(&self) -> MutexGuard<'_, State> {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.lock();
         let generation = self.generation();
         if state.generation != Some(generation) {
             self.refresh(&mut state);
@@ -95,7 +117,15 @@ impl Catalogue {
             // A pool that was exported and is back has other handles: the old ones lead nowhere.
             let known =
                 state.units.get(&key(id)).filter(|unit| is_same(&unit.volume, &served.volume)).cloned();
-            let unit = known.unwrap_or_else(|| LogicalUnit::new(served.volume, identity(id, &dataset)));
+            let opened = known.map_or_else(|| LogicalUnit::open(served.volume, identity(id, &dataset)), Ok);
+            let unit = match opened {
+                Ok(unit) => unit,
+                Err(error) => {
+                    tracing::error!(dataset, %error, "is not served: what is reserved of it is not known");
+                    state.retry_at = Some(Instant::now() + RETRY);
+                    continue;
+                }
+            };
             units.insert(key(id), unit.clone());
             let entries = targets.entry(share.target_of(&dataset)).or_default();
             if entries.iter().any(|entry| entry.share.lun == share.lun) {

@@ -63,6 +63,7 @@ impl Watch {
         let look = move || {
             let (mut seen, mut unsettled) = (None, false);
             while own.wait() {
+                catalogue.retry();
                 let now = Some(catalogue.generation());
                 if seen != now || unsettled {
                     unsettled = sessions.look();

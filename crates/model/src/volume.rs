@@ -26,7 +26,7 @@ struct State {
     /// Of the pool, in bytes: nobody enforces it.
     capacity: u64,
     notes: BTreeMap<String, String>,
-    /// What every change ends with, to see what becomes of a failure.
+    /// What every change ends with, and every look at a note, to see what becomes of a failure.
     failure: Option<Error>,
     /// Every change waits; how many do.
     paused: bool,
@@ -201,7 +201,11 @@ impl Volume for MemVolume {
     }
 
     fn note(&self, name: &str) -> Result<String> {
-        Ok(self.lock().notes.get(name).cloned().unwrap_or_default())
+        let state = self.lock();
+        match &state.failure {
+            Some(failure) => Err(failure.clone()),
+            None => Ok(state.notes.get(name).cloned().unwrap_or_default()),
+        }
     }
 
     fn set_note(&self, name: &str, text: &str) -> Result<()> {

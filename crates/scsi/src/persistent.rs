@@ -88,8 +88,8 @@ pub fn reserve_out(unit: &LogicalUnit, command: &Command<'_>) -> Result<Done, Re
 }
 
 impl Registry {
-    /// As the volume remembers it.
-    pub fn of(volume: &dyn Volume) -> Registry {
+    /// As the volume remembers it. Errors: that is not known.
+    pub fn of(volume: &dyn Volume) -> Result<Registry, engine_api::Error> {
         kept::load(volume)
     }
 

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
 
-use engine_api::{Error, VolumeId};
+use engine_api::{Error, Volume, VolumeId};
 use model::MemVolume;
 use stdx::prng::Prng;
 
@@ -23,7 +23,7 @@ fn rig() -> Rig {
     let id = VolumeId { pool_guid: 0x1122_3344_5566, dataset_guid: 0x77 };
     let volume = MemVolume::new(id, (BLOCKS * 512) as usize, VOLUME_BLOCK);
     let identity = Identity { id: 0x77, serial: "0077".into(), name: "tank/v".into() };
-    let unit = LogicalUnit::new(volume.clone(), identity);
+    let unit = LogicalUnit::open(volume.clone(), identity).expect("its reservations are known");
     let ports = [Nexus::new("iqn.a,i,0x01", 1), Nexus::new("iqn.b,i,0x02", 1)];
     joined(Rig { volume, target: target(unit), ports })
 }
@@ -507,6 +507,24 @@ fn a_reservation_is_handed_over() {
     assert_eq!(registered(&rig), [(33, 1, 1, b)]);
 }
 
+/// Who was shut out must not come in because nobody knows any more that he was.
+#[test]
+fn a_volume_whose_reservations_are_not_known_is_not_served() {
+    let volume = rig().volume;
+    let open = || {
+        let identity = Identity { id: 0x77, serial: "0077".into(), name: "tank/v".into() };
+        LogicalUnit::open(volume.clone(), identity).map(drop)
+    };
+    assert_eq!(open(), Ok(()));
+    volume.fail(Some(Error::Corrupt { object: 1, block: 2 }));
+    assert_eq!(open(), Err(Error::Corrupt { object: 1, block: 2 }));
+    volume.fail(None);
+    volume.set_note("cistern:reservations", "77 9=iqn.a 1=iqn.a").expect("noted");
+    assert!(matches!(open(), Err(Error::Invalid(_))));
+    volume.set_note("cistern:reservations", "").expect("noted");
+    assert_eq!(open(), Ok(()));
+}
+
 /// With APTPL a new unit over the same volume knows all of it; without, nothing.
 #[test]
 fn reservations_outlive_the_loss_of_power_if_they_are_to() {
@@ -518,7 +536,7 @@ fn reservations_outlive_the_loss_of_power_if_they_are_to() {
     };
     let again = |rig: &Rig| {
         let identity = Identity { id: 0x77, serial: "0077".into(), name: "tank/v".into() };
-        let unit = LogicalUnit::new(rig.volume.clone(), identity);
+        let unit = LogicalUnit::open(rig.volume.clone(), identity).expect("its reservations are known");
         joined(Rig { volume: rig.volume.clone(), target: target(unit), ports: rig.ports.clone() })
     };
     rig.good(&persistent(0, 0), &persistent_keys(0, 11));

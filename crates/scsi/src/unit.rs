@@ -201,10 +201,12 @@ pub struct State {
 }
 
 impl LogicalUnit {
-    pub fn new(volume: Arc<dyn Volume>, identity: Identity) -> Arc<LogicalUnit> {
-        let size = volume.geometry().map_or(0, |geometry| geometry.size);
-        let registry = Registry::of(&*volume);
-        Arc::new(LogicalUnit {
+    /// With the reservations that the volume remembers. Errors: the volume cannot be reached, or it
+    /// is not known who is shut out of it.
+    pub fn open(volume: Arc<dyn Volume>, identity: Identity) -> Result<Arc<LogicalUnit>, engine_api::Error> {
+        let size = volume.geometry()?.size;
+        let registry = Registry::of(&*volume)?;
+        Ok(Arc::new(LogicalUnit {
             volume,
             identity,
             state: Mutex::new(State { registry, ..State::default() }),
@@ -213,7 +215,7 @@ impl LogicalUnit {
             watch: Watch::default(),
             protected: AtomicBool::new(Control::default().protected),
             tells_aborted: AtomicBool::new(Control::default().tells_aborted),
-        })
+        }))
     }
 
     pub fn state(&self) -> MutexGuard<'_, State> {

@@ -138,7 +138,7 @@ fn target(volumes: Vec<Arc<dyn Volume>>) -> Target {
             serial: number.to_string(),
             name: VOLUMES[number].to_owned(),
         };
-        (number as u16, LogicalUnit::new(volume, identity))
+        (number as u16, LogicalUnit::open(volume, identity).expect("its reservations are known"))
     };
     let units: BTreeMap<u16, Arc<LogicalUnit>> = volumes.into_iter().enumerate().map(unit).collect();
     let name = "iqn.2026-01.org.cistern:sim".to_owned();

@@ -1,6 +1,8 @@
 //! What ends commands and sessions before their time, with two initiators: who asks, and who is
 //! told.
 
+use engine_api::Error;
+
 use super::*;
 
 /// A write of one block, at a block of the tag's number, without its data.
@@ -216,4 +218,27 @@ fn each_hears_when_it_sees_other_units() {
     assert_eq!(one.told(0), None);
     rig.engine.set_volumes(vec![replica]);
     assert_eq!(one.told(0), Some(0x2900));
+}
+
+#[test]
+fn a_volume_whose_reservations_cannot_be_read_comes_when_they_can() {
+    let rig = rig("target=iqn.x:t,lun=0");
+    let mut one = Peer::connect(&rig);
+    assert_eq!(one.login(0x87, &[NAMES[0], "TargetName=iqn.x:t"]).0, 0);
+    one.is_greeted();
+    let second = volume(3);
+    second.fail(Some(Error::Corrupt { object: 1, block: 2 }));
+    rig.engine.set_volumes(vec![
+        served("tank/v", "target=iqn.x:t,lun=0", &rig.volume),
+        served("tank/w", "target=iqn.x:t,lun=1", &second),
+    ]);
+    let ready = one.ask(&Pdu::new(0x41, 0x80).put(8, &[0, 1]).put_u32(16, 0xabc));
+    assert_eq!((ready.header[3], &ready.data[2 + 12..2 + 14]), (2, &[0x25, 0][..]), "there is no such unit");
+    second.fail(None);
+    let end = std::time::Instant::now() + Duration::from_secs(60);
+    while one.told(0) != Some(0x3f0e) {
+        assert!(std::time::Instant::now() < end, "nobody looked again");
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    assert_eq!(one.told(1), Some(0x2900));
 }

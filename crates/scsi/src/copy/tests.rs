@@ -26,7 +26,11 @@ fn rig() -> Rig {
     let volumes = [volume(0), volume(1)];
     let unit = |number: u16| {
         let identity = Identity { id: 7 + u128::from(number), serial: format!("{number}"), name: "v".into() };
-        (number, LogicalUnit::new(volumes[usize::from(number)].clone(), identity))
+        (
+            number,
+            LogicalUnit::open(volumes[usize::from(number)].clone(), identity)
+                .expect("its reservations are known"),
+        )
     };
     let target = Target::new("iqn.t".into(), Vec::new(), BTreeMap::from([unit(0), unit(1)]));
     let port = Nexus::new("iqn.a,i,0x01", 1);

@@ -5,10 +5,11 @@
 //!   <guid of the volume> <type>=<holder> | - { <key>=<port> }        numbers in hexadecimal
 //!   <port>: that of the initiator, escaped, @ that of the target; nothing from the @ on: that is 1
 //! ```
-//! A copy of the volume has another guid: what was reserved is not reserved there. Nothing is
-//! believed of the text: one that makes no sense reserves nothing.
+//! A copy of the volume has another guid: what was reserved is not reserved there. A text that makes
+//! no sense, and one that cannot be read, is no empty one: somebody may have been shut out, so the
+//! volume is not served until it is known who.
 
-use engine_api::Volume;
+use engine_api::{Error, Volume};
 
 use super::{Registry, Reservation, TYPES};
 use crate::limits::{MAX_KEPT, MAX_REGISTRATIONS};
@@ -17,16 +18,11 @@ use crate::unit::Nexus;
 
 const PROPERTY: &str = "cistern:reservations";
 
-/// What the volume remembers.
-pub fn load(volume: &dyn Volume) -> Registry {
-    match volume.note(PROPERTY) {
-        Ok(text) if text.is_empty() => Registry::default(),
-        Ok(text) => parse(&text, volume.id().dataset_guid).unwrap_or_default(),
-        Err(error) => {
-            tracing::warn!(%error, "what is reserved of a volume cannot be read");
-            Registry::default()
-        }
-    }
+/// What the volume remembers. Errors: that cannot be read, or makes no sense.
+pub fn load(volume: &dyn Volume) -> Result<Registry, Error> {
+    let text = volume.note(PROPERTY)?;
+    let senseless = || Error::Invalid(format!("property '{PROPERTY}' makes no sense: zfs inherit clears it"));
+    parse(&text, volume.id().dataset_guid).ok_or_else(senseless)
 }
 
 /// Has the volume remember what is different, if it is to; durable when this returns.
@@ -53,10 +49,14 @@ pub fn write(registry: &Registry, guid: u64) -> String {
     [format!("{guid:x}"), held].into_iter().chain(keys).collect::<Vec<_>>().join(" ")
 }
 
+/// `None` if the text makes no sense. Nothing is reserved by one of another volume.
 pub fn parse(text: &str, guid: u64) -> Option<Registry> {
+    if text.is_empty() {
+        return Some(Registry::default());
+    }
     let mut words = text.split(' ');
     if u64::from_str_radix(words.next()?, 16).ok()? != guid {
-        return None;
+        return Some(Registry::default());
     }
     let pair = |word: &str| {
         let (number, nexus) = word.split_once('=')?;
