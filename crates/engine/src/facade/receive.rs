@@ -80,7 +80,7 @@ impl LocalPool {
                 Replication { pool: self, request, package: &package, top: &top, from, number, taken: 0 }
             });
         if let Some(replication) = &mut replication {
-            replication.run(&mut received, tell);
+            replication.run(&mut received, tell)?;
         }
         while let Some(begin) = checked(stream.next_begin())? {
             if begin.is_compound() || !begin.to_name.starts_with(sent) {
@@ -91,7 +91,7 @@ impl LocalPool {
         }
         // What had no parent yet has one now.
         if let Some(replication) = &mut replication {
-            replication.run(&mut received, tell);
+            replication.run(&mut received, tell)?;
         }
         // Some had a name for the time being only.
         received.new.retain(|name| self.pool.dsl.object_of(name).is_ok());
@@ -220,10 +220,14 @@ impl LocalPool {
             kinds: vec![DatasetKind::Snapshot],
             props: vec!["type".into()],
         };
-        let found = self.datasets(&filter).unwrap_or_default();
-        Ok(found.iter().any(|snapshot| snapshot.guid == target.begin.to_guid))
+        match self.datasets(&filter) {
+            Ok(found) => Ok(found.iter().any(|snapshot| snapshot.guid == target.begin.to_guid)),
+            Err(Error::NotFound) => Ok(false),
+            Err(error) => Err(error),
+        }
     }
 
+    /// `None` if there is none.
     fn dataset(&self, name: &str) -> Result<Option<DatasetInfo>> {
         let filter = DatasetFilter {
             roots: vec![name.to_owned()],

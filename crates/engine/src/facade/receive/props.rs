@@ -5,7 +5,7 @@
 
 use ::pool::prop::{RawValue, is_built};
 use ::pool::recv::TargetProps;
-use engine_api::{DatasetFilter, DatasetKind, Pool, Received, Result, Source};
+use engine_api::{DatasetFilter, DatasetKind, Error, Pool, Received, Result, Source};
 use ondisk::objset::ObjsetType;
 use ondisk::prop::{FILESYSTEM, PropType, VOLUME, dataset_prop, is_user_prop};
 
@@ -98,7 +98,7 @@ impl LocalPool {
                 received.notes.push(format!("Warning: {dataset}: {why}"));
             } else if dataset_prop(name).is_some_and(|prop| !prop.is_inherited()) {
                 props.received.iter_mut().for_each(|received| received.retain(|(other, _)| other != name));
-            } else if !self.has_own(dataset, name) {
+            } else if !self.has_own(dataset, name)? {
                 props.inherited.push(name.to_owned());
             }
         }
@@ -125,15 +125,18 @@ impl LocalPool {
     }
 
     /// Whether a dataset that exists has set a property itself.
-    fn has_own(&self, dataset: &str, name: &str) -> bool {
+    fn has_own(&self, dataset: &str, name: &str) -> Result<bool> {
         let filter = DatasetFilter {
             roots: vec![dataset.to_owned()],
             depth: Some(0),
             kinds: vec![DatasetKind::Filesystem, DatasetKind::Volume],
             props: vec![name.to_owned()],
         };
-        let found = self.datasets(&filter).unwrap_or_default();
-        found.iter().flat_map(|info| &info.props).any(|prop| prop.source == Source::Local)
+        match self.datasets(&filter) {
+            Ok(found) => Ok(found.iter().flat_map(|info| &info.props).any(|it| it.source == Source::Local)),
+            Err(Error::NotFound) => Ok(false),
+            Err(error) => Err(error),
+        }
     }
 }
 

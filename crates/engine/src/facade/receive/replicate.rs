@@ -54,10 +54,11 @@ impl Pass {
 }
 
 impl Replication<'_> {
-    pub fn run(&mut self, received: &mut Received, tell: Tell<'_>) {
-        loop {
-            // There may be nothing yet.
-            let Ok(family) = self.pool.family(self.top, true) else { return };
+    /// Errors: what is there cannot be listed. What cannot be done with a dataset is told as a warning.
+    pub fn run(&mut self, received: &mut Received, tell: Tell<'_>) -> Result<()> {
+        // There may be nothing yet.
+        while self.pool.dataset(self.top)?.is_some() {
+            let family = self.pool.family(self.top, true)?;
             let mut pass = Pass::default();
             for member in &family {
                 if self.member(&family, member, &mut pass, received, tell).is_break() {
@@ -65,10 +66,11 @@ impl Replication<'_> {
                 }
             }
             if !(pass.again && pass.progress) {
-                return;
+                break;
             }
             self.say(tell, || "another pass:".into());
         }
+        Ok(())
     }
 
     fn say(&self, tell: Tell<'_>, line: impl FnOnce() -> String) {
