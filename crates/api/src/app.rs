@@ -85,8 +85,7 @@ pub type Body = Result<Bytes, BytesRejection>;
 impl App {
     pub fn pool(&self, name: &str) -> Result<Arc<dyn Pool>, Problem> {
         self.engine.pool(name).map_err(|error| match error {
-            // The one thing that can be wrong with a look-up, however an engine words it.
-            Error::NotFound | Error::Refused(_) => problem(kind::NOT_FOUND, format!("no such pool: {name}")),
+            Error::NotFound => problem(kind::NOT_FOUND, format!("no such pool: {name}")),
             other => of_error(&other),
         })
     }

@@ -17,11 +17,13 @@ use engine_api::{
 };
 use env::lock;
 
-use crate::remember::Memory;
+use crate::remember::{Memory, Remembered};
 
 pub struct Appliance {
     engine: Arc<LocalEngine>,
     memory: Arc<Memory>,
+    /// Names of pools that [`Appliance::import_remembered`] still has to import.
+    to_come: Mutex<BTreeSet<String>>,
     withdrawn: Arc<Withdrawn>,
 }
 
@@ -72,34 +74,33 @@ fn is_of_sharing(property: &str) -> bool {
 
 impl Appliance {
     pub fn new(engine: Arc<LocalEngine>, memory: Memory) -> Arc<Appliance> {
-        let memory = Arc::new(memory);
-        Arc::new(Appliance { engine, memory, withdrawn: Arc::default() })
+        let to_come = Mutex::new(memory.absent().into_iter().map(|pool| pool.name).collect());
+        Arc::new(Appliance { engine, memory: Arc::new(memory), to_come, withdrawn: Arc::default() })
     }
 
     /// Imports what was imported when the daemon last ran. A pool that cannot be is logged, and
     /// still remembered. What was kept of others is dropped.
     pub fn import_remembered(&self) {
-        let remembered = self.memory.load();
+        let remembered = self.memory.absent();
         if !remembered.is_empty() {
             let guids: Vec<u64> = remembered.iter().map(|pool| pool.guid).collect();
             self.engine.keep_only(&guids);
         }
-        for pool in remembered {
-            let options = ImportOptions { search: pool.devices.clone(), ..ImportOptions::default() };
-            match self.engine.import(&pool.guid.to_string(), &options) {
-                Ok(_) => tracing::info!(pool = pool.name, "imported"),
-                Err(error) => {
-                    tracing::error!(pool = pool.name, %error, "cannot be imported");
-                    self.memory.miss(pool);
-                }
+        for Remembered { guid, name, devices } in remembered {
+            let options = ImportOptions { search: devices, ..ImportOptions::default() };
+            match self.engine.import(&guid.to_string(), &options) {
+                Ok(_) => tracing::info!(pool = name, "imported"),
+                Err(error) => tracing::error!(pool = name, %error, "cannot be imported"),
             }
+            lock(&self.to_come).remove(&name);
         }
         self.engine.write_cache_files();
     }
 
-    /// Whether a pool that was imported when the daemon last ran could not be.
-    pub fn is_missed(&self, pool: &str) -> bool {
-        self.memory.is_missed(pool)
+    /// Whether a pool that was imported when the daemon last ran is not here: still to come, or not
+    /// to be had.
+    pub fn is_absent(&self, pool: &str) -> bool {
+        self.memory.absent().iter().any(|absent| absent.name == pool) && self.engine.pool(pool).is_err()
     }
 
     /// For the end of the program: every pool is exported, and none forgotten. Its disks may have
@@ -188,7 +189,12 @@ impl Engine for Appliance {
     }
 
     fn export(&self, name: &str, force: bool) -> Result<()> {
-        self.remembering(self.engine.export(name, force))
+        let done = self.engine.export(name, force);
+        if done.is_ok() {
+            // It may have been on its way: then that is over.
+            self.memory.forget(name);
+        }
+        self.remembering(done)
     }
 
     fn destroy(&self, name: &str, force: bool) -> Result<()> {
@@ -196,7 +202,13 @@ impl Engine for Appliance {
     }
 
     fn pool(&self, name: &str) -> Result<Arc<dyn Pool>> {
-        self.engine.pool(name).map(|pool| self.guarded(pool))
+        match self.engine.pool(name) {
+            Ok(pool) => Ok(self.guarded(pool)),
+            Err(Error::NotFound) if lock(&self.to_come).contains(name) => {
+                Err(Error::Refused("pool is being imported, try again later".to_owned()))
+            }
+            Err(error) => Err(error),
+        }
     }
 
     fn pools(&self) -> Vec<Arc<dyn Pool>> {

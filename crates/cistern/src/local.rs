@@ -134,7 +134,7 @@ impl Local {
             }
             let is_gone = match mounted {
                 Ok(()) | Err(Error::Busy) => true,
-                Err(Error::NotFound) => !self.appliance.is_missed(pool_of(&mount.dataset)),
+                Err(Error::NotFound) => !self.appliance.is_absent(pool_of(&mount.dataset)),
                 Err(_) => false,
             };
             if is_gone {

@@ -5,10 +5,12 @@
 //! pools but does not forget them.
 
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
 use engine_api::{Engine, VdevStatus};
+use env::lock;
 
 use crate::state_file;
 
@@ -22,41 +24,55 @@ pub struct Remembered {
 
 pub struct Memory {
     file: PathBuf,
-    /// Those that could not be imported this time: they are written down until they are.
-    missed: Mutex<Vec<Remembered>>,
+    /// Pools that are written down and not here: they are still to come, or could not be imported.
+    /// They stay written down until they are here, or somebody exports them.
+    absent: Mutex<Vec<Remembered>>,
+    /// Lines that make no sense, to this version at least. They stay.
+    strange: Vec<String>,
 }
 
 impl Memory {
-    pub fn in_state(state: &Path) -> Memory {
-        Memory { file: state.join("pools"), missed: Mutex::default() }
+    /// What is written down below a state directory; nothing where there is no file yet.
+    ///
+    /// Errors: the file is there and cannot be read. To go on as if there were none would serve no
+    /// pool, and forget all of them with the next that is made.
+    pub fn load(state: &Path) -> io::Result<Memory> {
+        let file = state.join("pools");
+        let text = match fs::read_to_string(&file) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+            Err(error) => return Err(error),
+        };
+        let (mut absent, mut strange) = (Vec::new(), Vec::new());
+        for line in text.lines() {
+            match parse(line) {
+                Some(pool) => absent.push(pool),
+                None => {
+                    tracing::error!(file = %file.display(), line, "this line names no pool");
+                    strange.push(line.to_owned());
+                }
+            }
+        }
+        Ok(Memory { file, absent: Mutex::new(absent), strange })
     }
 
-    /// Nothing where there is no file yet. Lines that make no sense are passed over.
-    pub fn load(&self) -> Vec<Remembered> {
-        let text = fs::read_to_string(&self.file).unwrap_or_default();
-        text.lines().filter_map(parse).collect()
+    /// See [`Memory::absent`].
+    pub fn absent(&self) -> Vec<Remembered> {
+        lock(&self.absent).clone()
     }
 
-    /// Whether a pool of that name could not be imported.
-    pub fn is_missed(&self, name: &str) -> bool {
-        self.missed().iter().any(|pool| pool.name == name)
+    /// A pool is not to come any more.
+    pub fn forget(&self, name: &str) {
+        lock(&self.absent).retain(|pool| pool.name != name);
     }
 
-    /// A pool could not be imported.
-    pub fn miss(&self, pool: Remembered) {
-        self.missed().push(pool);
-    }
-
-    fn missed(&self) -> MutexGuard<'_, Vec<Remembered>> {
-        self.missed.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Writes down the pools that are imported now, and those that could not be.
+    /// Writes down the pools that are imported now, and those that are absent.
     pub fn save(&self, engine: &dyn Engine) {
+        let mut absent = lock(&self.absent);
         let pools = engine.pools();
-        let mut missed = self.missed();
-        missed.retain(|missed| pools.iter().all(|pool| pool.guid() != missed.guid));
-        let mut text: String = missed.iter().map(format).collect();
+        absent.retain(|absent| pools.iter().all(|pool| pool.guid() != absent.guid));
+        let mut text: String = self.strange.iter().map(|line| format!("{line}\n")).collect();
+        text.extend(absent.iter().map(format));
         for pool in pools {
             let mut devices = Vec::new();
             let status = pool.status();

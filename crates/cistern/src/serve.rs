@@ -98,8 +98,10 @@ impl Daemon {
             cachefile: cachefile(options, &state),
             stage: Children::of_this_program(),
         };
-        let memory = Memory::in_state(&state);
-        let is_first = memory.load().is_empty();
+        let memory = Memory::load(&state).map_err(|error| {
+            format!("{}: the list of pools cannot be read: {error}", state.join("pools").display())
+        })?;
+        let is_first = memory.absent().is_empty();
         let entropy = env.entropy.clone();
         let engine = LocalEngine::new(env, engine_options);
         let appliance = Appliance::new(engine.clone(), memory);

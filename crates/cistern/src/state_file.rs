@@ -11,5 +11,8 @@ pub fn replace(file: &Path, text: &str) -> io::Result<()> {
     let mut to = fs::File::create(&new)?;
     to.write_all(text.as_bytes())?;
     to.sync_all()?;
-    fs::rename(&new, file)
+    fs::rename(&new, file)?;
+    // Durable is what the folder says, too.
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
+    fs::File::open(folder.unwrap_or(Path::new(".")))?.sync_all()
 }

@@ -491,7 +491,8 @@ impl Engine for LocalEngine {
     }
 
     fn pool(&self, name: &str) -> Result<Arc<dyn Pool>> {
-        Ok(self.local_pool(name)?)
+        let pool = lock(&self.pools).get(name).cloned().ok_or(Error::NotFound)?;
+        Ok(pool)
     }
 
     fn pools(&self) -> Vec<Arc<dyn Pool>> {

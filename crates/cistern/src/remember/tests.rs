@@ -13,3 +13,38 @@ fn lines_without_sense_and_paths_with_tabs_are_left_out() {
     let pool = Remembered { guid: 1, name: "p".into(), devices: vec!["/a\tb".into(), "/c".into()] };
     assert_eq!(parse(format(&pool).trim_end()).unwrap().devices, ["/c"]);
 }
+
+/// A folder of its own, with this list of pools.
+fn state(name: &str, list: Option<&str>) -> std::path::PathBuf {
+    let state = std::env::temp_dir().join(format!("cistern-remember-{name}-{}", std::process::id()));
+    drop(fs::remove_dir_all(&state));
+    fs::create_dir_all(&state).expect("made");
+    list.iter().for_each(|list| fs::write(state.join("pools"), list).expect("written"));
+    state
+}
+
+#[test]
+fn what_is_not_here_stays_written_down_until_it_is_forgotten() {
+    let state = state("absent", Some("7\ttank\t/a\tb\nof a later version\n8\tother\t/c\n"));
+    let memory = Memory::load(&state).expect("it can be read");
+    let nobody = model::MemEngine::default();
+    memory.save(&nobody);
+    let list = || fs::read_to_string(state.join("pools")).expect("it is there");
+    assert_eq!(list(), "of a later version\n7\ttank\t/a\tb\n8\tother\t/c\n");
+    memory.forget("tank");
+    memory.save(&nobody);
+    assert_eq!(list(), "of a later version\n8\tother\t/c\n");
+    fs::remove_dir_all(&state).expect("removed");
+}
+
+#[test]
+fn a_list_that_cannot_be_read_is_no_empty_list() {
+    assert!(Memory::load(&state("none", None)).expect("there is none yet").absent().is_empty());
+    let state = state("folder", None);
+    fs::create_dir(state.join("pools")).expect("made");
+    assert!(Memory::load(&state).is_err());
+    fs::remove_file(state.join("pools")).or_else(|_| fs::remove_dir(state.join("pools"))).expect("removed");
+    fs::write(state.join("pools"), [0xff, 0xfe]).expect("written");
+    assert!(Memory::load(&state).is_err(), "no text");
+    fs::remove_dir_all(&state).expect("removed");
+}

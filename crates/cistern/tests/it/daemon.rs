@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 
 pub const PROGRAM: &str = env!("CARGO_BIN_EXE_cistern");
 /// How long a start or a stop may take: far more than it needs, even on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(120);
+pub const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Something to read while the tests run: the harness keeps what tests print until they fail.
 pub fn say(text: &str) {

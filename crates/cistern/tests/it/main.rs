@@ -45,6 +45,7 @@ mod roots;
 mod shares;
 mod snapshots;
 mod space;
+mod starting;
 mod streams;
 mod suspended;
 mod thin;
