@@ -4,7 +4,7 @@
 //! A clean stop unmounts all and forgets none; what an operator unmounts is forgotten. Where the
 //! program was killed the kernel has its mounts still, and the next start takes them away first.
 
-use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use api::LocalMount;
@@ -20,36 +20,38 @@ impl MountList {
         MountList { file: state.join("mounts") }
     }
 
-    /// Nothing where there is no file yet. Lines that make no sense are passed over.
-    pub fn load(&self) -> Vec<LocalMount> {
-        let text = match fs::read_to_string(&self.file) {
-            Ok(text) => text,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
-            Err(error) => {
-                tracing::error!(file = %self.file.display(), %error, "the list of mounts cannot be read");
-                String::new()
+    /// Nothing where there is no file yet. Lines that make no sense are logged, and passed over.
+    ///
+    /// Errors: see [`state_file::read`].
+    pub fn load(&self) -> io::Result<Vec<LocalMount>> {
+        let known = |line: &str| {
+            let mount = parse(line);
+            if mount.is_none() {
+                tracing::error!(file = %self.file.display(), line, "this line names no mount");
             }
+            mount
         };
-        text.lines().filter_map(parse).collect()
+        Ok(state_file::read(&self.file)?.lines().filter_map(known).collect())
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.file
     }
 
     pub fn save(&self, mounts: impl Iterator<Item = LocalMount>) {
-        let text: String = mounts.filter_map(|mount| format(&mount)).collect();
+        let text: String = mounts.map(|mount| format(&mount)).collect();
         if let Err(error) = state_file::replace(&self.file, &text) {
             tracing::error!(file = %self.file.display(), %error, "the list of mounts cannot be kept");
         }
     }
 }
 
-/// `None` for a path with a tab or a line feed, which cannot be remembered.
-fn format(mount: &LocalMount) -> Option<String> {
-    let fields = [&*mount.dataset, &*mount.mountpoint, &*mount.options];
-    let is_plain = fields.iter().all(|field| !field.contains(['\t', '\n']));
-    is_plain.then(|| fields.join("\t") + "\n")
+fn format(mount: &LocalMount) -> String {
+    state_file::line([&*mount.dataset, &*mount.mountpoint, &*mount.options])
 }
 
 fn parse(line: &str) -> Option<LocalMount> {
-    let mut fields = line.split('\t').map(str::to_owned);
+    let mut fields = state_file::fields(line);
     let (dataset, mountpoint, options) = (fields.next()?, fields.next()?, fields.next()?);
     (!dataset.is_empty() && mountpoint.starts_with('/')).then_some(LocalMount {
         dataset,

@@ -4,7 +4,6 @@
 //! The file is replaced as a whole, and only by what an operator did: a clean stop exports the
 //! pools but does not forget them.
 
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -34,15 +33,10 @@ pub struct Memory {
 impl Memory {
     /// What is written down below a state directory; nothing where there is no file yet.
     ///
-    /// Errors: the file is there and cannot be read. To go on as if there were none would serve no
-    /// pool, and forget all of them with the next that is made.
+    /// Errors: see [`state_file::read`].
     pub fn load(state: &Path) -> io::Result<Memory> {
         let file = state.join("pools");
-        let text = match fs::read_to_string(&file) {
-            Ok(text) => text,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
-            Err(error) => return Err(error),
-        };
+        let text = state_file::read(&file)?;
         let (mut absent, mut strange) = (Vec::new(), Vec::new());
         for line in text.lines() {
             match parse(line) {
@@ -91,22 +85,17 @@ fn collect(vdev: &VdevStatus, into: &mut Vec<String>) {
     vdev.children.iter().for_each(|child| collect(child, into));
 }
 
-/// Tabs separate; a path with a tab or a line feed cannot be remembered and is left out.
 fn format(pool: &Remembered) -> String {
-    let plain = |path: &&String| !path.contains(['\t', '\n']);
-    let devices: Vec<&str> = pool.devices.iter().filter(plain).map(String::as_str).collect();
-    format!("{}\t{}\t{}\n", pool.guid, pool.name, devices.join("\t"))
+    let guid = pool.guid.to_string();
+    let devices = pool.devices.iter().map(String::as_str);
+    state_file::line([guid.as_str(), pool.name.as_str()].into_iter().chain(devices))
 }
 
 fn parse(line: &str) -> Option<Remembered> {
-    let mut parts = line.split('\t');
-    let guid = parts.next()?.parse().ok()?;
-    let name = parts.next()?.to_owned();
-    Some(Remembered {
-        guid,
-        name,
-        devices: parts.map(str::to_owned).filter(|path| !path.is_empty()).collect(),
-    })
+    let mut fields = state_file::fields(line);
+    let guid = fields.next()?.parse().ok()?;
+    let name = fields.next()?;
+    Some(Remembered { guid, name, devices: fields.filter(|path| !path.is_empty()).collect() })
 }
 
 #[cfg(test)]

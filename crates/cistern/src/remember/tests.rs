@@ -1,17 +1,19 @@
+use std::fs;
+
 use super::*;
 
 #[test]
 fn a_pool_is_read_back_as_it_was_written() {
-    let pool = Remembered { guid: u64::MAX, name: "tank".into(), devices: vec!["/a b".into(), "/c".into()] };
+    let pool =
+        Remembered { guid: u64::MAX, name: "tank".into(), devices: vec!["/a b".into(), "/c\td".into()] };
     assert_eq!(parse(format(&pool).trim_end()), Some(pool));
 }
 
 #[test]
-fn lines_without_sense_and_paths_with_tabs_are_left_out() {
+fn lines_without_sense_name_no_pool() {
     assert_eq!(parse(""), None);
     assert_eq!(parse("x\ttank\t/a"), None);
-    let pool = Remembered { guid: 1, name: "p".into(), devices: vec!["/a\tb".into(), "/c".into()] };
-    assert_eq!(parse(format(&pool).trim_end()).unwrap().devices, ["/c"]);
+    assert!(parse("7\ttank\t").expect("a pool").devices.is_empty());
 }
 
 /// A folder of its own, with this list of pools.
@@ -39,12 +41,9 @@ fn what_is_not_here_stays_written_down_until_it_is_forgotten() {
 
 #[test]
 fn a_list_that_cannot_be_read_is_no_empty_list() {
-    assert!(Memory::load(&state("none", None)).expect("there is none yet").absent().is_empty());
     let state = state("folder", None);
+    assert!(Memory::load(&state).expect("there is none yet").absent().is_empty());
     fs::create_dir(state.join("pools")).expect("made");
     assert!(Memory::load(&state).is_err());
-    fs::remove_file(state.join("pools")).or_else(|_| fs::remove_dir(state.join("pools"))).expect("removed");
-    fs::write(state.join("pools"), [0xff, 0xfe]).expect("written");
-    assert!(Memory::load(&state).is_err(), "no text");
     fs::remove_dir_all(&state).expect("removed");
 }
