@@ -81,11 +81,15 @@ impl Local {
     /// # Errors
     /// The operating system's, where it has no more descriptors or threads, and where the list cannot
     /// be read.
-    pub fn new(appliance: Arc<Appliance>, list: MountList) -> std::io::Result<Arc<Local>> {
+    pub fn new(
+        appliance: Arc<Appliance>,
+        list: MountList,
+        limits: fuse::Limits,
+    ) -> std::io::Result<Arc<Local>> {
         let missed = list.load().map_err(|error| {
             std::io::Error::new(error.kind(), format!("{}: {error}", list.path().display()))
         })?;
-        let (pool, mounts) = (Pool::new()?, Mutex::new(Mounts { missed, ..Mounts::default() }));
+        let (pool, mounts) = (Pool::new(limits)?, Mutex::new(Mounts { missed, ..Mounts::default() }));
         let (ended, ends) = sync_channel(1);
         // One that has not been taken yet tells of all.
         pool.on_end(move || {

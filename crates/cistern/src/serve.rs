@@ -105,8 +105,9 @@ impl Daemon {
         let entropy = env.entropy.clone();
         let engine = LocalEngine::new(env, engine_options);
         let appliance = Appliance::new(engine.clone(), memory);
-        let local =
-            Local::new(appliance.clone(), MountList::in_state(&state)).map_err(|error| words(&error))?;
+        let limits = fuse::Limits::within(options.cache, budget.held());
+        let local = Local::new(appliance.clone(), MountList::in_state(&state), limits);
+        let local = local.map_err(|error| words(&error))?;
         let told = heed_signals(signals, engine.clone(), local.clone())?;
         // The socket first: it tells whether another daemon runs here, before any disk is touched.
         let socket = options.socket.clone().unwrap_or_else(|| state.join("cistern.sock"));

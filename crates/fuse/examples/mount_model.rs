@@ -16,7 +16,7 @@ fn main() {
         std::process::exit(2);
     };
     let fs = model::MemFs::new(Box::new(now));
-    let pool = fuse::Pool::new().expect("a descriptor");
+    let pool = fuse::Pool::new(fuse::Limits::default()).expect("a descriptor");
     match fuse::mount(&pool, fs, &at, &fuse::MountOptions::default()) {
         Ok(mount) => mount.wait(),
         Err(error) => {

@@ -7,10 +7,11 @@
 
 use crate::abi;
 use crate::lock::lock;
+use crate::room::Room;
 use std::io;
 use std::ops::Deref;
 use std::ptr::NonNull;
-use std::sync::{Condvar, Mutex, MutexGuard};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 
 /// Bytes of the largest read and write through the device.
 pub const MAX_IO: usize = 1 << 20;
@@ -67,13 +68,15 @@ impl Drop for Memory {
 pub struct Buffer {
     memory: Memory,
     len: usize,
+    /// Bytes that take memory, as far as they were counted.
+    counted: usize,
 }
 
 impl Buffer {
     /// # Errors
     /// The operating system's, where there is no memory.
     pub fn new() -> io::Result<Buffer> {
-        Ok(Buffer { memory: Memory::new(BUFFER)?, len: 0 })
+        Ok(Buffer { memory: Memory::new(BUFFER)?, len: 0, counted: 0 })
     }
 
     /// Has `read` fill the room, which gets it and answers how many bytes it wrote there, or a
@@ -96,9 +99,9 @@ impl Deref for Buffer {
     }
 }
 
-/// All buffers.
-#[derive(Default)]
+/// All buffers. What requests have filled of one counts as held from its first return on.
 pub struct Buffers {
+    room: Arc<Room>,
     all: Mutex<All>,
     returned: Condvar,
 }
@@ -113,6 +116,10 @@ struct All {
 }
 
 impl Buffers {
+    pub fn new(room: Arc<Room>) -> Buffers {
+        Buffers { room, all: Mutex::default(), returned: Condvar::new() }
+    }
+
     /// Waits while all are in use.
     ///
     /// # Errors
@@ -134,7 +141,10 @@ impl Buffers {
         }
     }
 
-    pub fn give_back(&self, buffer: Buffer) {
+    pub fn give_back(&self, mut buffer: Buffer) {
+        let more = buffer.len.saturating_sub(buffer.counted);
+        buffer.counted += more;
+        self.room.hold(more);
         let mut all = self.lock();
         all.free.push(buffer);
         if all.waiting > 0 {
@@ -146,6 +156,7 @@ impl Buffers {
     pub fn shrink(&self) {
         let mut all = self.lock();
         all.made -= all.free.len();
+        self.room.let_go(all.free.iter().map(|buffer| buffer.counted).sum());
         all.free = Vec::new();
     }
 

@@ -10,7 +10,7 @@ use crate::inodes::Mark;
 use crate::lock::lock;
 use crate::reply::Entries;
 use crate::server::{Server, Trust};
-use engine_api::{Attr, DirEntry, DirLimit, NodeId, Result};
+use engine_api::{Attr, DirEntry, DirLimit, NodeId, NodeKind, Result};
 use std::time::Duration;
 
 const DOT: u64 = 1;
@@ -75,7 +75,7 @@ impl Server {
             Some(attr) => attr,
             None => self.fs.getattr(entry.node)?,
         };
-        let ino = self.inodes.remember(entry.node)?;
+        let ino = self.inodes.remember(entry.node, attr.kind == NodeKind::Dir)?;
         let trust = self.trust_by_name(ino, &attr, self.inodes.number(dir), &entry.name);
         let taken = to.add_plus(ino, &attr, trust, entry.cookie, &entry.name);
         if taken {

@@ -12,23 +12,31 @@
 //! others change what it says. So whoever answers takes a [`Inodes::mark`] before he asks the
 //! engine, and once the answer is out looks at what has changed since ([`Inodes::recheck`]).
 //!
+//! The kernel forgets nodes when it wants memory, of which it may have far more than we do. So where
+//! all mounts together know more nodes than there is [`Room`] for, it is asked to forget the oldest.
+//!
 //! Invariants: a name that is not remembered was given to the kernel for a moment only; so there is
 //! no more to tell than there are nodes that it knows. A number stands in `stale` once at the most.
 
+mod ages;
+
 use crate::abi::ROOT;
 use crate::lock::lock;
+use crate::room::Room;
+use ages::Ages;
 use engine_api::{Changed, Error, NodeId, Result};
-use std::collections::hash_map::{Entry, RandomState};
+use std::collections::hash_map::RandomState;
 use std::collections::{HashMap, VecDeque};
 use std::hash::BuildHasher;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
-/// Names that are remembered, of all mounts: some 40 MiB of ordinary ones.
-const NAMES: usize = 256 << 10;
 /// The newest changes by others that can be looked at once more.
 const RECENT: usize = 512;
+
+/// A table of so many entries is left as large as it is.
+const SMALL: usize = 4096;
 
 /// How far it has come with what is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -37,9 +45,6 @@ pub struct Mark {
     groups: u64,
 }
 
-/// Names that are remembered in all mounts.
-pub type Budget = Arc<AtomicUsize>;
-
 pub struct Inodes {
     /// The root as it is now: it is another when a whole file system was received in place of this
     /// one.
@@ -47,7 +52,7 @@ pub struct Inodes {
     /// The object that was the root when it was last asked for: watchers must not ask.
     root_object: AtomicU64,
     hasher: RandomState,
-    budget: Budget,
+    room: Arc<Room>,
     table: Mutex<Table>,
     /// Until then the kernel may believe names that are not remembered.
     believes: Mutex<Option<Instant>>,
@@ -58,6 +63,7 @@ pub struct Inodes {
 
 struct Table {
     known: HashMap<u64, Known>,
+    ages: Ages,
     /// What a remembered name leads to, by the digest of directory and name.
     named: HashMap<u64, u64>,
     /// Numbers of what the kernel has to be told.
@@ -99,6 +105,7 @@ impl What {
 struct Known {
     generation: u64,
     lookups: u64,
+    is_dir: bool,
     /// Its state when it was last opened ([`engine_api::Attr::change`]).
     opened: Option<u64>,
     /// It has been opened past the page cache.
@@ -132,6 +139,13 @@ impl Known {
     }
 }
 
+/// Gives memory back once a table is much larger than what is in it.
+fn shrink<T>(table: &mut HashMap<u64, T>) {
+    if table.capacity() > SMALL && table.capacity() / 8 > table.len() {
+        table.shrink_to(2 * table.len());
+    }
+}
+
 impl Table {
     fn note(&mut self, ino: u64, what: What) -> bool {
         let is_new = self.known.get_mut(&ino).is_some_and(|known| known.note(what));
@@ -145,7 +159,7 @@ impl Table {
 impl Inodes {
     /// `root`: `None` where the file system is gone. It must not keep it: whoever tells the kernel
     /// outlives the mount.
-    pub fn new(root: impl Fn() -> Option<NodeId> + Send + Sync + 'static, budget: Budget) -> Inodes {
+    pub fn new(root: impl Fn() -> Option<NodeId> + Send + Sync + 'static, room: Arc<Room>) -> Inodes {
         let known = HashMap::from([(ROOT, Known { lookups: 1, ..Known::default() })]);
         let (named, stale, recent) =
             (HashMap::new(), VecDeque::new(), Box::new([(0, What::default()); RECENT]));
@@ -154,8 +168,8 @@ impl Inodes {
             root: Box::new(root),
             root_object,
             hasher: RandomState::new(),
-            budget,
-            table: Mutex::new(Table { known, named, stale, recent }),
+            room,
+            table: Mutex::new(Table { known, ages: Ages::default(), named, stale, recent }),
             believes: Mutex::default(),
             changes: AtomicU64::new(0),
             groups: AtomicU64::new(0),
@@ -190,15 +204,22 @@ impl Inodes {
     ///
     /// # Errors
     /// `Corrupt` for a node that has the root's number: no ZPL file system has a file there.
-    pub fn remember(&self, node: NodeId) -> Result<u64> {
+    pub fn remember(&self, node: NodeId, is_dir: bool) -> Result<u64> {
         if node == self.root() {
             return Ok(ROOT);
         }
         if node.object == ROOT || node.object == 0 {
             return Err(Error::Corrupt { object: node.object, block: 0 });
         }
-        let mut table = self.lock();
+        let mut guard = self.lock();
+        let table = &mut *guard;
+        if !table.known.contains_key(&node.object) {
+            self.room.add_node();
+            let known = &table.known;
+            table.ages.add(node.object, known.len(), |ino| known.contains_key(&ino));
+        }
         let known = table.known.entry(node.object).or_default();
+        known.is_dir = is_dir;
         if known.generation != node.generation {
             (known.generation, known.opened) = (node.generation, None);
         }
@@ -216,11 +237,11 @@ impl Inodes {
             return true;
         }
         let is_free = table.known.get(&ino).is_some_and(|known| known.name.is_none());
-        if ino == ROOT || !is_free || self.budget.load(Ordering::Relaxed) >= NAMES {
+        if ino == ROOT || !is_free || !self.room.has_room_for_names() {
             return false;
         }
         self.drop_name(table, digest);
-        self.budget.fetch_add(1, Ordering::Relaxed);
+        self.room.add_name(name);
         table.named.insert(digest, ino);
         if let Some(known) = table.known.get_mut(&ino) {
             known.name = Some(Name(dir, name.into()));
@@ -254,7 +275,7 @@ impl Inodes {
         let back = other.filter(|_| exchanged).map(|ino| (ino, old, from));
         let all = moved.map(|ino| (ino, new, to)).into_iter().chain(back);
         for (ino, digest, (dir, name)) in all {
-            self.budget.fetch_add(1, Ordering::Relaxed);
+            self.room.add_name(name);
             table.named.insert(digest, ino);
             if let Some(known) = table.known.get_mut(&ino) {
                 known.name = Some(Name(dir, name.into()));
@@ -266,10 +287,10 @@ impl Inodes {
     /// Gives what it led to.
     fn drop_name(&self, table: &mut Table, digest: u64) -> Option<u64> {
         let ino = table.named.remove(&digest)?;
-        self.budget.fetch_sub(1, Ordering::Relaxed);
-        if let Some(known) = table.known.get_mut(&ino) {
-            known.name = None;
+        if let Some(Name(_, name)) = table.known.get_mut(&ino).and_then(|known| known.name.take()) {
+            self.room.drop_name(&name);
         }
+        shrink(&mut table.named);
         Some(ino)
     }
 
@@ -295,17 +316,50 @@ impl Inodes {
     /// The kernel gives `lookups` references back.
     pub fn forget(&self, ino: u64, lookups: u64) {
         let mut table = self.lock();
-        let Entry::Occupied(mut known) = table.known.entry(ino) else { return };
-        if ino == ROOT {
+        let Some(known) = table.known.get_mut(&ino).filter(|_| ino != ROOT) else { return };
+        known.lookups = known.lookups.saturating_sub(lookups);
+        if known.lookups > 0 {
             return;
         }
-        known.get_mut().lookups = known.get().lookups.saturating_sub(lookups);
-        if known.get().lookups > 0 {
-            return;
-        }
-        if let Some(Name(dir, name)) = known.remove().name {
+        if let Some(Name(dir, name)) = known.name.clone() {
             self.drop_name(&mut table, self.digest(dir, &name));
         }
+        table.known.remove(&ino);
+        shrink(&mut table.known);
+        self.room.drop_nodes(1);
+    }
+
+    /// Nodes that the kernel knows here.
+    pub fn count(&self) -> usize {
+        self.lock().known.len()
+    }
+
+    /// Whether the kernel knows more nodes, of all mounts, than it may.
+    pub fn is_crowded(&self) -> bool {
+        self.room.excess() > 0
+    }
+
+    /// So many nodes the kernel should forget now, should they all be of this mount.
+    pub fn surplus(&self) -> usize {
+        match self.room.excess() {
+            0 => 0,
+            excess => (excess + self.room.slack()).min(self.count()),
+        }
+    }
+
+    /// The nodes, `how_many` at the most, that the kernel has known for longest.
+    pub fn oldest(&self, how_many: usize) -> Vec<u64> {
+        let mut guard = self.lock();
+        let Table { known, ages, .. } = &mut *guard;
+        ages.oldest(how_many, |ino| known.contains_key(&ino))
+    }
+
+    /// The name of a node that is no directory, which is not remembered from now on.
+    pub fn take_name(&self, ino: u64) -> Option<Name> {
+        let mut table = self.lock();
+        let name = table.known.get(&ino).filter(|known| !known.is_dir)?.name.clone()?;
+        self.drop_name(&mut table, self.digest(name.0, &name.1));
+        Some(name)
     }
 
     pub fn mark(&self) -> Mark {
@@ -396,8 +450,11 @@ impl Inodes {
 
 impl Drop for Inodes {
     fn drop(&mut self) {
-        let names = self.lock().named.len();
-        self.budget.fetch_sub(names, Ordering::Relaxed);
+        let table = self.lock();
+        let names = table.known.values().filter_map(|known| known.name.as_ref());
+        names.for_each(|Name(_, name)| self.room.drop_name(name));
+        // The root does not count.
+        self.room.drop_nodes(table.known.len() - 1);
     }
 }
 

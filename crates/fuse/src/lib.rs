@@ -47,9 +47,11 @@ mod reply;
 mod request;
 mod ring;
 mod rings;
+mod room;
 mod server;
 
 pub use apart::within;
 pub use mount::{Mount, MountOptions, Telling, mount};
 pub use mountinfo::{place, remove_dead};
 pub use pool::Pool;
+pub use room::Limits;

@@ -201,8 +201,8 @@ fn attempt(
     let xattr = Arc::new(AtomicBool::new(options.xattr));
     let fs: Arc<dyn FileSystem> = Flat::new(fs);
     let whose = Arc::downgrade(&fs);
-    let inodes = Arc::new(Inodes::new(move || Some(whose.upgrade()?.root()), pool.names()));
-    let notifier = Notifier::new(inodes.clone(), &device);
+    let inodes = Arc::new(Inodes::new(move || Some(whose.upgrade()?.root()), pool.room()));
+    let notifier = Notifier::new(inodes.clone(), &device, pool.crowd());
     let watcher: Arc<dyn Watcher> = notifier.clone();
     let origin = fs.watch(Arc::downgrade(&watcher));
     let ops = Ops::new(Server::new(fs, inodes, origin, options.cache, xattr.clone()), notifier.clone());

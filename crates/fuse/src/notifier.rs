@@ -1,4 +1,6 @@
-//! Tells the kernel what others changed: FUSE_NOTIFY_INVAL_ENTRY and FUSE_NOTIFY_INVAL_INODE.
+//! Tells the kernel what others changed: FUSE_NOTIFY_INVAL_ENTRY and FUSE_NOTIFY_INVAL_INODE. And
+//! asks it to forget nodes where it knows too many: FUSE_NOTIFY_PRUNE, or, before Linux 6.18, that
+//! the names of files lead nowhere.
 //!
 //! ```text
 //!   engine ──changed──▶ Inodes (noted, once a node) ──one thread a mount, while there is something──▶ /dev/fuse
@@ -7,6 +9,9 @@
 //! Both may wait for an answer of ours, so nobody tells who answers, and whoever changes something
 //! does not wait until it is told. The thread comes with the first change and goes after a moment
 //! without any.
+//!
+//! Where nodes are too many, the mount that has most of them is asked for some, once in a while: what
+//! the kernel forgets it tells by and by.
 //!
 //! Invariant: what has been noted is told, as long as the mount is there; a thread that cannot be
 //! had is tried for again with the next change.
@@ -18,6 +23,7 @@ use crate::lock::lock;
 use crate::reply::Channel;
 use engine_api::{Changed, NodeId, Watcher};
 use std::io::{self, IoSlice};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, Weak, mpsc};
 use std::time::{Duration, Instant};
 
@@ -27,9 +33,51 @@ const IDLE: Duration = Duration::from_secs(1);
 /// served at a time.
 const FLUSHES: usize = 8;
 
+/// Nodes that the kernel is asked to forget in one message; it takes more, in parts.
+const AT_ONCE: usize = 512;
+/// How often it is asked.
+const EVERY: Duration = Duration::from_secs(1);
+
+/// All mounts that are there.
+#[derive(Default)]
+pub struct Crowd(Mutex<All>);
+
+#[derive(Default)]
+struct All {
+    mounts: Vec<Weak<Notifier>>,
+    asked: Option<Instant>,
+}
+
+impl Crowd {
+    fn add(&self, mount: Weak<Notifier>) {
+        let mut all = lock(&self.0);
+        all.mounts.retain(|mount| mount.strong_count() > 0);
+        all.mounts.push(mount);
+    }
+
+    /// Has the mount ask with the most nodes, if none has lately.
+    fn thin_out(&self) {
+        // Whoever holds it does the same.
+        let Ok(mut all) = self.0.try_lock() else { return };
+        if all.asked.is_some_and(|asked| asked.elapsed() < EVERY) {
+            return;
+        }
+        all.asked = Some(Instant::now());
+        let mounts: Vec<Arc<Notifier>> = all.mounts.iter().filter_map(Weak::upgrade).collect();
+        drop(all);
+        if let Some(largest) = mounts.into_iter().max_by_key(|mount| mount.inodes.count()) {
+            largest.lock().prunes = true;
+            largest.call();
+        }
+    }
+}
+
 /// See the module.
 pub struct Notifier {
     inodes: Arc<Inodes>,
+    crowd: Arc<Crowd>,
+    /// The kernel knows FUSE_NOTIFY_PRUNE.
+    can_prune: AtomicBool,
     /// The mount's; when that is gone there is nobody to tell.
     device: Weak<Device>,
     this: Weak<Notifier>,
@@ -48,6 +96,8 @@ struct Thread {
     is_called: bool,
     /// It may not have told all that it found when it looked.
     tells: bool,
+    /// The kernel is to be asked to forget nodes.
+    prunes: bool,
 }
 
 impl std::fmt::Debug for Notifier {
@@ -57,10 +107,12 @@ impl std::fmt::Debug for Notifier {
 }
 
 impl Notifier {
-    pub fn new(inodes: Arc<Inodes>, device: &Arc<Device>) -> Arc<Notifier> {
+    pub fn new(inodes: Arc<Inodes>, device: &Arc<Device>, crowd: Arc<Crowd>) -> Arc<Notifier> {
         let device = Arc::downgrade(device);
-        Arc::new_cyclic(|this| Notifier {
+        let notifier = Arc::new_cyclic(|this| Notifier {
             inodes,
+            crowd,
+            can_prune: AtomicBool::new(false),
             device,
             this: this.clone(),
             thread: Mutex::default(),
@@ -68,7 +120,14 @@ impl Notifier {
             told: Condvar::new(),
             flushes: Mutex::default(),
             flushed: Condvar::new(),
-        })
+        });
+        notifier.crowd.add(notifier.this.clone());
+        notifier
+    }
+
+    /// The kernel speaks this minor version.
+    pub fn begin(&self, minor: u32) {
+        self.can_prune.store(minor >= abi::PRUNE_MINOR, Ordering::Relaxed);
     }
 
     /// The kernel has been answered about these nodes, by what was there after `mark`.
@@ -76,6 +135,9 @@ impl Notifier {
         let noted = nodes.iter().filter(|ino| self.inodes.recheck(mark, **ino));
         if noted.count() > 0 {
             self.call();
+        }
+        if self.inodes.is_crowded() {
+            self.crowd.thin_out();
         }
     }
 
@@ -154,7 +216,11 @@ impl Notifier {
         loop {
             let mut thread = self.lock();
             (thread.is_called, thread.tells) = (false, true);
+            let prunes = std::mem::take(&mut thread.prunes);
             drop(thread);
+            if prunes {
+                self.prune();
+            }
             while let Some(stale) = self.inodes.next_stale() {
                 let Some(device) = self.device.upgrade() else { break };
                 tell(&device, &stale);
@@ -168,6 +234,29 @@ impl Notifier {
             if !thread.is_called || self.device.strong_count() == 0 {
                 thread.runs = false;
                 return;
+            }
+        }
+    }
+
+    /// Asks the kernel to forget nodes. What is in use it keeps.
+    fn prune(&self) {
+        let mut left = self.inodes.surplus();
+        while left > 0 {
+            let Some(device) = self.device.upgrade() else { return };
+            let oldest = self.inodes.oldest(left.min(AT_ONCE));
+            if oldest.is_empty() {
+                return;
+            }
+            left -= oldest.len();
+            if self.can_prune.load(Ordering::Relaxed) {
+                // A count of 32 bits, with 96 of nothing behind it.
+                let mut body = vec![0; 16];
+                body[..4].copy_from_slice(&(oldest.len() as u32).to_ne_bytes());
+                body.extend(oldest.into_iter().flat_map(u64::to_ne_bytes));
+                send(&device, abi::NOTIFY_PRUNE, &body);
+            } else {
+                let names = oldest.into_iter().filter_map(|ino| self.inodes.take_name(ino));
+                names.for_each(|name| forget(&device, &name, 0));
             }
         }
     }
@@ -200,21 +289,26 @@ impl Watcher for Notifier {
 /// The name first: that waits for who is just looking it up, so that afterwards the node is there
 /// to be told of.
 fn tell(device: &Device, stale: &Stale) {
-    if let Some(Name(dir, name)) = &stale.name {
-        let mut body = Vec::with_capacity(abi::NOTIFY_ENTRY + name.len() + 1);
-        body.extend_from_slice(&dir.to_ne_bytes());
-        body.extend_from_slice(&(name.len() as u32).to_ne_bytes());
+    if let Some(name) = &stale.name {
         // To forget a name is to take away what is mounted below it.
         let flags = if stale.changed.names == Names::Changed { 0 } else { abi::EXPIRE_ONLY };
-        body.extend_from_slice(&flags.to_ne_bytes());
-        body.extend_from_slice(name);
-        body.push(0);
-        send(device, abi::NOTIFY_INVAL_ENTRY, &body);
+        forget(device, name, flags);
     }
     // Below 0, only attributes; from 0 on, all data too.
     let from: i64 = if stale.changed.data { 0 } else { -1 };
     let words = [stale.ino, from as u64, 0];
     send(device, abi::NOTIFY_INVAL_INODE, words.map(u64::to_ne_bytes).as_flattened());
+}
+
+/// That a name leads to a node, with these flags.
+fn forget(device: &Device, Name(dir, name): &Name, flags: u32) {
+    let mut body = Vec::with_capacity(abi::NOTIFY_ENTRY + name.len() + 1);
+    body.extend_from_slice(&dir.to_ne_bytes());
+    body.extend_from_slice(&(name.len() as u32).to_ne_bytes());
+    body.extend_from_slice(&flags.to_ne_bytes());
+    body.extend_from_slice(name);
+    body.push(0);
+    send(device, abi::NOTIFY_INVAL_ENTRY, &body);
 }
 
 fn send(device: &Device, what: i32, body: &[u8]) {

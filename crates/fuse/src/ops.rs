@@ -12,7 +12,7 @@ use crate::reply::{self, Answer, Channel, Entries, Fields, Limits};
 use crate::request::{self, Body, Header};
 use crate::ring;
 use crate::server::{Server, Trust, WriteHow};
-use engine_api::{Attr, Error, NewNode, ReadBuf, Result, Seek};
+use engine_api::{Attr, Error, NewNode, NodeKind, ReadBuf, Result, Seek};
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
@@ -81,6 +81,7 @@ impl Ops {
             ));
         }
         self.server.begin(minor.min(abi::MINOR));
+        self.notifier.begin(minor);
         let wanted = if rings { WANTED | abi::init::OVER_IO_URING } else { WANTED };
         let over_rings = flags & wanted & abi::init::OVER_IO_URING != 0;
         let max_io = if over_rings { ring::MAX_IO } else { MAX_IO };
@@ -241,7 +242,8 @@ impl Ops {
     /// The kernel is given a node by a name in a directory: it holds one more reference.
     fn entry(&self, mark: Mark, (dir, name): (u64, &[u8]), found: Result<Attr>, answer: Answer) {
         let server = &self.server;
-        let remembered = found.and_then(|attr| Ok((server.inodes.remember(attr.node)?, attr)));
+        let remembered =
+            found.and_then(|attr| Ok((server.inodes.remember(attr.node, attr.kind == NodeKind::Dir)?, attr)));
         let given = remembered.as_ref().ok().map(|(ino, _)| *ino);
         give(remembered, answer, |(ino, attr)| {
             reply::entry(ino, &attr, server.trust_by_name(ino, &attr, dir, name))
@@ -260,7 +262,8 @@ impl Ops {
     ) {
         let server = &self.server;
         let created = made.and_then(|(attr, fh)| {
-            let ino = server.inodes.remember(attr.node).inspect_err(|_| server.handles.close(fh))?;
+            let is_dir = attr.kind == NodeKind::Dir;
+            let ino = server.inodes.remember(attr.node, is_dir).inspect_err(|_| server.handles.close(fh))?;
             Ok((ino, attr, fh))
         });
         let given = created.as_ref().ok().map(|(ino, ..)| *ino);

@@ -32,11 +32,12 @@
 
 use crate::buffers::{Buffer, Buffers};
 use crate::device::{Device, Received};
-use crate::inodes::Budget;
 use crate::lock::lock;
+use crate::notifier::Crowd;
 use crate::recall::{self, Thread};
 use crate::reply::Channel;
 use crate::rings::{self, Attended, Rings};
+use crate::room::{Limits, Room};
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 use std::collections::HashMap;
 use std::io;
@@ -89,7 +90,8 @@ struct Inner {
     /// In read(2), of all mounts.
     readers: AtomicUsize,
     buffers: Buffers,
-    names: Budget,
+    room: Arc<Room>,
+    crowd: Arc<Crowd>,
     rings: rings::Budget,
     told: Told,
     /// When it was last looked who has too many readers.
@@ -165,8 +167,9 @@ impl std::fmt::Debug for Pool {
 impl Pool {
     /// # Errors
     /// The operating system's, where it has no more descriptors.
-    pub fn new() -> io::Result<Pool> {
+    pub fn new(limits: Limits) -> io::Result<Pool> {
         recall::prepare()?;
+        let room = Room::new(limits);
         let inner = Inner {
             epoll: Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?,
             next: AtomicU64::new(1),
@@ -174,8 +177,9 @@ impl Pool {
             threads: AtomicUsize::new(0),
             waiting: AtomicUsize::new(0),
             readers: AtomicUsize::new(0),
-            buffers: Buffers::default(),
-            names: Budget::default(),
+            buffers: Buffers::new(room.clone()),
+            crowd: Arc::default(),
+            room,
             rings: rings::Budget::new(),
             told: Told::default(),
             looked: Mutex::new(Instant::now()),
@@ -183,9 +187,13 @@ impl Pool {
         Ok(Pool(Arc::new(inner)))
     }
 
-    /// Those that all mounts have together.
-    pub fn names(&self) -> Budget {
-        self.0.names.clone()
+    /// What all mounts have together.
+    pub fn room(&self) -> Arc<Room> {
+        self.0.room.clone()
+    }
+
+    pub fn crowd(&self) -> Arc<Crowd> {
+        self.0.crowd.clone()
     }
 
     /// Calls `tell` after the end of each mount, by whomever. It must not wait: the thread serves

@@ -29,9 +29,11 @@ fn what_was_mounted_is_mounted_again_and_what_a_killed_daemon_left_is_taken_away
     let mut daemon = Daemon::start(&scratch);
     let (a, mnt) = (scratch.image("a", 256), scratch.path("mnt"));
     daemon.zpool(&format!("create -m {} tank {a}", text(&mnt))).done();
-    for name in ["tank/fs", "tank/fs/below", "tank/other", "tank/gone"] {
+    for name in ["tank/fs", "tank/fs/below", "tank/other"] {
         daemon.zfs(&format!("create {name}")).done();
     }
+    let tab = format!("mountpoint={}", text(&mnt.join("a\ttab")));
+    daemon.run(&["zfs", "create", "-o", &tab, "tank/gone"]).done();
     // The kernel knows this one by another name than its property says.
     let real = scratch.folder("real");
     std::os::unix::fs::symlink(&real, scratch.path("link")).expect("made");

@@ -2,7 +2,7 @@
 
 use crate::WANTS_RINGS;
 use engine_api::{FileSystem, Time};
-use fuse::{Mount, MountOptions, Pool};
+use fuse::{Limits, Mount, MountOptions, Pool};
 use model::MemFs;
 use std::ffi::CString;
 use std::fs::{File, OpenOptions};
@@ -46,7 +46,7 @@ impl Fixture {
     }
 
     pub fn with(options: &MountOptions) -> Fixture {
-        Fixture::within(&Pool::new().unwrap(), options)
+        Fixture::within(&Pool::new(Limits::default()).unwrap(), options)
     }
 
     pub fn within(pool: &Pool, options: &MountOptions) -> Fixture {

@@ -2,11 +2,13 @@
 
 use crate::fixture::{Fixture, answer, c, eventually, has_rings, threads};
 use engine_api::{Cred, Error, FileSystem, Stable};
-use fuse::{MountOptions, Pool};
+use fuse::{Limits, MountOptions, Pool};
 use std::fs::{self, File, OpenOptions};
 use std::io::{Read, Write};
 use std::os::fd::AsRawFd;
 use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 #[test]
@@ -220,7 +222,7 @@ fn mounts_share_threads_and_buffers() {
 fn mounts_alone() {
     const MOUNTS: usize = 60;
     let before = taken();
-    let pool = Pool::new().unwrap();
+    let pool = Pool::new(Limits::default()).unwrap();
     let fixtures: Vec<Fixture> =
         (0..MOUNTS).map(|_| Fixture::within(&pool, &MountOptions::default())).collect();
     for fixture in &fixtures {
@@ -235,4 +237,37 @@ fn mounts_alone() {
         let bytes = now.0.saturating_sub(before.0) / MOUNTS as u64;
         bytes < 256 << 10 && now.1 <= before.1 + 2
     });
+}
+
+/// What the kernel may keep is a matter of its memory; what we hold for it, of ours.
+#[test]
+fn the_kernel_is_asked_to_forget_what_is_too_much() {
+    const FILES: usize = 6_000;
+    let held = Arc::new(AtomicUsize::new(0));
+    let pool = Pool::new(Limits { nodes: 1_000, held: held.clone() }).unwrap();
+    let fixtures = [(); 2].map(|()| Fixture::within(&pool, &MountOptions::default()));
+    let [large, small] = &fixtures;
+    fs::create_dir(large.path("d")).unwrap();
+    let name = |number: usize| large.path(&format!("d/{number}"));
+    let mut open = File::create(name(0)).unwrap();
+    (1..FILES).for_each(|number| drop(File::create(name(number)).unwrap()));
+    fs::write(small.path("f"), "here").unwrap();
+    // Each node takes 192 bytes here, and its name some hundred.
+    let enough = 1_250 * 300;
+    eventually("the kernel forgets", || {
+        // It is asked where somebody asks us, and for the mount that has most.
+        fs::metadata(small.path("f")).unwrap();
+        fs::metadata(small.path("none")).unwrap_err();
+        held.load(Ordering::Relaxed) < enough
+    });
+    // Everything is there as before, and so is what was open.
+    open.write_all(b"still open").unwrap();
+    assert_eq!(fs::read(name(0)).unwrap(), b"still open");
+    let path = fs::read_link(format!("/proc/self/fd/{}", open.as_raw_fd())).unwrap();
+    assert_eq!(path, name(0), "its name was not taken from it");
+    assert_eq!(fs::read_dir(large.path("d")).unwrap().count(), FILES);
+    assert!((1..FILES).all(|number| fs::metadata(name(number)).is_ok()));
+    drop(open);
+    drop(fixtures);
+    eventually("nothing is held without mounts", || held.load(Ordering::Relaxed) == 0);
 }

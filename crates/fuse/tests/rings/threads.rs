@@ -1,7 +1,7 @@
 //! Who serves what comes over io_uring.
 
 use crate::fixture::{Fixture, eventually, has_rings, threads};
-use fuse::{MountOptions, Pool};
+use fuse::{Limits, MountOptions, Pool};
 use std::fs::{self, File};
 use std::io::Read;
 use std::os::unix::process::CommandExt;
@@ -51,7 +51,7 @@ fn more_mounts_than_threads_are_all_served() {
 #[test]
 #[ignore = "run by more_mounts_than_threads_are_all_served"]
 fn three_hundred_mounts() {
-    let pool = Pool::new().unwrap();
+    let pool = Pool::new(Limits::default()).unwrap();
     let fixtures: Vec<Fixture> = (0..300).map(|_| Fixture::within(&pool, &MountOptions::default())).collect();
     let processors = std::thread::available_parallelism().unwrap().get();
     assert!(threads("fuse-ring") < 300 * processors, "not each has some");
