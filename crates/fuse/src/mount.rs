@@ -246,6 +246,16 @@ fn in_words(error: &io::Error, root: bool) -> String {
     }
 }
 
+/// fusermount3 cannot give a mount other options.
+fn why_not_remounted(error: &io::Error, root: bool) -> String {
+    match error.kind() {
+        io::ErrorKind::PermissionDenied if !root => {
+            "that takes root: unmount it, and mount it with the new options".into()
+        }
+        _ => words(error),
+    }
+}
+
 /// The kernel offers FUSE no more than its default of 128 KiB when a mount begins; root may raise
 /// it afterwards. Where that is refused, reading is only slower.
 fn raise_readahead(device: Option<&str>) {
@@ -270,7 +280,8 @@ impl Mount {
         // The kernel writes what is dirty first, which may have to wait for a pool.
         let done = within("fuse-remount", FLUSH, move || device::remount(&at, &now));
         done.flatten().map_err(|error| {
-            Error::Refused(format!("cannot remount {}: {}", self.at.display(), words(&error)))
+            let why = why_not_remounted(&error, is_root());
+            Error::Refused(format!("cannot remount {}: {why}", self.at.display()))
         })?;
         self.xattr.store(options.xattr, Ordering::Relaxed);
         Ok(())

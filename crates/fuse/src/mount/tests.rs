@@ -1,4 +1,4 @@
-use super::in_words;
+use super::{in_words, why_not_remounted};
 use std::io::{Error, ErrorKind};
 
 #[test]
@@ -13,4 +13,12 @@ fn a_mount_that_failed_says_what_would_help() {
     assert_eq!(in_words(&missing, true), "No such file or directory");
     let other = Error::other("fusermount3: user has no write access to mountpoint /mnt\n");
     assert_eq!(in_words(&other, false), "user has no write access to mountpoint /mnt");
+}
+
+#[test]
+fn a_remount_that_takes_root_says_what_does_not() {
+    let refused = Error::from_raw_os_error(libc::EPERM);
+    let cure = "that takes root: unmount it, and mount it with the new options";
+    assert_eq!(why_not_remounted(&refused, false), cure);
+    assert_eq!(why_not_remounted(&refused, true), "Operation not permitted");
 }
