@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use std::io::{Read, Write};
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
+use std::thread;
 
 use engine::LocalEngine;
 use engine_api::{
@@ -18,6 +19,9 @@ use engine_api::{
 use env::lock;
 
 use crate::remember::{Memory, Remembered};
+
+/// Pools that are imported at a time when the program starts.
+const IMPORTS: usize = 8;
 
 pub struct Appliance {
     engine: Arc<LocalEngine>,
@@ -78,23 +82,42 @@ impl Appliance {
         Arc::new(Appliance { engine, memory: Arc::new(memory), to_come, withdrawn: Arc::default() })
     }
 
-    /// Imports what was imported when the daemon last ran. A pool that cannot be is logged, and
-    /// still remembered. What was kept of others is dropped.
+    /// Imports what was imported when the daemon last ran, side by side: one that takes its time does
+    /// not keep the others. A pool that cannot be is logged, and still remembered. What was kept of
+    /// others is dropped.
     pub fn import_remembered(&self) {
         let remembered = self.memory.absent();
         if !remembered.is_empty() {
             let guids: Vec<u64> = remembered.iter().map(|pool| pool.guid).collect();
             self.engine.keep_only(&guids);
         }
-        for Remembered { guid, name, devices } in remembered {
-            let options = ImportOptions { search: devices, ..ImportOptions::default() };
-            match self.engine.import(&guid.to_string(), &options) {
-                Ok(_) => tracing::info!(pool = name, "imported"),
-                Err(error) => tracing::error!(pool = name, %error, "cannot be imported"),
+        let threads = remembered.len().min(IMPORTS);
+        let left = Mutex::new(remembered.into_iter());
+        let import_some = || {
+            loop {
+                let next = lock(&left).next();
+                let Some(pool) = next else { break };
+                self.import_again(pool);
             }
-            lock(&self.to_come).remove(&name);
-        }
+        };
+        thread::scope(|scope| {
+            // This thread does the same, and all of it where there can be no more threads.
+            for _ in 1..threads {
+                let begun = thread::Builder::new().name("import".into()).spawn_scoped(scope, import_some);
+                drop(begun.inspect_err(|error| tracing::warn!(%error, "imports wait for each other")));
+            }
+            import_some();
+        });
         self.engine.write_cache_files();
+    }
+
+    fn import_again(&self, Remembered { guid, name, devices }: Remembered) {
+        let options = ImportOptions { search: devices, ..ImportOptions::default() };
+        match self.engine.import(&guid.to_string(), &options) {
+            Ok(_) => tracing::info!(pool = name, "imported"),
+            Err(error) => tracing::error!(pool = name, %error, "cannot be imported"),
+        }
+        lock(&self.to_come).remove(&name);
     }
 
     /// Whether a pool that was imported when the daemon last ran is not here: still to come, or not

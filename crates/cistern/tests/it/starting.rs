@@ -27,47 +27,47 @@ fn a_pool_that_is_still_to_come_is_neither_denied_nor_forgotten() {
 
     let mut daemon = Daemon::start(&scratch);
     let (a, b) = (scratch.image("a", 128), scratch.image("b", 128));
-    daemon.zpool(&format!("create -m none first {a}")).done();
-    daemon.zpool(&format!("create -m none last {}", text(&slow))).done();
-    daemon.zfs("create last/fs").done();
+    daemon.zpool(&format!("create -m none quick {a}")).done();
+    daemon.zpool(&format!("create -m none hung {}", text(&slow))).done();
+    daemon.zfs("create hung/fs").done();
     daemon.stop();
     below.signal("STOP");
 
     let banner = daemon.spawn();
-    until("the first pool", || daemon.zpool(NAMES).out == "first\n");
+    until("the other pool", || daemon.zpool(NAMES).out == "quick\n");
     let coming = "pool is being imported, try again later";
-    refused(daemon.zpool("list last"), &format!("cannot open 'last': {coming}"));
-    refused(daemon.zpool("status last"), &format!("cannot open 'last': {coming}"));
-    refused(daemon.zfs("list last/fs"), &format!("cannot open 'last/fs': {coming}"));
-    refused(daemon.zfs("create last/new"), &format!("cannot create 'last/new': {coming}"));
-    refused(daemon.zfs("snapshot last/fs@now"), &format!("cannot create snapshot 'last/fs@now': {coming}"));
-    refused(daemon.zfs("set atime=off last/fs"), &format!("cannot open 'last/fs': {coming}"));
+    refused(daemon.zpool("list hung"), &format!("cannot open 'hung': {coming}"));
+    refused(daemon.zpool("status hung"), &format!("cannot open 'hung': {coming}"));
+    refused(daemon.zfs("list hung/fs"), &format!("cannot open 'hung/fs': {coming}"));
+    refused(daemon.zfs("create hung/new"), &format!("cannot create 'hung/new': {coming}"));
+    refused(daemon.zfs("snapshot hung/fs@now"), &format!("cannot create snapshot 'hung/fs@now': {coming}"));
+    refused(daemon.zfs("set atime=off hung/fs"), &format!("cannot open 'hung/fs': {coming}"));
     refused(daemon.zpool("list nosuch"), "cannot open 'nosuch': no such pool");
     // Who makes a pool meanwhile has the list of pools written.
-    daemon.zpool(&format!("create -m none second {b}")).done();
+    daemon.zpool(&format!("create -m none third {b}")).done();
     daemon.kill();
     drop(banner);
     below.signal("CONT");
     daemon.begin();
-    assert_eq!(daemon.zpool(NAMES).done(), "first\nlast\nsecond\n");
+    assert_eq!(daemon.zpool(NAMES).done(), "hung\nquick\nthird\n");
 
     // Who exports one that is still to come does not find it at the next start.
     daemon.stop();
     below.signal("STOP");
     let banner = daemon.spawn();
-    until("the first pool", || daemon.zpool(NAMES).out.starts_with("first\n"));
-    let export = daemon.command(&["zpool", "export", "last"]).spawn().expect("started");
+    until("the other pool", || daemon.zpool(NAMES).out.starts_with("quick\n"));
+    let export = daemon.command(&["zpool", "export", "hung"]).spawn().expect("started");
     below.signal("CONT");
     let exported = export.wait_with_output().expect("it ended").status;
     assert!(exported.success(), "{exported}");
     banner.recv_timeout(crate::daemon::PATIENCE).expect("it has started");
-    assert_eq!(daemon.zpool(NAMES).done(), "first\nsecond\n");
+    assert_eq!(daemon.zpool(NAMES).done(), "quick\nthird\n");
     daemon.kill();
     daemon.begin();
-    assert_eq!(daemon.zpool(NAMES).done(), "first\nsecond\n");
-    daemon.zpool(&format!("import -d {} last", text(&at))).done();
-    daemon.zpool("export last").done();
-    assert_clean(&at, "last");
+    assert_eq!(daemon.zpool(NAMES).done(), "quick\nthird\n");
+    daemon.zpool(&format!("import -d {} hung", text(&at))).done();
+    daemon.zpool("export hung").done();
+    assert_clean(&at, "hung");
     daemon.stop();
     drop(below);
 }
