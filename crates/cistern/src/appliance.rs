@@ -82,9 +82,9 @@ impl Appliance {
         Arc::new(Appliance { engine, memory: Arc::new(memory), to_come, withdrawn: Arc::default() })
     }
 
-    /// Imports what was imported when the daemon last ran, side by side: one that takes its time does
-    /// not keep the others. A pool that cannot be is logged, and still remembered. What was kept of
-    /// others is dropped.
+    /// Imports what was imported when the daemon last ran, side by side: one that takes its time
+    /// does not keep the others. A pool that cannot be is logged, and still remembered. What was
+    /// kept of others is dropped.
     pub fn import_remembered(&self) {
         let remembered = self.memory.absent();
         if !remembered.is_empty() {

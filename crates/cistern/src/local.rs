@@ -79,8 +79,8 @@ struct Mounted {
 
 impl Local {
     /// # Errors
-    /// The operating system's, where it has no more descriptors or threads, and where the list cannot
-    /// be read.
+    /// The operating system's, where it has no more descriptors or threads, and where the list
+    /// cannot be read.
     pub fn new(
         appliance: Arc<Appliance>,
         list: MountList,

@@ -10,7 +10,8 @@ use std::path::Path;
 
 /// What is there; empty where there is no file yet.
 ///
-/// Errors: it is there and cannot be read. Whoever went on as if there were none would overwrite it.
+/// Errors: it is there and cannot be read. Whoever went on as if there were none would overwrite
+/// it.
 pub fn read(file: &Path) -> io::Result<String> {
     match fs::read_to_string(file) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 
 use libdeflater::{CompressionError, CompressionLvl, Compressor, Decompressor};
 
-use crate::compress::{Corrupt, Unable};
+use crate::failure::{Corrupt, Unable};
 
 pub fn compress(src: &[u8], dst: &mut [u8], level: i32) -> Result<Option<usize>, Unable> {
     thread_local! {

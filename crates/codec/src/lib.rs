@@ -8,6 +8,7 @@
 pub mod checksum;
 pub mod compress;
 mod edonr;
+mod failure;
 mod fletcher;
 mod gzip;
 mod lz4;
@@ -19,5 +20,6 @@ mod zle;
 mod zstd;
 
 pub use checksum::{Salt, Unsupported, checksum, embedded_checksum, label_checksums};
-pub use compress::{Corrupt, Unable, compress, decompress};
+pub use compress::{compress, decompress};
+pub use failure::{Corrupt, Unable};
 pub use fletcher::{fletcher4_append, fletcher4_join};

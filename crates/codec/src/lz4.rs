@@ -3,7 +3,7 @@
 
 use lz4_flex::block::{CompressError, compress_into, decompress_into, get_maximum_output_size};
 
-use crate::compress::{Corrupt, Unable};
+use crate::failure::{Corrupt, Unable};
 
 /// What [`compress`] wants for so many bytes: the library refuses any output that could be too
 /// small in the worst case.

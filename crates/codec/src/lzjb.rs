@@ -4,7 +4,7 @@
 //! (1). A match is two bytes, big-endian: six bits of length minus 3, ten bits of distance. Fact:
 //! `module/zfs/lzjb.c`.
 
-use crate::compress::Corrupt;
+use crate::failure::Corrupt;
 
 const MATCH_MIN: usize = 3;
 const MATCH_MAX: usize = (1 << 6) + MATCH_MIN - 1;

@@ -3,7 +3,7 @@
 //! A length byte below 64 is followed by that many plus one literal bytes; one of 64 or more stands
 //! for a run of `byte - 63` zeros. Fact: `module/zfs/zle.c`, at level 64.
 
-use crate::compress::Corrupt;
+use crate::failure::Corrupt;
 
 const LITERALS: usize = 64;
 const RUN: usize = 256 - LITERALS;

@@ -12,7 +12,7 @@ use std::cell::RefCell;
 
 use zstd_safe::{CCtx, CParameter, DCtx, DParameter, FrameFormat, ResetDirective};
 
-use crate::compress::{Corrupt, Unable};
+use crate::failure::{Corrupt, Unable};
 
 const HEADER: usize = 8;
 const DEFAULT_LEVEL: u8 = 3;

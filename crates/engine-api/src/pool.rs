@@ -730,7 +730,8 @@ pub trait Engine: Send + Sync {
     fn import(&self, which: &str, options: &ImportOptions) -> Result<Arc<dyn Pool>>;
     fn export(&self, name: &str, force: bool) -> Result<()>;
     fn destroy(&self, name: &str, force: bool) -> Result<()>;
-    /// An imported pool by its name. Errors: [`Error::NotFound`]; `Refused` where it is still to come.
+    /// An imported pool by its name. Errors: [`Error::NotFound`]; `Refused` where it is still to
+    /// come.
     fn pool(&self, name: &str) -> Result<Arc<dyn Pool>>;
     fn pools(&self) -> Vec<Arc<dyn Pool>>;
     /// What a token of `zfs send -t` says. `Refused` says in OpenZFS's words what is wrong with it.

@@ -106,8 +106,8 @@ pub const NOTIFY_INVAL_ENTRY: i32 = 3;
 /// From this minor on.
 pub const EXPIRE_ONLY: u32 = 1 << 0;
 pub const EXPIRE_MINOR: u32 = 38;
-/// Forget nodes that nobody uses, with their names; numbers of nodes stand behind a count. From this
-/// minor on (Linux 6.18).
+/// Forget nodes that nobody uses, with their names; numbers of nodes stand behind a count. From
+/// this minor on (Linux 6.18).
 pub const NOTIFY_PRUNE: i32 = 9;
 pub const PRUNE_MINOR: u32 = 45;
 /// Bytes of NOTIFY_INVAL_ENTRY before the name.

@@ -12,8 +12,9 @@
 //! others change what it says. So whoever answers takes a [`Inodes::mark`] before he asks the
 //! engine, and once the answer is out looks at what has changed since ([`Inodes::recheck`]).
 //!
-//! The kernel forgets nodes when it wants memory, of which it may have far more than we do. So where
-//! all mounts together know more nodes than there is [`Room`] for, it is asked to forget the oldest.
+//! The kernel forgets nodes when it wants memory, of which it may have far more than we do. So
+//! where all mounts together know more nodes than there is [`Room`] for, it is asked to forget the
+//! oldest.
 //!
 //! Invariants: a name that is not remembered was given to the kernel for a moment only; so there is
 //! no more to tell than there are nodes that it knows. A number stands in `stale` once at the most.

@@ -10,8 +10,8 @@
 //! does not wait until it is told. The thread comes with the first change and goes after a moment
 //! without any.
 //!
-//! Where nodes are too many, the mount that has most of them is asked for some, once in a while: what
-//! the kernel forgets it tells by and by.
+//! Where nodes are too many, the mount that has most of them is asked for some, once in a while:
+//! what the kernel forgets it tells by and by.
 //!
 //! Invariant: what has been noted is told, as long as the mount is there; a thread that cannot be
 //! had is tried for again with the next change.

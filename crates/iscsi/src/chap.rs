@@ -1,6 +1,7 @@
 //! CHAP (RFC 1994, RFC 7143 12.1): the initiator proves that it knows a secret, and may ask the
 //! target for the same.
 
+use crate::binary::{LONGEST, bytes, hex};
 use crate::keys::{Keys, offers};
 use crate::md5::md5;
 use crate::share::Credentials;
@@ -8,8 +9,6 @@ use crate::share::Credentials;
 /// The algorithm's number.
 const MD5: &str = "5";
 const CHALLENGE: usize = 16;
-/// Longest challenge that is taken.
-const LONGEST: usize = 1024;
 
 /// How far the exchange is.
 #[derive(Debug)]
@@ -91,42 +90,4 @@ pub fn response(id: u8, secret: &str, challenge: &[u8]) -> [u8; 16] {
 fn same(ours: &[u8], theirs: &[u8]) -> bool {
     let differs = ours.iter().zip(theirs).fold(0, |differs, (our, their)| differs | (our ^ their));
     ours.len() == theirs.len() && differs == 0
-}
-
-pub fn hex(bytes: &[u8]) -> String {
-    let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    format!("0x{digits}")
-}
-
-/// Of a binary value, in hex or base 64 (RFC 7143 6.1).
-pub fn bytes(text: &str) -> Option<Vec<u8>> {
-    if text.len() > 2 * LONGEST + 2 {
-        return None;
-    }
-    let (form, digits) = text.split_at_checked(2)?;
-    match form {
-        "0x" | "0X" => {
-            let digits = digits.as_bytes();
-            let pairs = digits.len().is_multiple_of(2).then(|| digits.chunks_exact(2))?;
-            let value = |digit: u8| (digit as char).to_digit(16);
-            pairs.map(|pair| Some((value(pair[0])? << 4 | value(pair[1])?) as u8)).collect()
-        }
-        "0b" | "0B" => base64(digits.trim_end_matches('=')),
-        _ => None,
-    }
-}
-
-fn base64(digits: &str) -> Option<Vec<u8>> {
-    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let (mut bits, mut count, mut bytes) = (0u32, 0, Vec::new());
-    for digit in digits.bytes() {
-        bits = bits << 6 | DIGITS.iter().position(|known| *known == digit)? as u32;
-        count += 6;
-        if count >= 8 {
-            count -= 8;
-            bytes.push((bits >> count) as u8);
-            bits &= (1 << count) - 1;
-        }
-    }
-    Some(bytes)
 }

@@ -27,6 +27,7 @@
 //!
 //! Not built: iSNS, error recovery levels 1 and 2, markers.
 
+mod binary;
 mod catalogue;
 mod chap;
 mod conn;

@@ -5,7 +5,7 @@
 //! there is no key that could be kept elsewhere: whoever has the volume, and this program, has the
 //! secret. COMSTAR and LIO keep theirs no better.
 
-use crate::chap::{bytes, hex};
+use crate::binary::{bytes, hex};
 use crate::md5::md5;
 
 /// What stands for a secret where it is shown.

@@ -7,7 +7,8 @@ use std::time::Instant;
 use sockets::Budget;
 use stdx::prng::Prng;
 
-use crate::chap::{Chap, Round, bytes, hex, response};
+use crate::binary::{bytes, hex};
+use crate::chap::{Chap, Round, response};
 use crate::gather::{Gatherer, Wrong};
 use crate::guard::Guard;
 use crate::keys::Keys;

@@ -16,6 +16,7 @@
 //! - `status` is the one place where an engine error becomes a status.
 
 mod conn;
+mod context;
 mod drc;
 mod export;
 mod handle;

@@ -12,9 +12,9 @@ use engine_api::{Attr, NodeKind};
 use sunrpc::msg::AUTH_SYS;
 use sunrpc::xdr::{Decoder, Encoder, Malformed};
 
+use crate::context::Context;
 use crate::handle::Sealed;
 use crate::limits::{MAX_MOUNT_PATH, MAX_MOUNTS};
-use crate::service::Context;
 use crate::shares::{components, walk_across};
 use crate::status::Status;
 

@@ -20,37 +20,21 @@ use engine_api::{Engine, Happened, Promise, ReadBuf};
 use sockets::outbox::Pieces;
 use stdx::call::{Keeping, working_on};
 use stdx::patience::hurried;
-use sunrpc::msg::{Accepted, Call, Credential, NotCall, parse_call, put_accepted, put_denied};
+use sunrpc::msg::{Accepted, Call, NotCall, parse_call, put_accepted, put_denied};
 use sunrpc::record;
 use sunrpc::xdr::{Decoder, Encoder, Malformed, padding};
 
+use crate::context::Context;
 use crate::drc::{self, Cache, Key, Ticket, Verdict};
 use crate::limits::{DRC_SECONDS, LIST_REPLY, MAX_PATH, MAX_TRANSFER, USUAL_REPLY};
 use crate::mount::{self, Mounts};
-use crate::shares::{Shares, Table};
+use crate::shares::Shares;
 use crate::stats::{ClientStats, Counters, PROCEDURES, Stats, add};
 use crate::status::Status;
 use crate::v3::target::get_handle;
 use crate::v3::{self, Out, procedure};
 
 const MARK: usize = 4;
-
-/// One call's surroundings.
-pub struct Context<'a> {
-    pub client: SocketAddr,
-    pub credential: Credential,
-    pub(crate) shares: &'a Shares,
-    pub(crate) table: Arc<Table>,
-    pub(crate) counters: &'a Counters,
-    promises: RefCell<Vec<Promise>>,
-}
-
-impl Context<'_> {
-    /// The answer may leave when this is kept.
-    pub(crate) fn answer_after(&self, promise: Promise) {
-        self.promises.borrow_mut().push(promise);
-    }
-}
 
 /// A client's connection as the service sees it.
 #[derive(Clone, Debug)]

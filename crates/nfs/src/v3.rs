@@ -17,7 +17,7 @@ pub(crate) use done::{find, put_done};
 use engine_api::ReadBuf;
 use sunrpc::xdr::{Decoder, Encoder, Malformed};
 
-use crate::service::Context;
+use crate::context::Context;
 use crate::status::Status;
 
 pub const PROGRAM: u32 = 100_003;

@@ -131,6 +131,13 @@ impl From<StreamError> for PoolError {
     }
 }
 
+/// What a stream is of.
+fn kind_of(begin: &Begin) -> Result<ObjsetType> {
+    let is = |kind: &ObjsetType| kind.number() == u64::from(begin.objset_type);
+    let known = [ObjsetType::Zfs, ObjsetType::Zvol].into_iter().find(is);
+    known.ok_or_else(|| invalid(format_args!("invalid record type: 0x{}", begin.objset_type)))
+}
+
 fn invalid(why: impl fmt::Display) -> PoolError {
     Failure::Invalid(why.to_string()).into()
 }

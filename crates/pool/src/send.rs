@@ -13,6 +13,7 @@
 
 mod alone;
 mod emit;
+mod item;
 mod source;
 mod walk;
 

@@ -3,6 +3,7 @@
 mod json;
 mod rebuild;
 mod scan;
+mod values;
 
 use super::scripts::{self, Scripts};
 use super::{JsonOptions, Repeat, naming, pools, timestamp};

@@ -1,5 +1,6 @@
-//! Nodes that the kernel knows, in the order in which it came to know them, so that the oldest can be
-//! found. What the kernel finds in its caches it does not ask for: so that is all we know of age.
+//! Nodes that the kernel knows, in the order in which it came to know them, so that the oldest can
+//! be found. What the kernel finds in its caches it does not ask for: so that is all we know of
+//! age.
 //!
 //! Invariant: there is no more in the queue than twice what is known, and a little.
 
@@ -23,8 +24,8 @@ impl Ages {
         self.queue.push_back(ino);
     }
 
-    /// The oldest, `how_many` at the most. They count as the newest from now on: one that the kernel
-    /// does not forget is in use.
+    /// The oldest, `how_many` at the most. They count as the newest from now on: one that the
+    /// kernel does not forget is in use.
     pub fn oldest(&mut self, how_many: usize, is_known: impl Fn(u64) -> bool) -> Vec<u64> {
         let mut found = Vec::new();
         for _ in 0..self.queue.len() {

@@ -5,8 +5,8 @@ use sunrpc::xdr::{Decoder, Encoder, Malformed, Result};
 
 use super::attr::{get_sattr, get_time, put_dir_change, put_post, put_wcc, refuse};
 use super::target::{Place, Target, get_handle};
+use crate::context::Context;
 use crate::limits::MAX_PATH;
-use crate::service::Context;
 use crate::status::Status;
 
 pub fn setattr(cx: &Context<'_>, d: &mut Decoder<'_>, out: &mut Encoder) -> Result<()> {

@@ -13,9 +13,9 @@ use sunrpc::xdr::{Decoder, Encoder, Result, padding};
 
 use super::attr::{FATTR_LEN, put_post};
 use super::target::{Target, get_handle};
+use crate::context::Context;
 use crate::handle;
 use crate::limits::MAX_TRANSFER;
-use crate::service::Context;
 use crate::status::Status;
 
 const COOKIE_DOT: u64 = 1;

@@ -8,7 +8,7 @@ use super::attr::{put_post, put_wcc};
 use super::change::put_handle_and_attr;
 use super::target::{Place, Target, get_handle};
 use super::{Out, procedure, put_failure};
-use crate::service::Context;
+use crate::context::Context;
 use crate::status::Status;
 
 /// What is known of a call that changes something, which begins with the handle of what is changed.

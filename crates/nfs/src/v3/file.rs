@@ -6,8 +6,8 @@ use sunrpc::xdr::{Decoder, Encoder, Malformed, Result};
 use super::Out;
 use super::attr::{put_post, put_wcc, refuse};
 use super::target::{Target, get_handle};
+use crate::context::Context;
 use crate::limits::MAX_TRANSFER;
-use crate::service::Context;
 use crate::stats::add;
 use crate::status::Status;
 

@@ -5,8 +5,8 @@ use sunrpc::xdr::{Decoder, Encoder, Result};
 
 use super::attr::{put_attr, put_post, put_time};
 use super::target::{Target, get_handle};
+use crate::context::Context;
 use crate::limits::{MAX_TRANSFER, PREFERRED_DIR};
-use crate::service::Context;
 use crate::status::Status;
 
 /// FSINFO properties: hard links, symbolic links, one set of limits for all files, times can be

@@ -5,8 +5,8 @@ use sunrpc::xdr::{Decoder, Encoder, Result};
 
 use super::attr::{put_dir_change, put_no_wcc, put_post, put_wcc};
 use super::target::{Place, Target, get_handle};
+use crate::context::Context;
 use crate::handle::Sealed;
-use crate::service::Context;
 use crate::status::Status;
 
 pub fn lookup(cx: &Context<'_>, d: &mut Decoder<'_>, out: &mut Encoder) -> Result<()> {

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use engine_api::{Attr, Cred, FileSystem, FsId, NAME_MAX, NodeId};
 use sunrpc::xdr::{Decoder, Result as XdrResult};
 
+use crate::context::Context;
 use crate::handle::Handle;
-use crate::service::Context;
 use crate::shares::Share;
 use crate::status::Status;
 

@@ -14,7 +14,7 @@ use ondisk::send::{
 use ondisk::version;
 use ondisk::znode::VERSION_SA;
 
-use super::{CLONE, Failure, Received, Target, check_built, invalid, props};
+use super::{CLONE, Failure, Received, Target, check_built, invalid, kind_of, props};
 use crate::change::SyncCx;
 use crate::dsl::counts::Counted;
 use crate::dsl::dataset::recorded_features;
@@ -90,13 +90,6 @@ pub(super) fn check(dsl: &Dsl, target: &Target) -> Result<()> {
         Err(PoolError::NotFound) => check_new(dsl, target),
         Err(error) => Err(error),
     }
-}
-
-/// What the stream is of.
-pub(super) fn kind_of(begin: &Begin) -> Result<ObjsetType> {
-    let is = |kind: &ObjsetType| kind.number() == u64::from(begin.objset_type);
-    let known = [ObjsetType::Zfs, ObjsetType::Zvol].into_iter().find(is);
-    known.ok_or_else(|| invalid(format_args!("invalid record type: 0x{}", begin.objset_type)))
 }
 
 /// What goes on as a volume was one.

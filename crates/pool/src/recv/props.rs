@@ -13,7 +13,7 @@ use dmu::Tx;
 use ondisk::objset::ObjsetType;
 use ondisk::prop::{SUFFIX_INHERIT, SUFFIX_RECEIVED};
 
-use super::{Target, action, begin};
+use super::{Target, action, kind_of};
 use crate::Result;
 use crate::change::SyncCx;
 use crate::dsl::{DatasetKind, Dir, Dsl};
@@ -46,7 +46,7 @@ impl TargetProps {
 /// Those to be set, as they are stored; refused if they cannot be.
 fn local(dsl: &Dsl, target: &Target) -> Result<RawProps> {
     let has_feature = |feature: &str| dsl.features().is_enabled(feature);
-    let kind = match begin::kind_of(&target.begin)? {
+    let kind = match kind_of(&target.begin)? {
         ObjsetType::Zvol => DatasetKind::Volume,
         _ => DatasetKind::Filesystem,
     };

@@ -14,7 +14,7 @@ use ondisk::send::{
 use ondisk::{BlkPtr, ChecksumKind, CompressKind, Endian};
 use storage::{ReadError, Shelf, Storage};
 
-use super::walk::Item;
+use super::item::Item;
 use super::{Failure, broken};
 use crate::PoolError;
 use crate::stream::RecordWriter;

@@ -13,6 +13,7 @@ use ondisk::dnode::{BLOCK_SIZE, DnodePhys, MAX_OBJECT, SLOTS_PER_BLOCK};
 use storage::Storage;
 
 use super::emit::Emit;
+use super::item::Item;
 use super::{Failure, Sending, unreadable};
 use crate::stream::RecordWriter;
 
@@ -21,49 +22,6 @@ const BATCH_BYTES: u64 = 4 << 20;
 const BATCH: usize = 512;
 /// Batches that are asked for before the first of them is written.
 const AHEAD: usize = 4;
-
-/// Something that is to be sent.
-pub(super) enum Item {
-    Object(u64, Box<DnodePhys>),
-    /// Numbers that are no objects.
-    FreeObjects {
-        first: u64,
-        count: u64,
-    },
-    /// Bytes of an object that are zero.
-    Free {
-        object: u64,
-        offset: u64,
-        length: u64,
-    },
-    Data {
-        object: u64,
-        kind: u8,
-        blkid: u64,
-        bp: BlkPtr,
-    },
-    Spill {
-        object: u64,
-        bp: BlkPtr,
-    },
-}
-
-impl Item {
-    fn bytes(&self) -> u64 {
-        match self {
-            Item::Data { bp, .. } | Item::Spill { bp, .. } => bp.lsize(),
-            _ => 0,
-        }
-    }
-
-    /// The block to be read for it.
-    pub fn block(&self) -> Option<&BlkPtr> {
-        match self {
-            Item::Data { bp, .. } | Item::Spill { bp, .. } => Some(bp),
-            _ => None,
-        }
-    }
-}
 
 /// Sends what is to be sent of the tree below a root: what was born after a group, from a block of
 /// an object on.

@@ -5,9 +5,9 @@
 //!   <guid of the volume> <type>=<holder> | - { <key>=<port> }        numbers in hexadecimal
 //!   <port>: that of the initiator, escaped, @ that of the target; nothing from the @ on: that is 1
 //! ```
-//! A copy of the volume has another guid: what was reserved is not reserved there. A text that makes
-//! no sense, and one that cannot be read, is no empty one: somebody may have been shut out, so the
-//! volume is not served until it is known who.
+//! A copy of the volume has another guid: what was reserved is not reserved there. A text that
+//! makes no sense, and one that cannot be read, is no empty one: somebody may have been shut out,
+//! so the volume is not served until it is known who.
 
 use engine_api::{Error, Volume};
 

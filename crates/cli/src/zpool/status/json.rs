@@ -4,12 +4,12 @@
 //! `scan_status_nvlist`, `removal_status_nvlist`, `dedup_stats_nvlist`, `vdev_aux_str`).
 
 use super::super::{Place, pool_info, pool_key, vdev_info};
+use super::values::{bytes, count, time};
 use super::{Format, MESSAGES, is_healthy, leaf_is_healthy, rebuild};
 use crate::fail::Stop;
-use crate::human::nicenum;
 use crate::json::Json;
 use crate::program::Cx;
-use crate::{clock, ddt, vdevs};
+use crate::{ddt, vdevs};
 use api_types::{
     Checkpoint, DedupBucket, DedupTables, ErrorScrubStatus, Pool, Removal, RemovalState, ScanKind, ScanState,
     ScanStatus, SweepState, SweepStatus, Vdev, routes,
@@ -142,31 +142,6 @@ fn removal_stats(format: &Format, pool: &Pool, removal: &Removal) -> Json {
     item.put("to_copy", bytes(format, removal.to_copy));
     item.put("copied", bytes(format, removal.copied));
     item.with("mapping_memory", bytes(format, removal.mapping))
-}
-
-pub(super) fn bytes(format: &Format, value: u64) -> Json {
-    match format.literal {
-        true => count(format, value),
-        false => Json::Text(crate::human::nicebytes(value)),
-    }
-}
-
-/// Seconds since 1970.
-pub(super) fn time(format: &Format, value: u64) -> Json {
-    match format.literal {
-        true => count(format, value),
-        false if value == 0 => Json::Text("-".to_owned()),
-        false => Json::Text(clock::ctime(value)),
-    }
-}
-
-/// A count, shortened unless exact values are asked for.
-pub(super) fn count(format: &Format, value: u64) -> Json {
-    match format.json.as_int {
-        true => Json::Number(value),
-        false if format.literal => Json::Text(value.to_string()),
-        false => Json::Text(nicenum(value)),
-    }
 }
 
 /// Log and cache devices and spares are members of their own, beside the tree; with

@@ -3,8 +3,8 @@
 
 use super::super::{Place, vdev_info};
 use super::Format;
-use super::json::{bytes, count, time};
 use super::scan::{HONEST, days};
+use super::values::{bytes, count, time};
 use crate::clock;
 use crate::human::{nicebytes, nicetime};
 use crate::json::Json;

@@ -9,11 +9,8 @@ use ::pool::stream::RecordReader;
 use engine_api::{DatasetKind, Result};
 
 use super::super::pool::LocalPool;
-use super::words::Goal;
+use super::words::{Goal, NOT_HEALED};
 use super::{One, Tell, announce, refuse, skip};
-
-pub(super) const NOT_HEALED: &str =
-    "corrective receive was not able to reconstruct the data needed for healing.";
 
 impl LocalPool {
     /// Heals one snapshot with its stream, or with `-n` only looks whether it may.

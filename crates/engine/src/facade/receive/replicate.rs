@@ -54,7 +54,8 @@ impl Pass {
 }
 
 impl Replication<'_> {
-    /// Errors: what is there cannot be listed. What cannot be done with a dataset is told as a warning.
+    /// Errors: what is there cannot be listed. What cannot be done with a dataset is told as a
+    /// warning.
     pub fn run(&mut self, received: &mut Received, tell: Tell<'_>) -> Result<()> {
         // There may be nothing yet.
         while self.pool.dataset(self.top)?.is_some() {

@@ -9,7 +9,10 @@ use engine_api::Error;
 
 use super::super::convert::api_error;
 use super::super::pool::LocalPool;
-use super::{corrective, refuse, value};
+use super::{refuse, value};
+
+pub(super) const NOT_HEALED: &str =
+    "corrective receive was not able to reconstruct the data needed for healing.";
 
 /// What was to come of a stream.
 #[derive(Clone, Copy)]
@@ -58,7 +61,7 @@ impl LocalPool {
                 }
                 Failure::WrongParent => "parent dataset is not a filesystem".into(),
                 Failure::Unlike => "stream is not compatible with the data in the pool.".into(),
-                Failure::NotHealed => corrective::NOT_HEALED.into(),
+                Failure::NotHealed => NOT_HEALED.into(),
                 Failure::Invalid(what) => {
                     tracing::warn!(what, "send stream refused");
                     match goal.is_resumable {
