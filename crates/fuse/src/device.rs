@@ -18,8 +18,8 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use crate::buffers::Buffer;
-use crate::mount::MountOptions;
-use crate::reply::Channel;
+use crate::channel::Channel;
+use crate::options::MountOptions;
 
 const DEVICE: &str = "/dev/fuse";
 const HELPER: &str = "fusermount3";

@@ -8,8 +8,10 @@ use crate::convert::type_bits;
 use crate::handles::Handle;
 use crate::inodes::Mark;
 use crate::lock::lock;
+use crate::page::Page;
 use crate::reply::Entries;
-use crate::server::{Server, Trust};
+use crate::server::Server;
+use crate::trust::Trust;
 use engine_api::{Attr, DirEntry, DirLimit, NodeId, NodeKind, Result};
 use std::time::Duration;
 
@@ -17,17 +19,6 @@ const DOT: u64 = 1;
 const DOT_DOT: u64 = 2;
 /// Entries asked for at a time: about what 32 KiB hold, the size of glibc's buffer.
 const PAGE_ENTRIES: usize = 256;
-
-/// Entries read but not sent yet.
-pub struct Page {
-    /// Taken before they were read ([`crate::inodes::Inodes::mark`]).
-    mark: Mark,
-    /// The cookie that continues with the first of `entries`.
-    from: u64,
-    with_attr: bool,
-    entries: std::collections::VecDeque<DirEntry>,
-    eof: bool,
-}
 
 /// Nodes that the kernel is given, by what was there after the mark.
 pub struct Given {

@@ -28,7 +28,7 @@ pub struct Handle {
     pub capabilities_seen: AtomicU64,
     /// The page of directory entries behind the last reply, so that what did not fit is not read
     /// again.
-    pub page: Mutex<Option<crate::dir::Page>>,
+    pub page: Mutex<Option<crate::page::Page>>,
 }
 
 impl Handles {

@@ -5,6 +5,7 @@
 //! lie below another mount of ours: who calls it waits with a bound, as [`within`] does.
 
 use crate::apart::within;
+use crate::channel::Channel;
 use crate::device::{self, Device};
 use crate::flat::Flat;
 use crate::inodes::Inodes;
@@ -12,8 +13,8 @@ use crate::lock::lock;
 use crate::mountinfo::{device_of, holders};
 use crate::notifier::Notifier;
 use crate::ops::Ops;
+use crate::options::MountOptions;
 use crate::pool::{Pool, Serve, Told};
-use crate::reply::Channel;
 use crate::rings::Rings;
 use crate::server::Server;
 use engine_api::{Error, FileSystem, Result, Watcher};
@@ -29,46 +30,6 @@ const BEGIN: Duration = Duration::from_secs(10);
 const FLUSH: Duration = Duration::from_secs(60);
 const FLUSH_BY_FORCE: Duration = Duration::from_secs(5);
 const END: Duration = Duration::from_millis(300);
-
-/// How to mount: the dataset's properties, and how hard to try.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct MountOptions {
-    /// What `mount` and `df` show as the source: the dataset's name.
-    pub source: String,
-    /// readonly=on
-    pub read_only: bool,
-    /// Shown by the kernel only, both; the engine decides whether reads touch atime.
-    pub atime: bool,
-    pub relatime: bool,
-    /// setuid=on
-    pub setuid: bool,
-    /// devices=on
-    pub devices: bool,
-    /// exec=on
-    pub exec: bool,
-    /// Not xattr=off: attributes of users are there.
-    pub xattr: bool,
-    /// How long the kernel believes names and attributes that it is not told of without asking
-    /// again (see the crate). What NFS clients change shows here after this long at the latest;
-    /// what changes through the mount shows at once. 0 asks every time.
-    pub cache: Duration,
-}
-
-impl Default for MountOptions {
-    fn default() -> MountOptions {
-        MountOptions {
-            source: "cistern".into(),
-            read_only: false,
-            atime: true,
-            relatime: false,
-            setuid: true,
-            devices: true,
-            exec: true,
-            xattr: true,
-            cache: Duration::from_secs(1),
-        }
-    }
-}
 
 /// A mounted file system. Dropped, it is unmounted, by force where it is busy.
 #[derive(Debug)]

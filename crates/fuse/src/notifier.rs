@@ -17,10 +17,10 @@
 //! had is tried for again with the next change.
 
 use crate::abi;
+use crate::channel::Channel;
 use crate::device::Device;
 use crate::inodes::{Inodes, Mark, Name, Names, Stale, What};
 use crate::lock::lock;
-use crate::reply::Channel;
 use engine_api::{Changed, NodeId, Watcher};
 use std::io::{self, IoSlice};
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -2,16 +2,18 @@
 
 use crate::abi;
 use crate::buffers::{Buffer, MAX_IO};
+use crate::channel::Channel;
 use crate::convert::new_node;
 use crate::device::Device;
 use crate::errno::{errno, seek_errno, xattr_errno};
 use crate::file_flags;
 use crate::inodes::Mark;
 use crate::notifier::Notifier;
-use crate::reply::{self, Answer, Channel, Entries, Fields, Limits};
+use crate::reply::{self, Answer, Entries, Fields, Limits};
 use crate::request::{self, Body, Header};
 use crate::ring;
-use crate::server::{Server, Trust, WriteHow};
+use crate::server::{Server, WriteHow};
+use crate::trust::Trust;
 use engine_api::{Attr, Error, NewNode, NodeKind, ReadBuf, Result, Seek};
 use std::io;
 use std::sync::Arc;

@@ -31,11 +31,11 @@
 //! in hand.
 
 use crate::buffers::{Buffer, Buffers};
+use crate::channel::Channel;
 use crate::device::{Device, Received};
 use crate::lock::lock;
 use crate::notifier::Crowd;
 use crate::recall::{self, Thread};
-use crate::reply::Channel;
 use crate::rings::{self, Attended, Rings};
 use crate::room::{Limits, Room};
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};

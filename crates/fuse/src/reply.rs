@@ -1,10 +1,11 @@
 //! What the kernel is answered: values as bytes, and the one answer that each request gets.
 
 use crate::abi;
+use crate::channel::Channel;
 use crate::convert::{BLOCK, encode_rdev, type_bits};
-use crate::server::Trust;
+use crate::trust::Trust;
 use engine_api::{Attr, FsStat, Time};
-use std::io::{self, IoSlice};
+use std::io::IoSlice;
 use std::time::Duration;
 
 /// Bytes of an entry of READDIR before its name, and of the node before it in READDIRPLUS.
@@ -12,15 +13,6 @@ const DIRENT: usize = 24;
 const ENTRY: usize = 128;
 /// Bytes of what a file that was opened is answered by.
 const OPENED: usize = 16;
-
-/// Where an answer goes.
-pub trait Channel {
-    /// One whole answer, in parts, of which the first is its header.
-    ///
-    /// # Errors
-    /// The operating system's.
-    fn send(&self, answer: &[IoSlice<'_>]) -> io::Result<()>;
-}
 
 /// Answers one request, once: dropped unused, it answers EIO, so that nobody waits for ever.
 pub struct Answer<'a> {

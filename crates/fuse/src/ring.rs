@@ -20,8 +20,9 @@
 use crate::abi;
 use crate::abi::ring::{COMMIT_AND_FETCH, HEADERS, OPERATION, REGISTER, ROOM};
 use crate::buffers::Memory;
+use crate::channel::Channel;
 use crate::device::{Device, Received};
-use crate::reply::{Answer, Channel};
+use crate::reply::Answer;
 use io_uring::squeue::Entry128;
 use io_uring::types::{Fd, SubmitArgs, Timespec};
 use io_uring::{IoUring, cqueue, opcode};

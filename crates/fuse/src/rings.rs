@@ -14,10 +14,10 @@
 //! Invariant: a thread goes when the connection does, and not before, since its entry cannot be
 //! taken back.
 
+use crate::channel::Channel;
 use crate::device::{Device, Received};
 use crate::lock::lock;
 use crate::recall::Thread;
-use crate::reply::Channel;
 use crate::ring::{self, Entry};
 use nix::sched::{CpuSet, sched_setaffinity};
 use nix::unistd::Pid;

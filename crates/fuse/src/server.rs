@@ -5,6 +5,7 @@ use crate::caller::{as_caller, as_caller_with_mode};
 use crate::handles::Handles;
 use crate::inodes::Inodes;
 use crate::request::Header;
+use crate::trust::Trust;
 use engine_api::{
     Attr, CreateMode, Cred, Error, FileSystem, FsStat, NewNode, NodeId, NodeKind, Origin, ReadBuf,
     RenameMode, Result, Seek, SetAttr, Stable, XattrMode,
@@ -39,13 +40,6 @@ pub struct Server {
     xattr: Arc<AtomicBool>,
     /// Grows whenever a file may have got capabilities (see `remove_capabilities`).
     capabilities_set: AtomicU64,
-}
-
-/// How long the kernel may believe an answer: that the name leads there, and the attributes.
-#[derive(Clone, Copy)]
-pub struct Trust {
-    pub name: Duration,
-    pub attr: Duration,
 }
 
 /// How a write came in.
