@@ -161,13 +161,13 @@ impl Txgs {
         assert!(self.observer.set(observer).is_ok(), "there is one observer");
     }
 
-    /// Has newcomers wait, or be refused, while the pool is suspended. Once. Whoever listens to the
-    /// suspension calls [`Txgs::reconsider`] then.
+    /// From now on a transaction that begins while the pool is suspended waits, or is refused.
+    /// To be called once. The suspension's listener calls [`Txgs::reconsider`].
     pub fn heed(&self, storage: &Arc<Storage>) {
         assert!(self.storage.set(Arc::downgrade(storage)).is_ok(), "a machine is of one pool");
     }
 
-    /// Whoever waits looks again.
+    /// Wakes all waiters, which check their conditions again.
     pub fn reconsider(&self) {
         self.changed.notify_all();
     }

@@ -172,7 +172,8 @@ pub(crate) struct Parts {
 pub struct Zil {
     parts: Parts,
     state: Mutex<State>,
-    /// Something in `state` moved that others than commits wait for; these have bells in `waiters`.
+    /// Signalled when `state` changes. Commits do not wait for it: each has a condition of its own
+    /// in `waiters`.
     changed: Condvar,
     source: Mutex<Option<Weak<dyn LogData>>>,
     mode: AtomicU8,

@@ -1,15 +1,14 @@
-//! Blocks: where they lie, whether they are whole, how they get there. What they mean is the
-//! business of others.
+//! Reads, writes, allocates and repairs blocks. It does not know what a block means.
 //!
-//! A [`Storage`] is a pool seen from below. Reading goes cache → copies → verify → repair →
-//! decompress; writing goes transform → place → issue. Four parts know nothing of each other:
-//! - [`vdev`] is geometry: which bytes of which disk make a block. It never touches a disk.
-//! - [`leaf_queue`] decides in which order a disk works.
-//! - [`metaslab`] knows what is free.
-//! - [`arc`] keeps what was read.
-//!
-//! [`zio`] joins them and is the only caller of disks, but for [`labels`], which are read before
-//! there is a tree.
+//! A [`Storage`] is the block layer of one pool. A read goes cache → copies → verify → repair →
+//! decompress. A write goes transform → place → issue. The parts:
+//! - [`vdev`] maps a block to bytes of disks. Its cursors do no I/O.
+//! - [`leaf_queue`] orders the I/O of one disk.
+//! - [`metaslab`] allocates and frees space.
+//! - [`arc`] caches blocks that were read.
+//! - [`labels`] reads and writes vdev labels. It reads them before there is a tree of vdevs.
+//! - [`zio`] combines the parts. Apart from `labels`, cache devices and the opening of vdevs, it
+//!   alone does I/O.
 //!
 //! Invariants:
 //! - No object, no dataset, no transaction: a block pointer is all this crate sees.

@@ -11,10 +11,10 @@
 //!   log     place ─▶ issue ─▶ flush                         (log.rs: blocks of intent logs, durable at once)
 //!   read    cache ─▶ copies ─▶ verify ─▶ repair ─▶ decode  (read.rs; ahead.rs and shelf.rs before anybody asks; gang.rs)
 //! ```
-//! Errors are counted where they occur: disk errors by the queue, bad checksums here, on the leaf
-//! that gave the bytes. Of bytes that are no whole block the cursor says whose were wrong. A disk
-//! that has vanished is faulted if the pool can do without it, one that errs is told of
-//! ([`crate::vdev::report`]).
+//! Errors are counted where they occur. The queue counts disk errors. This module counts checksum
+//! errors on the leaf vdev that returned the data; on RAID-Z the cursor tells which column was
+//! wrong. A disk that has disappeared is faulted if the pool can do without it. A disk that returns
+//! errors is reported ([`crate::vdev::report`]).
 
 pub(crate) mod ahead;
 pub mod dedup;
