@@ -114,7 +114,10 @@ impl Appliance {
     fn import_again(&self, Remembered { guid, name, devices }: Remembered) {
         let options = ImportOptions { search: devices, ..ImportOptions::default() };
         match self.engine.import(&guid.to_string(), &options) {
-            Ok(_) => tracing::info!(pool = name, "imported"),
+            Ok(_) => {
+                self.memory.came(guid);
+                tracing::info!(pool = name, "imported");
+            }
             Err(error) => tracing::error!(pool = name, %error, "cannot be imported"),
         }
         lock(&self.to_come).remove(&name);
@@ -123,7 +126,7 @@ impl Appliance {
     /// Whether a pool that was imported when the daemon last ran is not here: still to come, or not
     /// to be had.
     pub fn is_absent(&self, pool: &str) -> bool {
-        self.memory.absent().iter().any(|absent| absent.name == pool) && self.engine.pool(pool).is_err()
+        self.memory.absent().iter().any(|absent| absent.name == pool)
     }
 
     /// For the end of the program: every pool is exported, and none forgotten. Its disks may have

@@ -55,6 +55,11 @@ impl Memory {
         lock(&self.absent).clone()
     }
 
+    /// A pool is here now.
+    pub fn came(&self, guid: u64) {
+        lock(&self.absent).retain(|pool| pool.guid != guid);
+    }
+
     /// A pool is not to come any more.
     pub fn forget(&self, name: &str) {
         lock(&self.absent).retain(|pool| pool.name != name);

@@ -36,6 +36,9 @@ fn what_is_not_here_stays_written_down_until_it_is_forgotten() {
     memory.forget("tank");
     memory.save(&nobody);
     assert_eq!(list(), "of a later version\n8\tother\t/c\n");
+    memory.came(8);
+    memory.save(&nobody);
+    assert_eq!(list(), "of a later version\n", "it came, and is gone");
     fs::remove_dir_all(&state).expect("removed");
 }
 

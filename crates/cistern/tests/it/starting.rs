@@ -65,6 +65,10 @@ fn a_pool_that_is_still_to_come_is_neither_denied_nor_forgotten() {
     daemon.kill();
     daemon.begin();
     assert_eq!(daemon.zpool(NAMES).done(), "quick\nthird\n");
+    // Nor does who destroys one that came with the start.
+    daemon.zpool("destroy third").done();
+    let list = fs::read_to_string(scratch.path("state/pools")).expect("it is there");
+    assert!(list.contains("quick") && !list.contains("third"), "{list}");
     daemon.zpool(&format!("import -d {} hung", text(&at))).done();
     daemon.zpool("export hung").done();
     assert_clean(&at, "hung");
