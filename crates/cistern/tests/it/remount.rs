@@ -32,7 +32,7 @@ fn what_was_mounted_is_mounted_again_and_what_a_killed_daemon_left_is_taken_away
     for name in ["tank/fs", "tank/fs/below", "tank/other"] {
         daemon.zfs(&format!("create {name}")).done();
     }
-    let tab = format!("mountpoint={}", text(&mnt.join("a\ttab")));
+    let tab = format!("mountpoint={}", text(&mnt.join("g\ttab")));
     daemon.run(&["zfs", "create", "-o", &tab, "tank/gone"]).done();
     // The kernel knows this one by another name than its property says.
     let real = scratch.folder("real");

@@ -31,7 +31,7 @@ fn a_pool_that_is_still_to_come_is_neither_denied_nor_forgotten() {
     daemon.zpool(&format!("create -m none hung {}", text(&slow))).done();
     daemon.zfs("create hung/fs").done();
     daemon.stop();
-    below.signal("STOP");
+    below.signal("-STOP");
 
     let banner = daemon.spawn();
     until("the other pool", || daemon.zpool(NAMES).out == "quick\n");
@@ -47,17 +47,17 @@ fn a_pool_that_is_still_to_come_is_neither_denied_nor_forgotten() {
     daemon.zpool(&format!("create -m none third {b}")).done();
     daemon.kill();
     drop(banner);
-    below.signal("CONT");
+    below.signal("-CONT");
     daemon.begin();
     assert_eq!(daemon.zpool(NAMES).done(), "hung\nquick\nthird\n");
 
     // Who exports one that is still to come does not find it at the next start.
     daemon.stop();
-    below.signal("STOP");
+    below.signal("-STOP");
     let banner = daemon.spawn();
     until("the other pool", || daemon.zpool(NAMES).out.starts_with("quick\n"));
     let export = daemon.command(&["zpool", "export", "hung"]).spawn().expect("started");
-    below.signal("CONT");
+    below.signal("-CONT");
     let exported = export.wait_with_output().expect("it ended").status;
     assert!(exported.success(), "{exported}");
     banner.recv_timeout(crate::daemon::PATIENCE).expect("it has started");
