@@ -137,7 +137,9 @@ impl Local {
                 break;
             }
             let mounted = self.mount(&mount.again());
-            if let Err(error) = &mounted {
+            if let Err(error) = &mounted
+                && !self.is_stopping()
+            {
                 tracing::error!(dataset = mount.dataset, %error, "cannot be mounted again");
             }
             let is_gone = match mounted {

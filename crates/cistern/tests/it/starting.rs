@@ -40,7 +40,7 @@ fn a_pool_that_is_still_to_come_is_neither_denied_nor_forgotten() {
     refused(daemon.zpool("status hung"), &format!("cannot open 'hung': {coming}"));
     refused(daemon.zfs("list hung/fs"), &format!("cannot open 'hung/fs': {coming}"));
     refused(daemon.zfs("create hung/new"), &format!("cannot create 'hung/new': {coming}"));
-    refused(daemon.zfs("snapshot hung/fs@now"), &format!("cannot create snapshot 'hung/fs@now': {coming}"));
+    refused(daemon.zfs("snapshot hung/fs@now"), &format!("cannot open 'hung/fs': {coming}"));
     refused(daemon.zfs("set atime=off hung/fs"), &format!("cannot open 'hung/fs': {coming}"));
     refused(daemon.zpool("list nosuch"), "cannot open 'nosuch': no such pool");
     // Who makes a pool meanwhile has the list of pools written.

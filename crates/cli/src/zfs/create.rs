@@ -1,12 +1,10 @@
 //! `zfs create`
 
-use super::name_fault;
-use crate::fail::{Noun, Outcome, Stop, fail, sentence, usage};
+use super::{name_fault, select};
+use crate::fail::{Noun, Outcome, Stop, fail, reason, sentence, usage};
 use crate::program::Cx;
 use crate::{accounts, getopt, props};
-use api_types::{
-    Changed, Dataset, DatasetCreate, DatasetPlan, Edit, PropSet, dataset_property, kind, routes,
-};
+use api_types::{Changed, DatasetCreate, DatasetPlan, Edit, PropSet, dataset_property, kind, routes};
 use stdx::number;
 
 pub fn create(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
@@ -59,7 +57,7 @@ pub fn create(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
         warn_of_small_blocks(cx, &request)?;
     }
     let verbose = options.has("v") || options.has("P");
-    if request.parents && (dry_run || verbose) && exists(cx, name) {
+    if request.parents && (dry_run || verbose) && select::exists(cx, name)? {
         return Ok(0);
     }
     if verbose {
@@ -80,7 +78,7 @@ pub fn create(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
         Err(error) => {
             let problem = error.problem()?;
             if problem.kind == kind::NOT_FOUND {
-                return fail(format!("{what}: {}", missing(cx, &request)));
+                return fail(format!("{what}: {}", missing(cx, &request)?));
             }
             fail(sentence(&what, &problem, Noun::Dataset))
         }
@@ -178,17 +176,16 @@ fn fault(request: &DatasetCreate) -> Option<String> {
 }
 
 /// The pool, or only the parent.
-fn missing(cx: &mut Cx<'_>, request: &DatasetCreate) -> String {
+fn missing(cx: &mut Cx<'_>, request: &DatasetCreate) -> Result<String, Stop> {
     let pool = request.name.split('/').next().unwrap_or_default();
-    match cx.client.get::<api_types::Pool>(&routes::at(routes::POOL, pool)) {
-        Ok(_) => "parent does not exist".into(),
-        Err(_) => format!("no such pool '{pool}'"),
-    }
-}
-
-fn exists(cx: &mut Cx<'_>, name: &str) -> bool {
-    let path = format!("{}?roots={}&depth=0&props=type", routes::DATASETS, routes::segment(name));
-    cx.client.get::<Vec<Dataset>>(&path).is_ok_and(|found| !found.is_empty())
+    let problem = match cx.client.get::<api_types::Pool>(&routes::at(routes::POOL, pool)) {
+        Ok(_) => return Ok("parent does not exist".into()),
+        Err(error) => error.problem()?,
+    };
+    Ok(match problem.kind.as_str() {
+        kind::NOT_FOUND => format!("no such pool '{pool}'"),
+        _ => reason(&problem, Noun::Pool),
+    })
 }
 
 /// `-v` and `-P`

@@ -85,7 +85,7 @@ fn bookmark(cx: &mut Cx<'_>, name: &str, request: &DatasetDestroy, dry_run: bool
         // As OpenZFS ends here.
         return Ok(255);
     }
-    if !super::select::exists(cx, name) {
+    if !super::select::exists(cx, name)? {
         return fail(format!("bookmark '{name}' does not exist."));
     }
     run(cx, name, request)

@@ -52,7 +52,7 @@ pub fn rename(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
         Err(error) => {
             let problem = error.problem()?;
             match problem.kind.as_str() {
-                kind::NOT_FOUND if super::select::exists(cx, from) => {
+                kind::NOT_FOUND if super::select::exists(cx, from)? => {
                     fail(format!("cannot create '{to}': parent does not exist"))
                 }
                 kind::NOT_FOUND => fail(format!("cannot open '{from}': dataset does not exist")),

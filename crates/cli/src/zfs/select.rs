@@ -4,7 +4,7 @@ use crate::accounts::Accounts;
 use crate::client::CallError;
 use crate::fail::{Noun, Stop, sentence, usage};
 use crate::program::Cx;
-use api_types::{Dataset, Mount, PropKind, PropValue, routes};
+use api_types::{Dataset, Mount, PropKind, PropValue, kind, routes};
 use std::cmp::Ordering;
 
 /// Which datasets to ask for.
@@ -79,8 +79,8 @@ pub fn select(cx: &mut Cx<'_>, selection: &Selection) -> Result<(Vec<Dataset>, i
         }
         match ask(cx, selection, &name) {
             Ok(datasets) if !datasets.is_empty() => found.extend(datasets),
-            Ok(_) if selection.depth != Some(0) || selection.within || !exists(cx, &name) => {
-                if !exists(cx, &name) {
+            Ok(_) if selection.depth != Some(0) || selection.within || !exists(cx, &name)? => {
+                if !exists(cx, &name)? {
                     cx.complain(&format!("cannot open '{name}': dataset does not exist"))?;
                     status = 1;
                 }
@@ -103,11 +103,19 @@ pub fn select(cx: &mut Cx<'_>, selection: &Selection) -> Result<(Vec<Dataset>, i
     Ok((found, status))
 }
 
-/// Whether a dataset of any kind is there.
-pub fn exists(cx: &mut Cx<'_>, name: &str) -> bool {
+/// Whether a dataset of any kind is there. Stops where that cannot be known.
+pub fn exists(cx: &mut Cx<'_>, name: &str) -> Result<bool, Stop> {
     let any = "filesystem,volume,snapshot,bookmark".split(',').collect();
     let selection = Selection { depth: Some(0), kinds: any, props: "type".into(), ..Selection::default() };
-    ask(cx, &selection, name).is_ok_and(|found| !found.is_empty())
+    let error = match ask(cx, &selection, name) {
+        Ok(found) => return Ok(!found.is_empty()),
+        Err(error) => error,
+    };
+    let problem = error.problem()?;
+    match problem.kind.as_str() {
+        kind::NOT_FOUND => Ok(false),
+        _ => Err(Stop::Fail(sentence(&format!("cannot open '{name}'"), &problem, Noun::Dataset))),
+    }
 }
 
 /// The snapshot that a dataset is a clone of, empty without one. The dataset must be there.

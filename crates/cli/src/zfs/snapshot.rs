@@ -26,7 +26,7 @@ pub fn snapshot(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
     }
     for name in &names {
         let head = name.split('@').next().unwrap_or_default();
-        if !select::exists(cx, head) {
+        if !select::exists(cx, head)? {
             return usage(format!("cannot open '{head}': dataset does not exist\n"));
         }
     }
@@ -73,7 +73,7 @@ fn open_snapshot(cx: &mut Cx<'_>, name: &str) -> Result<(), Stop> {
     if !name.contains('@') {
         return fail(format!("cannot open '{name}': missing '@' delimiter in snapshot name"));
     }
-    if !select::exists(cx, name) {
+    if !select::exists(cx, name)? {
         return fail(format!("cannot open '{name}': dataset does not exist"));
     }
     Ok(())
@@ -166,7 +166,7 @@ pub fn bookmark(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
         (false, true) => (source.clone(), format!("{}{name}", head(&source))),
         (false, false) => (source, name),
     };
-    if !select::exists(cx, &source) {
+    if !select::exists(cx, &source)? {
         return usage(format!("cannot open '{source}': dataset does not exist\n"));
     }
     let request = BookmarkCreate { source: source.clone(), name: name.clone(), history: cx.history.clone() };
