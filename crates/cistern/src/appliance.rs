@@ -112,6 +112,9 @@ impl Appliance {
     }
 
     fn import_again(&self, Remembered { guid, name, devices }: Remembered) {
+        if !lock(&self.to_come).contains(&name) {
+            return; // Somebody has exported it in the meantime.
+        }
         let options = ImportOptions { search: devices, ..ImportOptions::default() };
         match self.engine.import(&guid.to_string(), &options) {
             Ok(_) => {
@@ -121,6 +124,11 @@ impl Appliance {
             Err(error) => tracing::error!(pool = name, %error, "cannot be imported"),
         }
         lock(&self.to_come).remove(&name);
+    }
+
+    /// Whether a pool is being imported, or is about to be.
+    fn is_coming(&self, name: &str) -> bool {
+        lock(&self.to_come).contains(name) || self.engine.is_coming(name)
     }
 
     /// Whether a pool that was imported when the daemon last ran is not here: still to come, or not
@@ -215,9 +223,13 @@ impl Engine for Appliance {
     }
 
     fn export(&self, name: &str, force: bool) -> Result<()> {
-        let done = self.engine.export(name, force);
+        // One that is still to come is not imported any more.
+        let was_to_come = lock(&self.to_come).remove(name);
+        let mut done = self.engine.export(name, force);
+        if was_to_come && self.engine.pool(name).is_err() {
+            done = Ok(());
+        }
         if done.is_ok() {
-            // It may have been on its way: then that is over.
             self.memory.forget(name);
         }
         self.remembering(done)
@@ -230,7 +242,7 @@ impl Engine for Appliance {
     fn pool(&self, name: &str) -> Result<Arc<dyn Pool>> {
         match self.engine.pool(name) {
             Ok(pool) => Ok(self.guarded(pool)),
-            Err(Error::NotFound) if lock(&self.to_come).contains(name) => {
+            Err(Error::NotFound) if self.is_coming(name) => {
                 Err(Error::Refused("pool is being imported, try again later".to_owned()))
             }
             Err(error) => Err(error),

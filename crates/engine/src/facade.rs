@@ -217,7 +217,11 @@ impl LocalEngine {
 
     /// A pool that waits for its disks is let go of only by `force`; its last changes are lost.
     fn close(&self, name: &str, destroy: bool, force: bool) -> Result<()> {
-        if self.transits.cancel(&self.around.env, name) {
+        if destroy && self.is_coming(name) {
+            return Err(Error::Refused(format!("cannot destroy '{name}': pool is being imported")));
+        }
+        // Nothing of an import is left that is cancelled.
+        if !destroy && self.transits.cancel(&self.around.env, name) {
             return Ok(());
         }
         let pool = self.local_pool(name)?;
@@ -306,6 +310,11 @@ impl LocalEngine {
     /// groups.
     pub fn pool_below(&self, name: &str) -> Result<Arc<::pool::Pool>> {
         Ok(self.local_pool(name)?.inner().clone())
+    }
+
+    /// Whether a pool of this name is just being imported.
+    pub fn is_coming(&self, name: &str) -> bool {
+        self.transits.is_coming(name)
     }
 
     /// Drops what an earlier process kept of pools that are none of these.

@@ -41,7 +41,7 @@ fn a_pool_that_is_still_to_come_is_neither_denied_nor_forgotten() {
     refused(daemon.zfs("list hung/fs"), &format!("cannot open 'hung/fs': {coming}"));
     refused(daemon.zfs("create hung/new"), &format!("cannot create 'hung/new': {coming}"));
     refused(daemon.zfs("snapshot hung/fs@now"), &format!("cannot open 'hung/fs': {coming}"));
-    refused(daemon.zfs("set atime=off hung/fs"), &format!("cannot open 'hung/fs': {coming}"));
+    refused(daemon.zfs("set atime=off hung/fs"), &format!("cannot set property for 'hung/fs': {coming}"));
     refused(daemon.zpool("list nosuch"), "cannot open 'nosuch': no such pool");
     // Who makes a pool meanwhile has the list of pools written.
     daemon.zpool(&format!("create -m none third {b}")).done();
@@ -56,6 +56,8 @@ fn a_pool_that_is_still_to_come_is_neither_denied_nor_forgotten() {
     below.signal("-STOP");
     let banner = daemon.spawn();
     until("the other pool", || daemon.zpool(NAMES).out.starts_with("quick\n"));
+    let refusal = "cannot destroy 'hung': pool is being imported";
+    refused(daemon.zpool("destroy hung"), refusal);
     let export = daemon.command(&["zpool", "export", "hung"]).spawn().expect("started");
     below.signal("-CONT");
     let exported = export.wait_with_output().expect("it ended").status;

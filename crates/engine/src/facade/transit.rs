@@ -58,6 +58,11 @@ impl Transits {
         Some(Transit { of: self.clone(), name: name.to_owned() })
     }
 
+    /// Whether a pool of this name comes.
+    pub fn is_coming(&self, name: &str) -> bool {
+        lock(&self.state).under_way.get(name).is_some_and(|moving| moving.leash.is_some())
+    }
+
     /// Cancels a pool that comes, and waits until it has given up; false if none does by this name.
     pub fn cancel(&self, env: &Env, name: &str) -> bool {
         let state = lock(&self.state);
