@@ -747,11 +747,7 @@ impl Engine for FakeEngine {
         Ok(())
     }
     fn pool(&self, name: &str) -> Result<Arc<dyn Pool>> {
-        lock(&self.pools)
-            .get(name)
-            .cloned()
-            .map(|pool| pool as Arc<dyn Pool>)
-            .ok_or_else(|| Error::Refused(format!("cannot open '{name}': no such pool")))
+        lock(&self.pools).get(name).cloned().map(|pool| pool as Arc<dyn Pool>).ok_or(Error::NotFound)
     }
     fn pools(&self) -> Vec<Arc<dyn Pool>> {
         lock(&self.pools).values().cloned().map(|pool| pool as Arc<dyn Pool>).collect()
