@@ -116,14 +116,21 @@ impl Appliance {
             return; // Somebody has exported it in the meantime.
         }
         let options = ImportOptions { search: devices, ..ImportOptions::default() };
-        match self.engine.import(&guid.to_string(), &options) {
-            Ok(_) => {
+        let imported = self.engine.import(&guid.to_string(), &options);
+        let is_wanted = lock(&self.to_come).remove(&name);
+        match imported.map(drop) {
+            Ok(()) if is_wanted => {
                 self.memory.came(guid);
                 tracing::info!(pool = name, "imported");
             }
-            Err(error) => tracing::error!(pool = name, %error, "cannot be imported"),
+            // Somebody has exported it in the meantime.
+            Ok(()) => match self.engine.export(&name, false) {
+                Ok(()) => tracing::info!(pool = name, "exported again"),
+                Err(error) => tracing::error!(pool = name, %error, "cannot be exported again"),
+            },
+            Err(error) if is_wanted => tracing::error!(pool = name, %error, "cannot be imported"),
+            Err(error) => tracing::info!(pool = name, %error, "is not imported, as it was exported"),
         }
-        lock(&self.to_come).remove(&name);
     }
 
     /// Whether a pool is being imported, or is about to be.
@@ -236,6 +243,9 @@ impl Engine for Appliance {
     }
 
     fn destroy(&self, name: &str, force: bool) -> Result<()> {
+        if lock(&self.to_come).contains(name) {
+            return Err(Error::Refused(format!("cannot destroy '{name}': pool is being imported")));
+        }
         self.remembering(self.engine.destroy(name, force))
     }
 
