@@ -117,10 +117,10 @@ pub async fn importable(State(app): State<Shared>, body: Body) -> Response {
 /// A pool that waits for its devices is let go of by force only; then nobody who uses its mounts
 /// waits any more.
 fn let_go(app: &App, name: &str, verb: &str, force: bool) -> Result<(), Problem> {
-    let pool = match app.engine.pool(name) {
-        // It is on its way: the engine says whether that can be helped.
-        Err(Error::Refused(_)) => return Ok(()),
-        _ => app.pool(name)?,
+    let pool = match app.pool(name) {
+        // It is just being imported: the engine tells what can be done then.
+        Err(why) if why.kind == kind::REFUSED => return Ok(()),
+        found => found?,
     };
     if pool.status().health != Health::Suspended {
         return Ok(());

@@ -79,12 +79,11 @@ pub fn select(cx: &mut Cx<'_>, selection: &Selection) -> Result<(Vec<Dataset>, i
         }
         match ask(cx, selection, &name) {
             Ok(datasets) if !datasets.is_empty() => found.extend(datasets),
-            Ok(_) if selection.depth != Some(0) || selection.within || !exists(cx, &name)? => {
-                if !exists(cx, &name)? {
-                    cx.complain(&format!("cannot open '{name}': dataset does not exist"))?;
-                    status = 1;
-                }
+            Ok(_) if !exists(cx, &name)? => {
+                cx.complain(&format!("cannot open '{name}': dataset does not exist"))?;
+                status = 1;
             }
+            Ok(_) if selection.depth != Some(0) || selection.within => {}
             Ok(_) => {
                 cx.complain(&format!(
                     "cannot open '{name}': operation not applicable to datasets of this type"

@@ -220,10 +220,15 @@ impl LocalPool {
             kinds: vec![DatasetKind::Snapshot],
             props: vec!["type".into()],
         };
-        match self.datasets(&filter) {
-            Ok(found) => Ok(found.iter().any(|snapshot| snapshot.guid == target.begin.to_guid)),
-            Err(Error::NotFound) => Ok(false),
-            Err(error) => Err(error),
+        let found = self.datasets_if_any(&filter)?;
+        Ok(found.iter().any(|snapshot| snapshot.guid == target.begin.to_guid))
+    }
+
+    /// The datasets meant; none where the root of the list does not exist.
+    fn datasets_if_any(&self, filter: &DatasetFilter) -> Result<Vec<DatasetInfo>> {
+        match self.datasets(filter) {
+            Err(Error::NotFound) => Ok(Vec::new()),
+            listed => listed,
         }
     }
 
@@ -235,11 +240,7 @@ impl LocalPool {
             kinds: vec![DatasetKind::Filesystem, DatasetKind::Volume, DatasetKind::Snapshot],
             props: vec!["origin".into(), "inconsistent".into(), "receive_resume_token".into()],
         };
-        match self.datasets(&filter) {
-            Ok(mut found) => Ok(found.pop()),
-            Err(Error::NotFound) => Ok(None),
-            Err(error) => Err(error),
-        }
+        Ok(self.datasets_if_any(&filter)?.pop())
     }
 
     /// The snapshot that what is received is to be a clone of.

@@ -5,7 +5,7 @@
 
 use ::pool::prop::{RawValue, is_built};
 use ::pool::recv::TargetProps;
-use engine_api::{DatasetFilter, DatasetKind, Error, Pool, Received, Result, Source};
+use engine_api::{DatasetFilter, DatasetKind, Received, Result, Source};
 use ondisk::objset::ObjsetType;
 use ondisk::prop::{FILESYSTEM, PropType, VOLUME, dataset_prop, is_user_prop};
 
@@ -132,11 +132,8 @@ impl LocalPool {
             kinds: vec![DatasetKind::Filesystem, DatasetKind::Volume],
             props: vec![name.to_owned()],
         };
-        match self.datasets(&filter) {
-            Ok(found) => Ok(found.iter().flat_map(|info| &info.props).any(|it| it.source == Source::Local)),
-            Err(Error::NotFound) => Ok(false),
-            Err(error) => Err(error),
-        }
+        let found = self.datasets_if_any(&filter)?;
+        Ok(found.iter().flat_map(|info| &info.props).any(|prop| prop.source == Source::Local))
     }
 }
 
