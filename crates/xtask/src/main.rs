@@ -1,5 +1,6 @@
 //! House-keeping of the workspace: `cargo run -p xtask -- tidy` says where the tree breaks its own
-//! rules, `… mutants` whether the simulator finds faults that are planted in the engine.
+//! rules, `… circles` which imports make the circles of modules, `… mutants` whether the simulator
+//! finds faults that are planted in the engine.
 
 mod mutants;
 mod tidy;
@@ -14,11 +15,15 @@ fn main() -> ExitCode {
         Some((word, [flag])) if word == "tidy" && flag == "--lower" => {
             report(&tidy::lower(&root).err().into_iter().collect::<Vec<_>>())
         }
+        Some((word, names)) if word == "circles" => {
+            tidy::circles(&root, names).iter().for_each(|line| println!("{line}"));
+            ExitCode::SUCCESS
+        }
         Some((word, names)) if word == "mutants" => {
             report(&mutants::try_all(&root, names).err().into_iter().collect::<Vec<_>>())
         }
         _ => {
-            eprintln!("usage: cargo run -p xtask -- tidy [--lower] | mutants [NAME…]");
+            eprintln!("usage: cargo run -p xtask -- tidy [--lower] | circles [CRATE…] | mutants [NAME…]");
             ExitCode::from(2)
         }
     }

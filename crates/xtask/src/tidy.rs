@@ -72,6 +72,13 @@ pub fn findings(root: &Path) -> Vec<Finding> {
     crates.iter().flat_map(of).collect()
 }
 
+/// The imports that make the circles of some crates, of all where none is named.
+pub fn circles(root: &Path, names: &[String]) -> Vec<String> {
+    let crates = source::crates(root);
+    let wanted = crates.iter().filter(|krate| names.is_empty() || names.contains(&krate.name));
+    wanted.flat_map(modules::reasons).collect()
+}
+
 /// Lowers the list of debts to what there is now.
 pub fn lower(root: &Path) -> Result<(), String> {
     let path = root.join(debts::FILE);

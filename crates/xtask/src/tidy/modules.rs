@@ -21,7 +21,7 @@ pub type Circle = Vec<String>;
 /// All circles of a crate, those of the upper levels first.
 pub fn circles(krate: &Crate) -> Vec<Circle> {
     let mut levels: BTreeMap<ModulePath, BTreeMap<String, BTreeSet<String>>> = BTreeMap::new();
-    for (from, to) in imports(krate) {
+    for Import { from, to, .. } in imports(krate) {
         let common = from.iter().zip(&to).take_while(|(a, b)| a == b).count();
         if let (Some(user), Some(used)) = (from.get(common), to.get(common)) {
             let level = levels.entry(from[..common].to_vec()).or_default();
@@ -63,8 +63,34 @@ fn reach<'a>(uses: &'a BTreeMap<String, BTreeSet<String>>, from: &'a String) -> 
     seen
 }
 
-/// Who uses whom: the path of a module, and that of the module where what it names is defined.
-fn imports(krate: &Crate) -> Vec<(ModulePath, ModulePath)> {
+/// Why a crate has its circles, a line each: which module takes which name from which other one of
+/// its circle. For whoever unties it.
+pub fn reasons(krate: &Crate) -> Vec<String> {
+    let circles = circles(krate);
+    let named = |path: &[String]| [&[krate.name.clone()], path].concat().join("::");
+    let mut lines = BTreeSet::new();
+    for Import { from, to, name } in imports(krate) {
+        let common = from.iter().zip(&to).take_while(|(a, b)| a == b).count();
+        if from.len() == common || to.len() == common {
+            continue;
+        }
+        let (user, used) = (named(&from[..=common]), named(&to[..=common]));
+        if circles.iter().any(|circle| circle.contains(&user) && circle.contains(&used)) {
+            lines.insert(format!("{user} -> {used}: {} takes {name}", named(&from)));
+        }
+    }
+    lines.into_iter().collect()
+}
+
+/// What one module takes of another: the path of the module that uses, that of the module where
+/// what it names is defined, and the name as an absolute path.
+struct Import {
+    from: ModulePath,
+    to: ModulePath,
+    name: String,
+}
+
+fn imports(krate: &Crate) -> Vec<Import> {
     let tree = Tree::of(krate);
     let mut imports = Vec::new();
     for module in &krate.modules {
@@ -72,7 +98,11 @@ fn imports(krate: &Crate) -> Vec<(ModulePath, ModulePath)> {
         module.items.iter().for_each(|item| named.visit_item(item));
         named.paths.extend(uses_of(module).into_iter().map(|(_, path)| path));
         let targets = named.paths.iter().filter_map(|path| tree.absolute(&module.path, path));
-        imports.extend(targets.map(|path| (module.path.clone(), tree.definer(&path, 0))));
+        imports.extend(targets.map(|path| Import {
+            from: module.path.clone(),
+            to: tree.definer(&path, 0),
+            name: path.join("::"),
+        }));
     }
     imports
 }
