@@ -1,21 +1,22 @@
 //! What every handler shares, and the hop from the runtime to a blocking thread.
 
 use crate::caller::{asker, on_behalf};
-use crate::jobs::{Jobs, Reporter};
-use crate::local::LocalMounts;
-use crate::problem::{of_error, problem};
-use api_types::{JobResult, PROBLEM_MEDIA_TYPE, Problem, kind};
+use crate::problem::{Refusal, refuse};
+use crate::program::Program;
+use crate::words::warnings;
+use api_types::{Changed, Job, JobResult, JobState, kind};
+use appliance::{Appliance, Jobs, Reporter, TooMany, Warning};
 use axum::body::Bytes;
 use axum::extract::rejection::BytesRejection;
-use axum::http::{StatusCode, header};
+use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use engine_api::{Engine, Error, Pool};
+use engine_api::{Committed, Engine, Pool};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, watch};
 
 /// How long a request that starts a job waits for its end before it answers with the job running.
 const PATIENCE: Duration = Duration::from_millis(250);
@@ -34,11 +35,12 @@ const APART: usize = 256;
 const GUESTS_APART: usize = 32;
 
 pub struct App {
-    pub engine: Arc<dyn Engine>,
-    pub local: Arc<dyn LocalMounts>,
+    pub appliance: Appliance,
+    pub program: Arc<dyn Program>,
     pub jobs: Arc<Jobs>,
-    pub room: Room,
-    pub auto_mount: bool,
+    /// Is told of every change of a job.
+    job_changes: watch::Receiver<()>,
+    room: Room,
     pub version: String,
 }
 
@@ -52,7 +54,7 @@ pub struct Room {
 }
 
 impl Room {
-    pub fn new() -> Room {
+    fn new() -> Room {
         Room {
             patient: Semaphore::new(PATIENT),
             prompt: Semaphore::new(PROMPT),
@@ -61,9 +63,7 @@ impl Room {
             guests_apart: Arc::new(Semaphore::new(GUESTS_APART)),
         }
     }
-}
 
-impl Room {
     /// Where who asks in this task waits for his turn.
     fn of<'a>(&'a self, administrators: &'a Semaphore) -> &'a Semaphore {
         if asker().is_administrator { administrators } else { &self.guests }
@@ -83,54 +83,75 @@ pub type Shared = Arc<App>;
 pub type Body = Result<Bytes, BytesRejection>;
 
 impl App {
-    pub fn pool(&self, name: &str) -> Result<Arc<dyn Pool>, Problem> {
-        self.engine.pool(name).map_err(|error| match error {
-            Error::NotFound => problem(kind::NOT_FOUND, format!("no such pool: {name}")),
-            other => of_error(&other),
-        })
+    pub fn new(appliance: Appliance, program: Arc<dyn Program>, version: String) -> App {
+        let (tell, job_changes) = watch::channel(());
+        let jobs = Jobs::new(move || tell.send_modify(|()| {}));
+        App { appliance, program, jobs, job_changes, room: Room::new(), version }
     }
 
-    /// The pool that a dataset, snapshot or bookmark of that name lies in.
-    pub fn pool_of(&self, dataset: &str) -> Result<Arc<dyn Pool>, Problem> {
-        let end = dataset.find(['/', '@', '#']).unwrap_or(dataset.len());
-        self.pool(&dataset[..end])
+    pub fn engine(&self) -> &dyn Engine {
+        &*self.appliance.engine
+    }
+
+    pub fn pool(&self, name: &str) -> Result<Arc<dyn Pool>, Refusal> {
+        Ok(self.appliance.pool(name)?)
+    }
+
+    /// See [`Appliance::pool_of`].
+    pub fn pool_of(&self, dataset: &str) -> Result<Arc<dyn Pool>, Refusal> {
+        Ok(self.appliance.pool_of(dataset)?)
+    }
+
+    /// The job of that number when it ends or, if `progress` is set, when it gets on; at the latest
+    /// after `wait`. None that who asks in this task may see: `None`.
+    pub async fn wait_for_job(&self, id: u64, wait: Duration, progress: bool) -> Option<Job> {
+        let mut changes = self.job_changes.clone();
+        let asker = asker();
+        let first = self.jobs.get(id, &asker)?;
+        let settled =
+            |job: &Job| job.state != JobState::Running || progress && job.progress != first.progress;
+        let deadline = tokio::time::sleep(wait);
+        tokio::pin!(deadline);
+        loop {
+            changes.borrow_and_update();
+            let job = self.jobs.get(id, &asker)?;
+            if settled(&job) {
+                return Some(job);
+            }
+            tokio::select! {
+                _ = changes.changed() => {}
+                _ = &mut deadline => return Some(job),
+            }
+        }
     }
 }
 
-/// Wraps a problem so that axum can send it.
-pub struct Refusal(pub Problem);
-
-impl IntoResponse for Refusal {
-    fn into_response(self) -> Response {
-        let status = StatusCode::from_u16(self.0.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-        let mut response = (status, axum::Json(self.0)).into_response();
-        let media_type = header::HeaderValue::from_static(PROBLEM_MEDIA_TYPE);
-        response.headers_mut().insert(header::CONTENT_TYPE, media_type);
-        response
-    }
+/// What a change that was committed is to a client.
+pub fn changed((committed, told): (Committed, Vec<Warning>)) -> Changed {
+    Changed { txg: committed.txg, warnings: warnings(told) }
 }
 
-pub fn answer<T: Serialize>(outcome: Result<T, Problem>) -> Response {
+pub fn answer<T: Serialize>(outcome: Result<T, Refusal>) -> Response {
     match outcome {
         Ok(value) => axum::Json(value).into_response(),
-        Err(why) => Refusal(why).into_response(),
+        Err(why) => why.into_response(),
     }
 }
 
 /// The body as JSON; an empty one is the type's default.
-pub fn parse<T: DeserializeOwned + Default>(body: Body) -> Result<T, Problem> {
-    let bytes = body.map_err(|rejection| problem(kind::BAD_REQUEST, rejection.body_text()))?;
+pub fn parse<T: DeserializeOwned + Default>(body: Body) -> Result<T, Refusal> {
+    let bytes = body.map_err(|rejection| refuse(kind::BAD_REQUEST, rejection.body_text()))?;
     if bytes.is_empty() {
         return Ok(T::default());
     }
     serde_json::from_slice(&bytes)
-        .map_err(|error| problem(kind::BAD_REQUEST, format!("request body: {error}")))
+        .map_err(|error| refuse(kind::BAD_REQUEST, format!("request body: {error}")))
 }
 
 /// Runs `work`, which may have to wait for a pool, on a blocking thread, and sends what it gives.
 pub async fn blocking<T: Serialize + Send + 'static>(
     app: Shared,
-    work: impl FnOnce(&App) -> Result<T, Problem> + Send + 'static,
+    work: impl FnOnce(&App) -> Result<T, Refusal> + Send + 'static,
 ) -> Response {
     let own = app.clone();
     let _permit = own.room.of(&own.room.patient).acquire().await;
@@ -140,7 +161,7 @@ pub async fn blocking<T: Serialize + Send + 'static>(
 /// As [`blocking`], for work that waits for nothing, and is not to wait for those that do.
 pub async fn prompt<T: Serialize + Send + 'static>(
     app: Shared,
-    work: impl FnOnce(&App) -> Result<T, Problem> + Send + 'static,
+    work: impl FnOnce(&App) -> Result<T, Refusal> + Send + 'static,
 ) -> Response {
     let own = app.clone();
     let _permit = own.room.of(&own.room.prompt).acquire().await;
@@ -148,48 +169,54 @@ pub async fn prompt<T: Serialize + Send + 'static>(
 }
 
 /// Runs `work`, which may take as long as its client wants, on a thread of its own.
-pub fn apart(app: Shared, work: impl FnOnce(&App) + Send + 'static) -> Result<(), Problem> {
+pub fn apart(app: Shared, work: impl FnOnce(&App) + Send + 'static) -> Result<(), Refusal> {
     let (room, most) = app.room.apart();
     let Ok(permit) = room.clone().try_acquire_owned() else {
-        return Err(problem(kind::BUSY, format!("{most} streams are under way already; try again later")));
+        return Err(refuse(kind::BUSY, format!("{most} streams are under way already; try again later")));
     };
     let thread = thread::Builder::new().name("api-stream".to_owned()).spawn(on_behalf(move || {
         let _permit = permit;
         work(&app);
     }));
-    thread.map(drop).map_err(|error| problem(kind::BUSY, format!("no thread to be had: {error}")))
+    thread.map(drop).map_err(|error| refuse(kind::BUSY, format!("no thread to be had: {error}")))
 }
 
 async fn hop<T: Serialize + Send + 'static>(
     app: Shared,
-    work: impl FnOnce(&App) -> Result<T, Problem> + Send + 'static,
+    work: impl FnOnce(&App) -> Result<T, Refusal> + Send + 'static,
 ) -> Response {
     match tokio::task::spawn_blocking(on_behalf(move || work(&app))).await {
         Ok(outcome) => answer(outcome),
-        Err(panic) => Refusal(problem(kind::INTERNAL, format!("a fault of ours: {panic}"))).into_response(),
+        Err(panic) => refuse(kind::INTERNAL, format!("a fault of ours: {panic}")).into_response(),
     }
 }
 
 /// Parses the body, starts `work` as a job and sends the job, ended where it was quick.
 pub async fn job<T: DeserializeOwned + Default + Send + 'static>(
     app: Shared,
-    kind: &'static str,
+    what: &'static str,
     body: Body,
     target: impl FnOnce(&T) -> String,
-    work: impl FnOnce(&App, &T, &Reporter) -> Result<JobResult, Problem> + Send + 'static,
+    work: impl FnOnce(&App, &T, &Reporter) -> Result<JobResult, Refusal> + Send + 'static,
 ) -> Response {
     let request: T = match parse(body) {
         Ok(request) => request,
-        Err(why) => return Refusal(why).into_response(),
+        Err(why) => return why.into_response(),
     };
     let target = target(&request);
-    tracing::info!(kind, target, "job");
-    let worker = Arc::clone(&app);
-    match app.jobs.start(kind, &target, move |reporter| work(&worker, &request, reporter)) {
-        Ok(started) => {
-            let now = app.jobs.wait(started.id, PATIENCE, false).await.unwrap_or(started);
-            (StatusCode::ACCEPTED, axum::Json(now)).into_response()
+    tracing::info!(kind = what, target, "job");
+    let Refusal(fault) = refuse(kind::INTERNAL, "the job ended in a fault of ours");
+    let (job, run) = match app.jobs.begin(what, &target, asker(), fault) {
+        Ok(begun) => begun,
+        Err(TooMany { running }) => {
+            let why = format!("{running} jobs are running already; try again later");
+            return refuse(kind::BUSY, why).into_response();
         }
-        Err(why) => Refusal(why).into_response(),
-    }
+    };
+    let worker = Arc::clone(&app);
+    let work = move |reporter: &Reporter| work(&worker, &request, reporter).map_err(|Refusal(why)| why);
+    // A panic is logged by whoever catches them all, and the job has failed by it.
+    drop(tokio::task::spawn_blocking(on_behalf(move || run.run(work))));
+    let now = app.wait_for_job(job.id, PATIENCE, false).await.unwrap_or(job);
+    (StatusCode::ACCEPTED, axum::Json(now)).into_response()
 }

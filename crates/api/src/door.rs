@@ -4,7 +4,7 @@
 //! there is none is told so and sent away at once, so the kernel's queue is always taken off. A
 //! guest who neither sends nor takes anything for long is gone. Administrators need no place.
 
-use crate::problem::problem;
+use crate::problem::{Refusal, refuse};
 use api_types::kind;
 use axum::serve::Listener;
 use std::collections::HashMap;
@@ -68,7 +68,7 @@ impl Door {
 
 /// Says why, if that can be said without waiting.
 fn turn_away(stream: &UnixStream) {
-    let why = problem(kind::BUSY, "too many connections; try again later");
+    let Refusal(why) = refuse(kind::BUSY, "too many connections; try again later");
     if let Ok(body) = serde_json::to_string(&why) {
         let head =
             "HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\ncontent-type: application/problem+json";

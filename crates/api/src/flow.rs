@@ -2,9 +2,9 @@
 //! that may block, while the runtime moves the bytes. See `api_types::StreamEvent` for how they are
 //! framed.
 
-use crate::app::{App, Refusal, Shared, apart};
-use crate::problem::problem;
-use api_types::{FRAME_DATA, FRAME_EVENT, FRAME_HEAD, Problem, REQUEST_MAX, StreamEvent, frame_head, kind};
+use crate::app::{App, Shared, apart};
+use crate::problem::{Refusal, refuse};
+use api_types::{FRAME_DATA, FRAME_EVENT, FRAME_HEAD, REQUEST_MAX, StreamEvent, frame_head, kind};
 use axum::body::{Body, Bytes, HttpBody};
 use axum::response::{IntoResponse, Response};
 use http_body::Frame;
@@ -25,7 +25,7 @@ const PIECE: usize = 256 << 10;
 pub fn run<T: DeserializeOwned>(
     app: Shared,
     body: Body,
-    work: impl FnOnce(&App, T, &mut Incoming, &Outgoing) -> Result<Vec<String>, Problem> + Send + 'static,
+    work: impl FnOnce(&App, T, &mut Incoming, &Outgoing) -> Result<Vec<String>, Refusal> + Send + 'static,
 ) -> Response {
     let (to_reader, pieces) = mpsc::channel(QUEUED);
     let (to_client, answer) = mpsc::channel(QUEUED);
@@ -36,18 +36,18 @@ pub fn run<T: DeserializeOwned>(
         let done = incoming.request().and_then(|request| work(app, request, &mut incoming, &outgoing));
         outgoing.tell(&match done {
             Ok(warnings) => StreamEvent::Done { warnings },
-            Err(why) => StreamEvent::Failed(why),
+            Err(Refusal(why)) => StreamEvent::Failed(why),
         });
     });
     if let Err(why) = begun {
-        return Refusal(why).into_response();
+        return why.into_response();
     }
     match Response::builder()
         .header("content-type", "application/octet-stream")
         .body(Body::new(Answer(answer)))
     {
         Ok(response) => response,
-        Err(error) => Refusal(problem(kind::INTERNAL, error.to_string())).into_response(),
+        Err(error) => refuse(kind::INTERNAL, error.to_string()).into_response(),
     }
 }
 
@@ -77,20 +77,20 @@ pub struct Incoming {
 }
 
 impl Incoming {
-    fn request<T: DeserializeOwned>(&mut self) -> Result<T, Problem> {
-        let refuse = |why: String| problem(kind::BAD_REQUEST, format!("request: {why}"));
+    fn request<T: DeserializeOwned>(&mut self) -> Result<T, Refusal> {
+        let unread = |why: String| refuse(kind::BAD_REQUEST, format!("request: {why}"));
         let mut line = Vec::new();
         let mut byte = [0];
         loop {
             match self.read(&mut byte) {
                 Ok(0) => break,
                 Ok(_) if byte[0] == b'\n' => break,
-                Ok(_) if line.len() == REQUEST_MAX => return Err(refuse("too long".into())),
+                Ok(_) if line.len() == REQUEST_MAX => return Err(unread("too long".into())),
                 Ok(_) => line.push(byte[0]),
-                Err(error) => return Err(refuse(error.to_string())),
+                Err(error) => return Err(unread(error.to_string())),
             }
         }
-        serde_json::from_slice(&line).map_err(|error| refuse(error.to_string()))
+        serde_json::from_slice(&line).map_err(|error| unread(error.to_string()))
     }
 }
 

@@ -1,12 +1,28 @@
 //! The one place where the engine's errors, and our own, become problems.
 
-use api_types::{Problem, kind};
+use api_types::{PROBLEM_MEDIA_TYPE, Problem, kind};
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
 use engine_api::Error;
 
-/// A problem of a kind, with what happened here.
-pub fn problem(kind: &str, detail: impl Into<String>) -> Problem {
+/// Why a request was refused, as it is sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal(pub Problem);
+
+impl IntoResponse for Refusal {
+    fn into_response(self) -> Response {
+        let status = StatusCode::from_u16(self.0.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let mut response = (status, axum::Json(self.0)).into_response();
+        let media_type = HeaderValue::from_static(PROBLEM_MEDIA_TYPE);
+        response.headers_mut().insert(header::CONTENT_TYPE, media_type);
+        response
+    }
+}
+
+/// A refusal of a kind, with what happened here.
+pub fn refuse(kind: &str, detail: impl Into<String>) -> Refusal {
     let (title, status, exit) = describe(kind);
-    Problem { kind: kind.to_owned(), title: title.to_owned(), status, detail: detail.into(), exit }
+    Refusal(Problem { kind: kind.to_owned(), title: title.to_owned(), status, detail: detail.into(), exit })
 }
 
 /// Title, HTTP status and exit status of a kind.
@@ -32,9 +48,9 @@ fn describe(kind: &str) -> (&'static str, u16, u8) {
     }
 }
 
-/// What an engine error is to a client.
-pub fn of_error(error: &Error) -> Problem {
-    let kind = match error {
+/// The kind of an engine error.
+pub fn kind_of(error: &Error) -> &'static str {
+    match error {
         Error::NotFound | Error::Stale => kind::NOT_FOUND,
         Error::Exists => kind::EXISTS,
         Error::NotEmpty => kind::NOT_EMPTY,
@@ -49,22 +65,27 @@ pub fn of_error(error: &Error) -> Problem {
         | Error::FileTooLarge
         | Error::TooManyLinks
         | Error::CrossDevice
-        | Error::TooSmall => kind::INVALID,
-        Error::Invalid(what) => return problem(kind::INVALID, what.clone()),
-        Error::Unsupported(what) => {
-            return problem(
-                kind::UNSUPPORTED,
-                format!("{what}: not supported by this version of Cistern yet"),
-            );
-        }
-        Error::Refused(why) => return problem(kind::REFUSED, why.clone()),
+        | Error::TooSmall
+        | Error::Invalid(_) => kind::INVALID,
+        Error::Unsupported(_) => kind::UNSUPPORTED,
         Error::KeyNotLoaded => kind::KEY_NOT_LOADED,
         Error::Corrupt { .. } => kind::CORRUPT,
         Error::Suspended => kind::SUSPENDED,
         // The enum is open to additions: what we can't name yet is still told in its own words.
-        other => return problem(kind::REFUSED, other.to_string()),
-    };
-    problem(kind, error.to_string())
+        Error::Refused(_) | _ => kind::REFUSED,
+    }
+}
+
+impl From<Error> for Refusal {
+    fn from(error: Error) -> Refusal {
+        let kind = kind_of(&error);
+        let detail = match error {
+            Error::Invalid(what) => what,
+            Error::Unsupported(what) => format!("{what}: not supported by this version of Cistern yet"),
+            other => other.to_string(),
+        };
+        refuse(kind, detail)
+    }
 }
 
 #[cfg(test)]

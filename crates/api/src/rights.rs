@@ -5,9 +5,8 @@
 //! is known what it comes to (`engine`'s `rights`). What a guest sends is small, and comes soon:
 //! until it is whole it holds nothing but a connection.
 
-use crate::app::Refusal;
 use crate::caller::{Asker, known};
-use crate::problem::problem;
+use crate::problem::{Refusal, refuse};
 use api_types::{kind, routes};
 use axum::body::{Body, to_bytes};
 use axum::extract::{ConnectInfo, Request};
@@ -52,16 +51,16 @@ pub async fn admit(
 }
 
 pub fn denied() -> Response {
-    Refusal(problem(kind::DENIED, "permission denied")).into_response()
+    refuse(kind::DENIED, "permission denied").into_response()
 }
 
 /// The request with all of its body.
 async fn whole(request: Request) -> Result<Request, Refusal> {
     let (head, body) = request.into_parts();
-    let refuse = |why: String| Refusal(problem(kind::BAD_REQUEST, format!("request body: {why}")));
+    let unread = |why: String| refuse(kind::BAD_REQUEST, format!("request body: {why}"));
     match timeout(GUEST_BODY_PATIENCE, to_bytes(body, GUEST_BODY_MAX)).await {
         Ok(Ok(bytes)) => Ok(Request::from_parts(head, Body::from(bytes))),
-        Ok(Err(error)) => Err(refuse(error.to_string())),
-        Err(_) => Err(refuse("it does not come".into())),
+        Ok(Err(error)) => Err(unread(error.to_string())),
+        Err(_) => Err(unread("it does not come".into())),
     }
 }

@@ -1,25 +1,24 @@
 //! The socket, the routes and the runtime that serves them.
 
-use crate::app::{App, BLOCKING, Refusal, Room, Shared};
+use crate::app::{App, BLOCKING, Shared};
 use crate::caller::Asker;
 use crate::door::Door;
 use crate::handlers::{
     datasets, events, faults, jobs, measure, mounts, permissions, pools, projects, snapshots, streams,
     tunables,
 };
-use crate::jobs::{Jobs, MOST};
-use crate::local::LocalMounts;
-use crate::mounting;
-use crate::problem::problem;
+use crate::problem::{Refusal, refuse};
+use crate::program::Program;
 use crate::rights::{Right, admit};
+use crate::words::failure;
 use api_types::{kind, routes};
+use appliance::{Appliance, MOST_JOBS};
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::handler::Handler;
 use axum::http::{Method, Uri};
 use axum::middleware::from_fn;
 use axum::routing::{MethodRouter, get, post};
-use engine_api::Engine;
 use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -34,7 +33,7 @@ const BODY_MAX: usize = 1 << 20;
 const GRACE: Duration = Duration::from_secs(5);
 /// Blocking threads: as many requests and jobs are in the engine at one time. There is one for each
 /// that may be, so none waits for another's.
-const BLOCKING_THREADS: usize = BLOCKING + MOST;
+const BLOCKING_THREADS: usize = BLOCKING + MOST_JOBS;
 
 #[derive(Debug)]
 pub struct Config {
@@ -42,8 +41,6 @@ pub struct Config {
     pub socket: PathBuf,
     /// The socket there, if it listens already: then it stays when the server stops.
     pub inherited: Option<UnixListener>,
-    /// Mount file systems locally when they are created, imported or get a mount point.
-    pub auto_mount: bool,
     /// Of the daemon, as `zpool version` prints it.
     pub version: String,
 }
@@ -59,7 +56,7 @@ pub struct ApiServer {
 }
 
 /// Listens on the socket until stopped. `AddrInUse` where another daemon answers there.
-pub fn serve(config: Config, engine: Arc<dyn Engine>, local: Arc<dyn LocalMounts>) -> io::Result<ApiServer> {
+pub fn serve(config: Config, appliance: Appliance, program: Arc<dyn Program>) -> io::Result<ApiServer> {
     let stays = config.inherited.is_some();
     let listener = config.inherited.map_or_else(|| listen(&config.socket, FOR_ALL), Ok)?;
     listener.set_nonblocking(true)?;
@@ -70,20 +67,12 @@ pub fn serve(config: Config, engine: Arc<dyn Engine>, local: Arc<dyn LocalMounts
         .enable_io()
         .enable_time()
         .build()?;
-    let app = App {
-        engine,
-        local,
-        jobs: Jobs::new(),
-        room: Room::new(),
-        auto_mount: config.auto_mount,
-        version: config.version,
-    };
     let (stop, stopped) = oneshot::channel();
     let listener = {
         let _inside = runtime.enter();
         Door::new(tokio::net::UnixListener::from_std(listener)?)
     };
-    let app = Shared::new(app);
+    let app = Shared::new(App::new(appliance, program, config.version));
     let service = router(app.clone());
     let task = runtime.spawn(async move {
         let until = async move {
@@ -129,15 +118,12 @@ impl ApiServer {
     }
 
     /// Mounts what wants to be mounted by itself and isn't, where file systems are
-    /// ([`Config::auto_mount`]): for the start, when pools are there that nobody has imported just
-    /// now. What cannot be is logged.
+    /// ([`Appliance::auto_mount`]): for the start, when pools are there that nobody has imported
+    /// just now. What cannot be is logged.
     pub fn mount_all(&self) {
-        if !self.app.auto_mount {
-            return;
-        }
-        for pool in self.app.engine.pools() {
-            let (_, failed) = mounting::mount_all(&self.app, &pool.name(), &[], false, |_, _, _| {});
-            failed.iter().for_each(|why| tracing::error!("{why}"));
+        if self.app.appliance.auto_mount {
+            let failed = self.app.appliance.mount_all_pools(&[], false).failed;
+            failed.into_iter().map(failure).for_each(|why| tracing::error!("{why}"));
         }
     }
 
@@ -295,5 +281,5 @@ fn router(app: Shared) -> Router {
 }
 
 async fn no_such_route(method: Method, uri: Uri) -> Refusal {
-    Refusal(problem(kind::BAD_REQUEST, format!("no such request: {method} {}", uri.path())))
+    refuse(kind::BAD_REQUEST, format!("no such request: {method} {}", uri.path()))
 }

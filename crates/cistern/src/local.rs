@@ -10,16 +10,17 @@ use std::sync::{Arc, Mutex, OnceLock, Weak};
 use std::thread;
 use std::time::Duration;
 
-use api::{LocalMount, LocalMounts, LocalShare, MountSpec, mount_props, mount_word};
+use api::Program;
 use api_types::{IscsiSession, IscsiTally, IscsiUnit};
+use appliance::{LocalMount, LocalMounts, LocalShare, MountSpec, mount_props, mount_word};
 use engine_api::{DatasetFilter, DatasetKind, Engine, Error, FileSystem, PropValue, Result};
 use env::lock;
 use fuse::{Mount, MountOptions, Pool, within};
 use stdx::os_error::words;
 
-use crate::appliance::Appliance;
 use crate::logging;
 use crate::mount_list::MountList;
+use crate::remembering::RememberingEngine;
 use crate::turns::{Turn, Turns};
 
 /// How long the kernel is waited for to forget what a mount showed. It takes some µs for each file
@@ -35,7 +36,7 @@ const MOUNT: Duration = Duration::from_secs(20);
 const TURN: Duration = Duration::from_secs(5);
 
 pub struct Local {
-    appliance: Arc<Appliance>,
+    engine: Arc<RememberingEngine>,
     /// Serves all local mounts.
     pool: Pool,
     mounts: Mutex<Mounts>,
@@ -82,7 +83,7 @@ impl Local {
     /// The operating system's, where it has no more descriptors or threads, and where the list
     /// cannot be read.
     pub fn new(
-        appliance: Arc<Appliance>,
+        engine: Arc<RememberingEngine>,
         list: MountList,
         limits: fuse::Limits,
     ) -> std::io::Result<Arc<Local>> {
@@ -96,7 +97,7 @@ impl Local {
             let _ = ended.try_send(());
         });
         let (turns, is_stopping, iscsi) = (Arc::default(), AtomicBool::new(false), OnceLock::new());
-        let local = Arc::new(Local { appliance, pool, mounts, turns, list, is_stopping, iscsi });
+        let local = Arc::new(Local { engine, pool, mounts, turns, list, is_stopping, iscsi });
         let whose = Arc::downgrade(&local);
         thread::Builder::new().name("mounts".into()).spawn(move || write_down(&whose, &ends))?;
         Ok(local)
@@ -144,7 +145,7 @@ impl Local {
             }
             let is_gone = match mounted {
                 Ok(()) | Err(Error::Busy) => true,
-                Err(Error::NotFound) => !self.appliance.is_absent(pool_of(&mount.dataset)),
+                Err(Error::NotFound) => !self.engine.is_absent(pool_of(&mount.dataset)),
                 Err(_) => false,
             };
             if is_gone {
@@ -172,7 +173,7 @@ impl Local {
             kinds: vec![DatasetKind::Filesystem],
             props: mount_props().map(str::to_owned).collect(),
         };
-        let found = self.appliance.pool(pool_of(dataset))?.datasets(&filter)?;
+        let found = self.engine.pool(pool_of(dataset))?.datasets(&filter)?;
         let props = found.into_iter().next().map(|info| info.props).unwrap_or_default();
         Ok(mount_options(dataset, &props, words))
     }
@@ -242,10 +243,7 @@ fn mount_options(dataset: &str, props: &[PropValue], words: &[String]) -> MountO
 /// Mounts `fs` where that hides nothing, or may.
 fn mount_at(pool: &Pool, fs: Arc<dyn FileSystem>, spec: &MountSpec, options: &MountOptions) -> Result<Mount> {
     let at = Path::new(&spec.mountpoint);
-    let refuse = |error: std::io::Error| {
-        let why = words(&error);
-        Error::Refused(format!("cannot mount '{}': {}: {why}", spec.dataset, spec.mountpoint))
-    };
+    let refuse = |error: std::io::Error| Error::Refused(format!("{}: {}", spec.mountpoint, words(&error)));
     let made = match fs::create_dir_all(at) {
         Err(_) if fuse::remove_dead(at).map_err(refuse)? => fs::create_dir_all(at),
         made => made,
@@ -255,8 +253,7 @@ fn mount_at(pool: &Pool, fs: Arc<dyn FileSystem>, spec: &MountSpec, options: &Mo
     if !spec.overlay && inside.next().is_some() {
         return Err(Error::NotEmpty);
     }
-    fuse::mount(pool, fs, at, options)
-        .map_err(|error| Error::Refused(format!("cannot mount '{}': {error}", spec.dataset)))
+    fuse::mount(pool, fs, at, options).map_err(|error| Error::Refused(error.to_string()))
 }
 
 fn does_not_answer(error: std::io::Error, at: &str) -> Error {
@@ -279,7 +276,7 @@ impl LocalMounts for Local {
     }
 
     fn mount(&self, spec: &MountSpec) -> Result<()> {
-        let cannot = |why: &str| Error::Refused(format!("cannot mount '{}': {why}", spec.dataset));
+        let cannot = |why: &str| Error::Refused(why.to_owned());
         let turn = self.turn(&spec.dataset).map_err(|_| cannot("it is being mounted or unmounted"))?;
         if self.mount_of(&spec.dataset).is_ok_and(|mount| !mount.is_unmounted()) {
             return Err(Error::Busy);
@@ -287,7 +284,7 @@ impl LocalMounts for Local {
         if self.is_stopping() {
             return Err(cannot("the program is ending"));
         }
-        let fs = self.appliance.pool(pool_of(&spec.dataset))?.open_fs(&spec.dataset)?;
+        let fs = self.engine.pool(pool_of(&spec.dataset))?.open_fs(&spec.dataset)?;
         let options = self.options(&spec.dataset, &spec.options)?;
         // Who comes too late keeps the turn, and takes away what nobody has waited for.
         let make = {
@@ -394,28 +391,30 @@ impl LocalMounts for Local {
     }
 
     fn share(&self, dataset: &str) -> Result<()> {
-        self.appliance.offer(dataset);
+        self.engine.offer(dataset);
         Ok(())
     }
 
     fn unshare(&self, dataset: &str) -> Result<()> {
-        self.appliance.withdraw(dataset);
+        self.engine.withdraw(dataset);
         Ok(())
     }
 
     fn withdrawn(&self) -> Vec<String> {
-        self.appliance.withdrawn()
+        self.engine.withdrawn()
     }
 
     fn shared(&self) -> Vec<LocalShare> {
-        let served = self.appliance.served().into_iter();
+        let served = self.engine.served().into_iter();
         let shared = served.filter_map(|served| {
             let path = served.mountpoint?;
             Some(LocalShare { dataset: served.dataset, path, options: served.sharenfs })
         });
         shared.collect()
     }
+}
 
+impl Program for Local {
     fn log_filter(&self, wanted: Option<&str>) -> Result<String> {
         logging::filter(wanted).map_err(Error::Invalid)
     }

@@ -4,7 +4,6 @@
 //! names zpool and zfs) are clients of it. `cistern inspect …` looks at pools without it.
 
 mod allocator;
-mod appliance;
 mod bench;
 mod disk_watch;
 mod first_start;
@@ -15,6 +14,7 @@ mod logging;
 mod mount_list;
 mod options;
 mod remember;
+mod remembering;
 mod serve;
 mod state_file;
 mod turns;

@@ -7,7 +7,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use api::LocalMount;
+use appliance::LocalMount;
 
 use crate::state_file;
 

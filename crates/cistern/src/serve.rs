@@ -9,6 +9,7 @@ use std::sync::mpsc::{self, Receiver};
 use std::thread;
 
 use api::{ApiServer, Config};
+use appliance::Appliance;
 use engine::{LocalEngine, Options as EngineOptions};
 use engine_api::Engine;
 use env::{Env, Keepsake, MemoryFile};
@@ -20,13 +21,13 @@ use sockets::{Budget, Limits};
 use stdx::behalf::{Caller, on_behalf_of};
 use stdx::os_error::words;
 
-use crate::appliance::Appliance;
 use crate::bench::rehearse::Children;
 use crate::disk_watch::Watches;
 use crate::local::Local;
 use crate::mount_list::MountList;
 use crate::options::{HELP, Options, Parsed, parse};
 use crate::remember::Memory;
+use crate::remembering::RememberingEngine;
 use crate::{first_start, host, keep, logging};
 
 /// Exit status of the daemon.
@@ -56,7 +57,7 @@ pub fn run(args: &[String]) -> i32 {
 }
 
 struct Daemon {
-    appliance: Arc<Appliance>,
+    engine: Arc<RememberingEngine>,
     local: Arc<Local>,
     api: ApiServer,
     nfs: Option<Server>,
@@ -103,30 +104,31 @@ impl Daemon {
         })?;
         let is_first = memory.absent().is_empty();
         let entropy = env.entropy.clone();
-        let engine = LocalEngine::new(env, engine_options);
-        let appliance = Appliance::new(engine.clone(), memory);
+        let local_engine = LocalEngine::new(env, engine_options);
+        let engine = RememberingEngine::new(local_engine.clone(), memory);
         let limits = fuse::Limits::within(options.cache, budget.held());
-        let local = Local::new(appliance.clone(), MountList::in_state(&state), limits);
+        let local = Local::new(engine.clone(), MountList::in_state(&state), limits);
         let local = local.map_err(|error| words(&error))?;
-        let told = heed_signals(signals, engine.clone(), local.clone())?;
+        let told = heed_signals(signals, local_engine.clone(), local.clone())?;
         // The socket first: it tells whether another daemon runs here, before any disk is touched.
         let socket = options.socket.clone().unwrap_or_else(|| state.join("cistern.sock"));
         let config = Config {
             socket: socket.clone(),
             inherited: inherited.unix(&socket),
-            auto_mount: options.automount,
             version: env!("CARGO_PKG_VERSION").to_owned(),
         };
-        let api = api::serve(config, appliance.clone(), local.clone())
+        let appliance =
+            Appliance { engine: engine.clone(), local: local.clone(), auto_mount: options.automount };
+        let api = api::serve(config, appliance, local.clone())
             .map_err(|error| format!("{}: {}", socket.display(), words(&error)))?;
         local.remove_dead();
-        appliance.import_remembered();
+        engine.import_remembered();
         local.mount_remembered();
         if !local.is_stopping() {
             api.mount_all();
         }
-        if options.first_start && is_first && appliance.pools().is_empty() {
-            let make = || first_start::make(&*appliance, &state);
+        if options.first_start && is_first && engine.pools().is_empty() {
+            let make = || first_start::make(&*engine, &state);
             let (user, group) = host::owner().unwrap_or_default();
             let owner = Caller::administrator(user, group);
             on_behalf_of(Arc::new(owner), make).map_err(|error| format!("first start: {error}"))?;
@@ -140,7 +142,7 @@ impl Daemon {
                     inherited: inherited.clone(),
                     ..ServerConfig::new(addr)
                 };
-                Some(start_nfs(config, appliance.clone())?)
+                Some(start_nfs(config, engine.clone())?)
             }
             None => None,
         };
@@ -153,19 +155,19 @@ impl Daemon {
                     budget: budget.clone(),
                     inherited: inherited.clone(),
                 };
-                Some(Arc::new(start_iscsi(config, appliance.clone())?))
+                Some(Arc::new(start_iscsi(config, engine.clone())?))
             }
         };
         if let Some(iscsi) = &iscsi {
             local.iscsi.get_or_init(|| iscsi.clone());
         }
-        let nbd = start_nbd(&socket, appliance.clone(), budget, &inherited)?;
+        let nbd = start_nbd(&socket, engine.clone(), budget, &inherited)?;
         if let Some(socket) = inherited.rest().first() {
             return Err(format!("socket {socket} was handed over, and no option names its address"));
         }
-        let watches = Watches::start(engine).map_err(|error| error.to_string())?;
-        announce(&*appliance, &socket, nfs.as_ref(), iscsi.as_deref(), &nbd);
-        Ok(Daemon { appliance, local, api, nfs, iscsi, nbd, watches, keep, told })
+        let watches = Watches::start(local_engine).map_err(|error| error.to_string())?;
+        announce(&*engine, &socket, nfs.as_ref(), iscsi.as_deref(), &nbd);
+        Ok(Daemon { engine, local, api, nfs, iscsi, nbd, watches, keep, told })
     }
 
     fn run_until_told(mut self) -> i32 {
@@ -173,7 +175,7 @@ impl Daemon {
         let why = signal.map_or("no more signals".into(), |n| format!("signal {n}"));
         say(&format!("stopping ({why})"));
         // From now on no pool waits for lost devices: whoever does must end too.
-        self.appliance.pools().iter().for_each(|pool| pool.give_up());
+        self.engine.pools().iter().for_each(|pool| pool.give_up());
         if let Some(nfs) = self.nfs.take() {
             nfs.stop();
         }
@@ -184,8 +186,8 @@ impl Daemon {
         self.api.stop();
         drop(self.watches);
         self.local.unmount_all();
-        let exported = self.appliance.export_all();
-        if let Some(keep) = self.keep.take().filter(|_| self.appliance.keeps_nothing())
+        let exported = self.engine.export_all();
+        if let Some(keep) = self.keep.take().filter(|_| self.engine.keeps_nothing())
             && let Err(error) = keep.remove()
         {
             tracing::warn!(%error, "an empty file in memory stays");

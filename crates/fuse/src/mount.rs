@@ -240,10 +240,7 @@ impl Mount {
         let (at, now) = (self.at.clone(), options.clone());
         // The kernel writes what is dirty first, which may have to wait for a pool.
         let done = within("fuse-remount", FLUSH, move || device::remount(&at, &now));
-        done.flatten().map_err(|error| {
-            let why = why_not_remounted(&error, is_root());
-            Error::Refused(format!("cannot remount {}: {why}", self.at.display()))
-        })?;
+        done.flatten().map_err(|error| Error::Refused(why_not_remounted(&error, is_root())))?;
         self.xattr.store(options.xattr, Ordering::Relaxed);
         Ok(())
     }

@@ -2,7 +2,7 @@
 
 use super::pools::query;
 use crate::app::{Shared, answer, apart, prompt};
-use crate::problem::problem;
+use crate::problem::refuse;
 use api_types::{Event, EventValue, EventsCleared, EventsQuery, kind};
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Query, State};
@@ -17,7 +17,7 @@ pub async fn list(State(app): State<Shared>, asked: Result<Query<EventsQuery>, Q
     let (tell, told) = oneshot::channel();
     let begun = apart(app, move |app| {
         let found = query(asked).map(|EventsQuery { after, wait_ms }| {
-            let events = app.engine.diagnostics().zevents(after, wait_ms.min(WAIT_MAX_MS) * 1_000_000);
+            let events = app.engine().diagnostics().zevents(after, wait_ms.min(WAIT_MAX_MS) * 1_000_000);
             events.into_iter().map(event).collect::<Vec<_>>()
         });
         // Who asked may have gone.
@@ -26,11 +26,11 @@ pub async fn list(State(app): State<Shared>, asked: Result<Query<EventsQuery>, Q
     if let Err(why) = begun {
         return answer::<()>(Err(why));
     }
-    answer(told.await.unwrap_or_else(|_| Err(problem(kind::INTERNAL, "a fault of ours".to_owned()))))
+    answer(told.await.unwrap_or_else(|_| Err(refuse(kind::INTERNAL, "a fault of ours".to_owned()))))
 }
 
 pub async fn clear(State(app): State<Shared>) -> Response {
-    prompt(app, |app| Ok(EventsCleared { cleared: app.engine.diagnostics().clear_zevents() })).await
+    prompt(app, |app| Ok(EventsCleared { cleared: app.engine().diagnostics().clear_zevents() })).await
 }
 
 fn event(event: Zevent) -> Event {

@@ -1,7 +1,7 @@
 //! Faults that an operator asks for.
 
 use crate::app::{App, Body, Shared, blocking, parse};
-use crate::problem::{of_error, problem};
+use crate::problem::{Refusal, refuse};
 use api_types::{
     ActiveFault, BlockError, BlockFault, BlockKind, BlockRange, Condemn, DeviceFault, Fault, FaultCancel,
     FaultEffect, FaultIo, kind,
@@ -14,7 +14,7 @@ pub async fn list(State(app): State<Shared>) -> Response {
 }
 
 fn active(app: &App) -> Vec<ActiveFault> {
-    app.engine.diagnostics().injected().into_iter().map(shown).collect()
+    app.engine().diagnostics().injected().into_iter().map(shown).collect()
 }
 
 fn shown(active: engine_api::ActiveFault) -> ActiveFault {
@@ -32,7 +32,7 @@ pub async fn inject(State(app): State<Shared>, body: Body) -> Response {
             Fault::Device(fault) => engine_api::Fault::Device(of_wire(&fault)),
             Fault::Blocks(fault) => engine_api::Fault::Blocks(blocks_of_wire(fault)),
         };
-        app.engine.diagnostics().inject(&fault).map(shown).map_err(|error| of_error(&error))
+        app.engine().diagnostics().inject(&fault).map(shown).map_err(Refusal::from)
     })
     .await
 }
@@ -41,10 +41,10 @@ pub async fn cancel(State(app): State<Shared>, body: Body) -> Response {
     let request = parse::<FaultCancel>(body);
     blocking(app, move |app| {
         let FaultCancel { id } = request?;
-        if app.engine.diagnostics().cancel_fault(id) {
+        if app.engine().diagnostics().cancel_fault(id) {
             Ok(active(app))
         } else {
-            Err(problem(kind::NOT_FOUND, "No such file or directory"))
+            Err(refuse(kind::NOT_FOUND, "No such file or directory"))
         }
     })
     .await
@@ -55,7 +55,7 @@ pub async fn condemn(State(app): State<Shared>, Path(name): Path<String>, body: 
     blocking(app, move |app| {
         let Condemn { guid, fault } = request?;
         let how = if fault { engine_api::Condemn::Fault } else { engine_api::Condemn::Degrade };
-        app.engine.diagnostics().condemn(&name, guid, how).map_err(|error| of_error(&error))
+        app.engine().diagnostics().condemn(&name, guid, how).map_err(Refusal::from)
     })
     .await
 }

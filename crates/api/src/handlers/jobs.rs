@@ -1,8 +1,9 @@
 //! Jobs, and the version.
 
-use crate::app::{Refusal, Shared, answer};
+use crate::app::{Shared, answer};
+use crate::caller::asker;
 use crate::handlers::pools::query;
-use crate::problem::problem;
+use crate::problem::refuse;
 use api_types::{API_VERSION, JobQuery, Version, kind};
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, State};
@@ -17,7 +18,7 @@ pub async fn version(State(app): State<Shared>) -> Response {
 }
 
 pub async fn list(State(app): State<Shared>) -> Response {
-    answer(Ok(app.jobs.all()))
+    answer(Ok(app.jobs.all(&asker())))
 }
 
 pub async fn one(
@@ -27,11 +28,11 @@ pub async fn one(
 ) -> Response {
     let wait = match query(asked) {
         Ok(asked) => Duration::from_millis(asked.wait_ms.min(WAIT_MAX_MS)),
-        Err(why) => return Refusal(why).into_response(),
+        Err(why) => return why.into_response(),
     };
     let found = match id.parse() {
-        Ok(id) => app.jobs.wait(id, wait, true).await,
+        Ok(id) => app.wait_for_job(id, wait, true).await,
         Err(_) => None,
     };
-    answer(found.ok_or_else(|| problem(kind::NOT_FOUND, format!("no such job: {id}"))))
+    answer(found.ok_or_else(|| refuse(kind::NOT_FOUND, format!("no such job: {id}"))))
 }

@@ -3,7 +3,6 @@
 use super::pools::query;
 use crate::app::{Body, Shared, blocking, parse};
 use crate::convert;
-use crate::problem::of_error;
 use api_types::{AdviceQuery, DedupEstimateQuery, LogFilter};
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, State};
@@ -11,24 +10,24 @@ use axum::response::Response;
 use engine_api::AdviceQuestion;
 
 pub async fn cache(State(app): State<Shared>) -> Response {
-    blocking(app, |app| Ok(convert::counts(app.engine.cache_counts()))).await
+    blocking(app, |app| Ok(convert::counts(app.engine().cache_counts()))).await
 }
 
 pub async fn drop_cache(State(app): State<Shared>) -> Response {
     blocking(app, |app| {
-        app.engine.diagnostics().drop_cache();
+        app.engine().diagnostics().drop_cache();
         Ok(())
     })
     .await
 }
 
 pub async fn iscsi_sessions(State(app): State<Shared>) -> Response {
-    blocking(app, |app| Ok(app.local.iscsi_sessions())).await
+    blocking(app, |app| Ok(app.program.iscsi_sessions())).await
 }
 
 pub async fn log_filter(State(app): State<Shared>) -> Response {
     blocking(app, |app| {
-        let filter = app.local.log_filter(None).map_err(|error| of_error(&error))?;
+        let filter = app.program.log_filter(None)?;
         Ok(LogFilter { filter })
     })
     .await
@@ -37,7 +36,7 @@ pub async fn log_filter(State(app): State<Shared>) -> Response {
 pub async fn set_log_filter(State(app): State<Shared>, body: Body) -> Response {
     let request = parse::<LogFilter>(body);
     blocking(app, move |app| {
-        let filter = app.local.log_filter(Some(&request?.filter)).map_err(|error| of_error(&error))?;
+        let filter = app.program.log_filter(Some(&request?.filter))?;
         tracing::info!(filter, "what is logged was changed");
         Ok(LogFilter { filter })
     })
@@ -64,7 +63,7 @@ pub async fn advice(
     blocking(app, move |app| {
         let AdviceQuery { log_latency, cache_size, cache_latency, memory } = query(asked)?;
         let question = AdviceQuestion { log_latency, cache_size, cache_latency, memory };
-        let advice = app.pool(&name)?.advise(&question).map_err(|error| of_error(&error))?;
+        let advice = app.pool(&name)?.advise(&question)?;
         Ok(convert::advice(advice))
     })
     .await
@@ -78,7 +77,7 @@ pub async fn dedup_estimate(
     blocking(app, move |app| {
         let DedupEstimateQuery { dataset } = query(asked)?;
         let dataset = if dataset.is_empty() { name.clone() } else { dataset };
-        let estimate = app.pool(&name)?.estimate_dedup(&dataset).map_err(|error| of_error(&error))?;
+        let estimate = app.pool(&name)?.estimate_dedup(&dataset)?;
         Ok(convert::dedup_estimate(&estimate))
     })
     .await

@@ -2,7 +2,6 @@
 
 use crate::app::{Body, Shared, blocking, parse};
 use crate::convert;
-use crate::problem::of_error;
 use api_types::{Allow, Changed, Unallow};
 use axum::extract::{Path, State};
 use axum::response::Response;
@@ -10,7 +9,7 @@ use engine_api::Change;
 
 pub async fn list(State(app): State<Shared>, Path(name): Path<String>) -> Response {
     blocking(app, move |app| {
-        let found = app.pool_of(&name)?.delegations(&name).map_err(|error| of_error(&error))?;
+        let found = app.pool_of(&name)?.delegations(&name)?;
         Ok(found.into_iter().map(convert::delegation).collect::<Vec<_>>())
     })
     .await
@@ -22,7 +21,7 @@ pub async fn allow(State(app): State<Shared>, Path(name): Path<String>, body: Bo
         let Allow { grants, history } = request?;
         let grants = grants.into_iter().map(convert::grant).collect();
         let done = app.pool_of(&name)?.commit(&Change::Allow { name, grants }, &history);
-        Ok(Changed { txg: done.map_err(|error| of_error(&error))?.txg, warnings: Vec::new() })
+        Ok(Changed { txg: done?.txg, warnings: Vec::new() })
     })
     .await
 }
@@ -33,7 +32,7 @@ pub async fn unallow(State(app): State<Shared>, Path(name): Path<String>, body: 
         let Unallow { grants, recursive, history } = request?;
         let grants = grants.into_iter().map(convert::grant).collect();
         let done = app.pool_of(&name)?.commit(&Change::Unallow { name, grants, recursive }, &history);
-        Ok(Changed { txg: done.map_err(|error| of_error(&error))?.txg, warnings: Vec::new() })
+        Ok(Changed { txg: done?.txg, warnings: Vec::new() })
     })
     .await
 }

@@ -1,22 +1,23 @@
 //! Pools.
 
 use crate::app::{App, Body, Shared, blocking, job, parse, prompt};
-use crate::jobs::Reporter;
-use crate::problem::{of_error, problem};
-use crate::{convert, mounting};
+use crate::convert;
+use crate::problem::{Refusal, refuse};
+use crate::words::warnings;
 use api_types::{
     Changed, HistoryQuery, ImportSearch, JobResult, LabelClear, PoolAdd, PoolAttach, PoolCheckpoint,
     PoolClear, PoolCreate, PoolImport, PoolInitialize, PoolOffline, PoolOnline, PoolReguid, PoolRelease,
-    PoolReopen, PoolScan, PoolTrim, PoolVdev, Problem, PropertiesQuery, PropertiesSet, kind,
+    PoolReopen, PoolScan, PoolTrim, PoolVdev, PropertiesQuery, PropertiesSet, kind,
 };
+use appliance::{Release, Reporter};
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, State};
 use axum::response::Response;
-use engine_api::{Change, Error, Health};
+use engine_api::Change;
 
 /// A query string, or the problem with it.
-pub fn query<T>(given: Result<Query<T>, QueryRejection>) -> Result<T, Problem> {
-    given.map(|Query(query)| query).map_err(|rejection| problem(kind::BAD_REQUEST, rejection.body_text()))
+pub fn query<T>(given: Result<Query<T>, QueryRejection>) -> Result<T, Refusal> {
+    given.map(|Query(query)| query).map_err(|rejection| refuse(kind::BAD_REQUEST, rejection.body_text()))
 }
 
 /// A comma-separated list.
@@ -26,7 +27,8 @@ pub fn list_of(text: &str) -> Vec<String> {
 
 pub async fn list(State(app): State<Shared>) -> Response {
     prompt(app, |app| {
-        let mut pools: Vec<_> = app.engine.pools().iter().map(|pool| convert::pool(&pool.status())).collect();
+        let mut pools: Vec<_> =
+            app.engine().pools().iter().map(|pool| convert::pool(&pool.status())).collect();
         pools.sort_by(|a, b| a.name.cmp(&b.name));
         Ok(pools)
     })
@@ -41,65 +43,38 @@ pub async fn create(State(app): State<Shared>, body: Body) -> Response {
     job(app, "pool.create", body, |create: &PoolCreate| create.name.clone(), run_create).await
 }
 
-fn run_create(app: &App, create: &PoolCreate, reporter: &Reporter) -> Result<JobResult, Problem> {
+fn run_create(app: &App, create: &PoolCreate, reporter: &Reporter) -> Result<JobResult, Refusal> {
     reporter.step(format!("creating {}", create.name), 0, 0);
-    if app.auto_mount {
-        check_mountpoint(app, create)?;
-    }
     let spec = convert::pool_spec(create);
-    let pool = app.engine.create(&spec).map_err(|error| of_error(&error))?;
-    let name = pool.name();
+    let (pool, told) = app.appliance.create_pool(&spec, &mut mounting(reporter))?;
     Ok(JobResult {
-        warnings: mount_new(app, &name, &[], reporter),
+        warnings: warnings(told),
         txg: Some(pool.status().txg),
-        pool: Some(name),
+        pool: Some(pool.name()),
         rewound: None,
     })
 }
 
-/// Refuses to hide what is there already (cmd/zpool/zpool_main.c, `zpool_do_create`).
-fn check_mountpoint(app: &App, create: &PoolCreate) -> Result<(), Problem> {
-    let given = create.mountpoint.clone().unwrap_or_else(|| format!("/{}", create.name));
-    if !given.starts_with('/') {
-        return Ok(());
-    }
-    let at = format!("{}{given}", create.altroot.as_deref().unwrap_or("").trim_end_matches('/'));
-    let why = match app.local.is_free(&at) {
-        Ok(()) => return Ok(()),
-        Err(Error::NotEmpty) => "exists and is not empty".to_owned(),
-        Err(error) => format!(": {error}"),
-    };
-    let hint = "use '-m' option to provide a different default";
-    Err(problem(kind::REFUSED, format!("mountpoint '{at}' {why}\n{hint}")))
-}
-
-/// Mounts what came with a pool, where file systems are mounted by themselves.
-fn mount_new(app: &App, pool: &str, options: &[String], reporter: &Reporter) -> Vec<String> {
-    if !app.auto_mount {
-        return Vec::new();
-    }
-    let told = |dataset: &str, done, total| reporter.step(format!("mounting {dataset}"), done, total);
-    mounting::mount_all(app, pool, options, false, told).1
+/// Tells of each mount.
+fn mounting(reporter: &Reporter) -> impl FnMut(&str, u64, u64) {
+    |dataset, done, total| reporter.step(format!("mounting {dataset}"), done, total)
 }
 
 pub async fn import(State(app): State<Shared>, body: Body) -> Response {
     job(app, "pool.import", body, |import: &PoolImport| import.which.clone(), run_import).await
 }
 
-fn run_import(app: &App, import: &PoolImport, reporter: &Reporter) -> Result<JobResult, Problem> {
+fn run_import(app: &App, import: &PoolImport, reporter: &Reporter) -> Result<JobResult, Refusal> {
     reporter.step(format!("importing {}", import.which), 0, 0);
     let options = convert::import_options(import);
-    let pool = app.engine.import(&import.which, &options).map_err(|error| of_error(&error))?;
-    let rewound = pool.status().rewound.map(convert::rewound);
+    let mounts = (!import.no_mount && !import.dry_run).then_some(&import.mount_options[..]);
+    let (pool, told) = app.appliance.import_pool(&import.which, &options, mounts, &mut mounting(reporter))?;
+    let status = pool.status();
+    let rewound = status.rewound.map(convert::rewound);
     if import.dry_run {
         return Ok(JobResult { rewound, ..JobResult::default() });
     }
-    let name = pool.name();
-    let warnings = match import.no_mount {
-        true => Vec::new(),
-        false => mount_new(app, &name, &import.mount_options, reporter),
-    };
-    Ok(JobResult { pool: Some(name), txg: Some(pool.status().txg), warnings, rewound })
+    Ok(JobResult { pool: Some(status.name), txg: Some(status.txg), warnings: warnings(told), rewound })
 }
 
 pub async fn importable(State(app): State<Shared>, body: Body) -> Response {
@@ -107,38 +82,19 @@ pub async fn importable(State(app): State<Shared>, body: Body) -> Response {
     blocking(app, move |app| {
         let request = request?;
         let cachefile = request.cachefile.as_ref().map(convert::cachefile_search);
-        let found = app.engine.importable(&request.search, cachefile.as_ref());
-        let found = found.map_err(|error| of_error(&error))?;
+        let found = app.engine().importable(&request.search, cachefile.as_ref());
+        let found = found?;
         Ok(found.iter().map(convert::importable).collect::<Vec<_>>())
     })
     .await
 }
 
-/// A pool that waits for its devices is let go of by force only; then nobody who uses its mounts
-/// waits any more.
-fn let_go(app: &App, name: &str, verb: &str, force: bool) -> Result<(), Problem> {
-    let pool = match app.pool(name) {
-        // It is just being imported: the engine tells what can be done then.
-        Err(why) if why.kind == kind::REFUSED => return Ok(()),
-        found => found?,
-    };
-    if pool.status().health != Health::Suspended {
-        return Ok(());
-    }
-    if !force {
-        let why = format!("cannot {verb} '{name}': pool I/O is currently suspended");
-        return Err(problem(kind::REFUSED, why));
-    }
-    pool.give_up();
-    Ok(())
-}
-
 pub async fn export(State(app): State<Shared>, Path(name): Path<String>, body: Body) -> Response {
     let target = name.clone();
     let run = move |app: &App, release: &PoolRelease, reporter: &Reporter| {
-        let_go(app, &name, "export", release.force)?;
+        app.appliance.let_go(&name, Release::Export, release.force)?;
         reporter.step(format!("exporting {name}"), 0, 0);
-        mounting::releasing(app, &name, |why| why, || app.engine.export(&name, release.force))?;
+        app.appliance.export_pool(&name, release.force)?;
         Ok(JobResult::default())
     };
     job(app, "pool.export", body, |_| target, run).await
@@ -147,13 +103,9 @@ pub async fn export(State(app): State<Shared>, Path(name): Path<String>, body: B
 pub async fn destroy(State(app): State<Shared>, Path(name): Path<String>, body: Body) -> Response {
     let target = name.clone();
     let run = move |app: &App, release: &PoolRelease, reporter: &Reporter| {
-        let_go(app, &name, "destroy", release.force)?;
+        app.appliance.let_go(&name, Release::Destroy, release.force)?;
         reporter.step(format!("destroying {name}"), 0, 0);
-        let could_not = |mut why: Problem| {
-            why.detail = format!("{}\ncould not destroy '{name}': could not unmount datasets", why.detail);
-            why
-        };
-        mounting::releasing(app, &name, could_not, || app.engine.destroy(&name, release.force))?;
+        app.appliance.destroy_pool(&name, release.force)?;
         Ok(JobResult::default())
     };
     job(app, "pool.destroy", body, |_| target, run).await
@@ -165,7 +117,7 @@ pub async fn sync(State(app): State<Shared>, Path(name): Path<String>, body: Bod
         reporter.step(format!("syncing {name}"), 0, 0);
         let pool = app.pool(&name)?;
         let txg = if how.force { pool.sync_empty() } else { pool.sync() };
-        let txg = txg.map_err(|error| of_error(&error))?;
+        let txg = txg?;
         Ok(JobResult { txg: Some(txg), ..JobResult::default() })
     };
     job(app, "pool.sync", body, |_| target, run).await
@@ -175,7 +127,7 @@ pub async fn prefetch(State(app): State<Shared>, Path(name): Path<String>, body:
     let target = name.clone();
     let run = move |app: &App, _: &PoolRelease, reporter: &Reporter| {
         reporter.step(format!("reading the deduplication tables of {name}"), 0, 0);
-        app.pool(&name)?.prefetch_dedup_tables().map_err(|error| of_error(&error))?;
+        app.pool(&name)?.prefetch_dedup_tables()?;
         Ok(JobResult::default())
     };
     job(app, "pool.prefetch", body, |_| target, run).await
@@ -206,7 +158,7 @@ async fn vdev_job<T>(
     (kind, step): (&'static str, &'static str),
     name: String,
     body: Body,
-    change: impl Fn(&T) -> Result<(Change, String), Problem> + Send + 'static,
+    change: impl Fn(&T) -> Result<(Change, String), Refusal> + Send + 'static,
 ) -> Response
 where
     T: serde::de::DeserializeOwned + Default + Send + 'static,
@@ -241,7 +193,7 @@ pub async fn offline(State(app): State<Shared>, Path(name): Path<String>, body: 
 pub async fn attach(State(app): State<Shared>, Path(name): Path<String>, body: Body) -> Response {
     let change = |of: &PoolAttach| {
         if of.path.is_none() {
-            return Err(problem(kind::BAD_REQUEST, "a device to attach needs a path"));
+            return Err(refuse(kind::BAD_REQUEST, "a device to attach needs a path"));
         }
         Ok((Change::AttachVdev { guid: of.guid, new: convert::new_device(of) }, of.history.clone()))
     };
@@ -300,11 +252,11 @@ pub async fn scan(State(app): State<Shared>, Path(name): Path<String>, body: Bod
 }
 
 pub async fn errors(State(app): State<Shared>, Path(name): Path<String>) -> Response {
-    blocking(app, move |app| app.pool(&name)?.errors().map_err(|error| of_error(&error))).await
+    blocking(app, move |app| app.pool(&name)?.errors().map_err(Refusal::from)).await
 }
 
-fn change_vdevs(app: &App, pool: &str, change: &Change, history: &str) -> Result<JobResult, Problem> {
-    let committed = app.pool(pool)?.commit(change, history).map_err(|error| of_error(&error))?;
+fn change_vdevs(app: &App, pool: &str, change: &Change, history: &str) -> Result<JobResult, Refusal> {
+    let committed = app.pool(pool)?.commit(change, history)?;
     Ok(JobResult { txg: Some(committed.txg), ..JobResult::default() })
 }
 
@@ -315,7 +267,7 @@ pub async fn properties(
 ) -> Response {
     prompt(app, move |app| {
         let names = list_of(&query(asked)?.names);
-        let values = app.pool(&name)?.properties(&names).map_err(|error| of_error(&error))?;
+        let values = app.pool(&name)?.properties(&names)?;
         Ok(values.iter().map(convert::prop).collect::<Vec<_>>())
     })
     .await
@@ -326,8 +278,7 @@ pub async fn set(State(app): State<Shared>, Path(name): Path<String>, body: Body
     blocking(app, move |app| {
         let request = request?;
         let change = Change::SetPoolProperties { props: convert::props(&request.props) };
-        let committed =
-            app.pool(&name)?.commit(&change, &request.history).map_err(|error| of_error(&error))?;
+        let committed = app.pool(&name)?.commit(&change, &request.history)?;
         Ok(Changed { txg: committed.txg, warnings: Vec::new() })
     })
     .await
@@ -335,14 +286,14 @@ pub async fn set(State(app): State<Shared>, Path(name): Path<String>, body: Body
 
 pub async fn upgradable(State(app): State<Shared>, Path(name): Path<String>) -> Response {
     blocking(app, move |app| {
-        let found = app.pool(&name)?.upgradable().map_err(|error| of_error(&error))?;
+        let found = app.pool(&name)?.upgradable()?;
         Ok(convert::upgradable(found))
     })
     .await
 }
 
 pub async fn features(State(app): State<Shared>) -> Response {
-    prompt(app, |app| Ok(app.engine.features().into_iter().map(convert::feature).collect::<Vec<_>>())).await
+    prompt(app, |app| Ok(app.engine().features().into_iter().map(convert::feature).collect::<Vec<_>>())).await
 }
 
 pub async fn history(
@@ -352,7 +303,7 @@ pub async fn history(
 ) -> Response {
     blocking(app, move |app| {
         let internal = query(asked)?.internal;
-        let records = app.pool(&name)?.history(internal).map_err(|error| of_error(&error))?;
+        let records = app.pool(&name)?.history(internal)?;
         Ok(records.into_iter().map(convert::history).collect::<Vec<_>>())
     })
     .await
@@ -361,8 +312,8 @@ pub async fn history(
 pub async fn label_clear(State(app): State<Shared>, body: Body) -> Response {
     let run = |app: &App, request: &LabelClear, reporter: &Reporter| {
         reporter.step(format!("clearing {}", request.path), 0, 0);
-        let outcome = app.engine.label_clear(&request.path, request.force);
-        outcome.map(|()| JobResult::default()).map_err(|error| of_error(&error))
+        let outcome = app.engine().label_clear(&request.path, request.force);
+        outcome.map(|()| JobResult::default()).map_err(Refusal::from)
     };
     job(app, "label.clear", body, |request: &LabelClear| request.path.clone(), run).await
 }

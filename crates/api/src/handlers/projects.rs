@@ -2,10 +2,10 @@
 
 use crate::app::{Body, Shared, blocking, parse};
 use crate::handlers::pools::query;
-use crate::problem::{of_error, problem};
+use crate::problem::{Refusal, refuse};
 use api_types::{
-    NodeProject, PROJECT_NODES_MAX, Problem, ProjectPage, ProjectQuery, ProjectSet, ProjectsSet, escape_path,
-    kind, unescape_path,
+    NodeProject, PROJECT_NODES_MAX, ProjectPage, ProjectQuery, ProjectSet, ProjectsSet, escape_path, kind,
+    unescape_path,
 };
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, State};
@@ -22,8 +22,8 @@ pub async fn page(
 ) -> Response {
     blocking(app, move |app| {
         let asked = query(asked)?;
-        let fs = app.pool_of(&name)?.open_fs(&name).map_err(|error| of_error(&error))?;
-        page_of(&*fs, &asked).map_err(|error| of_error(&error))
+        let fs = app.pool_of(&name)?.open_fs(&name)?;
+        page_of(&*fs, &asked).map_err(Refusal::from)
     })
     .await
 }
@@ -74,17 +74,17 @@ pub async fn set(State(app): State<Shared>, Path(name): Path<String>, body: Body
     blocking(app, move |app| {
         let request = request?;
         if request.names.len() > PROJECT_NODES_MAX {
-            return Err(problem(kind::BAD_REQUEST, "too many names"));
+            return Err(refuse(kind::BAD_REQUEST, "too many names"));
         }
-        let fs = app.pool_of(&name)?.open_fs(&name).map_err(|error| of_error(&error))?;
-        let at = walk(&*fs, &unescape_path(&request.path)).map_err(|error| of_error(&error))?;
+        let fs = app.pool_of(&name)?.open_fs(&name)?;
+        let at = walk(&*fs, &unescape_path(&request.path))?;
         Ok(set_all(&*fs, at.node, &request))
     })
     .await
 }
 
 fn set_all(fs: &dyn FileSystem, at: NodeId, request: &ProjectSet) -> ProjectsSet {
-    let one = |name: &String| -> std::result::Result<(), Problem> {
+    let one = |name: &String| -> std::result::Result<(), Refusal> {
         let set = || -> Result<()> {
             let node = match unescape_path(name) {
                 name if name.is_empty() => at,
@@ -97,14 +97,14 @@ fn set_all(fs: &dyn FileSystem, at: NodeId, request: &ProjectSet) -> ProjectsSet
         match set() {
             // It went meanwhile.
             Err(Error::NotFound | Error::Stale) if !name.is_empty() => Ok(()),
-            set => set.map_err(|error| of_error(&error)),
+            set => set.map_err(Refusal::from),
         }
     };
     let mut outcome = ProjectsSet { done: 0, failed: None };
     for name in &request.names {
         match one(name) {
             Ok(()) => outcome.done += 1,
-            Err(why) => {
+            Err(Refusal(why)) => {
                 outcome.failed = Some(why);
                 break;
             }

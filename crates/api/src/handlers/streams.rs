@@ -1,18 +1,16 @@
 //! Sending and receiving streams.
 
 use crate::app::{App, Body as Json, Shared, blocking, parse};
+use crate::convert;
 use crate::flow::{self, Incoming, Outgoing};
-use crate::problem::{of_error, problem};
-use crate::{convert, mounting};
-use api_types::{AbortReceive, Changed, Problem, Receive, Send, StreamEvent, kind};
+use crate::problem::{Refusal, refuse};
+use crate::words::warnings;
+use api_types::{AbortReceive, Changed, Receive, Send, StreamEvent, kind};
 use axum::body::Body;
 use axum::extract::{Path, State};
 use axum::response::Response;
 use engine_api::{Change, Pool, ReceiveEvent, ReceiveRequest, SendEvent, SendRequest};
 use std::sync::Arc;
-
-/// Only here is it known who mounts.
-const HEALS_ALONE: &str = "cannot receive: corrective recv can not be used when combined with this flag";
 
 pub async fn receive(State(app): State<Shared>, body: Body) -> Response {
     flow::run(app, body, run_receive)
@@ -23,12 +21,8 @@ fn run_receive(
     request: Receive,
     stream: &mut Incoming,
     out: &Outgoing,
-) -> Result<Vec<String>, Problem> {
-    let pool = app.pool_of(&request.target)?;
+) -> Result<Vec<String>, Refusal> {
     let no_mount = request.no_mount;
-    if request.heal && no_mount {
-        return Err(problem(kind::REFUSED, HEALS_ALONE));
-    }
     let request = ReceiveRequest {
         target: request.target,
         keep_path: request.keep_path,
@@ -44,27 +38,14 @@ fn run_receive(
         heal: request.heal,
         history: request.history,
     };
-    let received = pool.receive(&request, stream, &mut |event| {
+    let received = app.appliance.receive(&request, no_mount, stream, &mut |event| {
         out.tell(&match event {
             ReceiveEvent::Line(line) => StreamEvent::Line(line),
             ReceiveEvent::Done { bytes, nanos } => StreamEvent::Received { bytes, nanos },
         });
-    });
-    let received = received.map_err(|error| of_error(&error))?;
+    })?;
     received.notes.into_iter().for_each(|note| out.tell(&StreamEvent::Note(note)));
-    let mut warnings = received.warnings;
-    for name in &received.gone {
-        // What is not there is not mounted, or soon is not.
-        let _ = app.local.unmount(name, true);
-    }
-    for name in &received.replaced {
-        warnings.extend(mounting::refresh(app, name));
-    }
-    if app.auto_mount && !no_mount {
-        let mount = |name: &String| mounting::mount_all(app, name, &[], false, |_, _, _| {}).1;
-        warnings.extend(received.new.iter().flat_map(mount));
-    }
-    Ok(warnings)
+    Ok(warnings(received.warnings))
 }
 
 pub async fn abort(State(app): State<Shared>, Path(name): Path<String>, body: Json) -> Response {
@@ -72,7 +53,7 @@ pub async fn abort(State(app): State<Shared>, Path(name): Path<String>, body: Js
     blocking(app, move |app| {
         let change = Change::AbortReceive { name: name.clone() };
         let done = app.pool_of(&name)?.commit(&change, &request?.history);
-        let committed = done.map_err(|error| of_error(&error))?;
+        let committed = done?;
         Ok(Changed { txg: committed.txg, warnings: Vec::new() })
     })
     .await
@@ -87,7 +68,7 @@ fn run_send(
     request: Send,
     _nothing: &mut Incoming,
     out: &Outgoing,
-) -> Result<Vec<String>, Problem> {
+) -> Result<Vec<String>, Refusal> {
     let pool = match &request.token {
         None => app.pool_of(&request.snapshot)?,
         Some(token) => sender_of(app, token, out)?,
@@ -118,17 +99,17 @@ fn run_send(
             SendEvent::Visited(blocks) => StreamEvent::Visited(blocks),
         });
     });
-    sent.map(|()| Vec::new()).map_err(|error| of_error(&error))
+    sent.map(|()| Vec::new()).map_err(Refusal::from)
 }
 
 /// The pool that a stream came from, if it is here. What the token says is told in any case:
 /// receivers ask for that.
-fn sender_of(app: &App, token: &str, out: &Outgoing) -> Result<Arc<dyn Pool>, Problem> {
-    let token = app.engine.read_token(token).map_err(|error| of_error(&error))?;
+fn sender_of(app: &App, token: &str, out: &Outgoing) -> Result<Arc<dyn Pool>, Refusal> {
+    let token = app.engine().read_token(token)?;
     let snapshot = &token.snapshot;
     app.pool_of(snapshot).map_err(|_| {
         out.tell(&StreamEvent::Token(token.shown.clone()));
         let why = format!("cannot resume send: '{snapshot}' used in the initial send no longer exists");
-        problem(kind::REFUSED, why)
+        refuse(kind::REFUSED, why)
     })
 }

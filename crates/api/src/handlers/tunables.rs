@@ -1,13 +1,13 @@
 //! What may be turned while the daemon runs.
 
 use crate::app::{Body, Shared, blocking, parse};
-use crate::problem::{of_error, problem};
+use crate::problem::refuse;
 use api_types::{Tunable, TunableSet, kind};
 use axum::extract::State;
 use axum::response::Response;
 
 pub async fn list(State(app): State<Shared>) -> Response {
-    blocking(app, |app| Ok(app.engine.diagnostics().tunables().into_iter().map(shown).collect::<Vec<_>>()))
+    blocking(app, |app| Ok(app.engine().diagnostics().tunables().into_iter().map(shown).collect::<Vec<_>>()))
         .await
 }
 
@@ -20,9 +20,9 @@ pub async fn set(State(app): State<Shared>, body: Body) -> Response {
     let request = parse::<TunableSet>(body);
     blocking(app, move |app| {
         let TunableSet { name, value } = request?;
-        app.engine.diagnostics().set_tunable(&name, value).map_err(|error| match error {
-            engine_api::Error::NotFound => problem(kind::NOT_FOUND, format!("no tunable '{name}'")),
-            error => of_error(&error),
+        app.engine().diagnostics().set_tunable(&name, value).map_err(|error| match error {
+            engine_api::Error::NotFound => refuse(kind::NOT_FOUND, format!("no tunable '{name}'")),
+            error => error.into(),
         })
     })
     .await

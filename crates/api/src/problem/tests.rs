@@ -2,14 +2,13 @@ use super::*;
 
 #[test]
 fn errors_keep_their_words_and_get_a_status() {
-    let told = of_error(&Error::Refused("cannot import 'x': pool was previously in use".into()));
-    assert_eq!((told.status, told.exit), (409, 1));
-    assert_eq!(told.detail, "cannot import 'x': pool was previously in use");
-    assert_eq!(of_error(&Error::NotFound).status, 404);
-    assert_eq!(of_error(&Error::NoSpace).kind, kind::NO_SPACE);
-    assert_eq!(
-        of_error(&Error::Corrupt { object: 1, block: 2 }).detail,
-        "permanent damage in object 1, block 2"
-    );
-    assert_eq!(problem(kind::BAD_REQUEST, "x").exit, 2);
+    let told = |error: Error| Refusal::from(error).0;
+    let refused = told(Error::Refused("cannot import 'x': pool was previously in use".into()));
+    assert_eq!((refused.status, refused.exit), (409, 1));
+    assert_eq!(refused.detail, "cannot import 'x': pool was previously in use");
+    assert_eq!(told(Error::NotFound).status, 404);
+    assert_eq!(told(Error::NoSpace).kind, kind::NO_SPACE);
+    assert_eq!(told(Error::Corrupt { object: 1, block: 2 }).detail, "permanent damage in object 1, block 2");
+    assert_eq!(told(Error::Unsupported("x".into())).status, 501);
+    assert_eq!(refuse(kind::BAD_REQUEST, "x").0.exit, 2);
 }

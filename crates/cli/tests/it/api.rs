@@ -2,6 +2,7 @@
 
 use crate::Daemon;
 use crate::fake::FakeEngine;
+use appliance::Appliance;
 use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
@@ -35,19 +36,22 @@ fn post(path: &str, body: &str) -> String {
 #[test]
 fn everybody_may_connect_and_a_stale_socket_is_replaced() {
     let mut daemon = Daemon::start(FakeEngine::default());
+    let server = daemon.server.take().expect("running");
     let socket = daemon.folder.join("cistern.sock");
     let mode = |path| std::fs::metadata(path).expect("it is there").permissions().mode() & 0o777;
     assert_eq!(mode(&socket), 0o666);
-    let config =
-        || api::Config { socket: socket.clone(), inherited: None, auto_mount: false, version: String::new() };
-    let again = api::serve(config(), daemon.engine.clone(), daemon.mounts.clone());
+    let serve = || {
+        let config = api::Config { socket: socket.clone(), inherited: None, version: String::new() };
+        let (engine, local) = (daemon.engine.clone(), daemon.mounts.clone());
+        api::serve(config, Appliance { engine, local, auto_mount: false }, daemon.mounts.clone())
+    };
+    let again = serve();
     assert_eq!(again.map(|_| ()).expect_err("one is enough").kind(), std::io::ErrorKind::AddrInUse);
-    daemon.server.take().expect("running").stop();
+    server.stop();
     assert!(!socket.exists());
     drop(std::os::unix::net::UnixListener::bind(&socket).expect("a socket that nobody listens on"));
     assert!(socket.exists());
-    let second = api::serve(config(), daemon.engine.clone(), daemon.mounts.clone())
-        .expect("the stale one is replaced");
+    let second = serve().expect("the stale one is replaced");
     assert_eq!(daemon.zpool("list").status, 0);
     second.stop();
 }

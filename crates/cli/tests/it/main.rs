@@ -8,7 +8,8 @@ mod measure;
 mod mounts;
 mod pools;
 
-use ::api::{ApiServer, Config, LocalMount, LocalMounts, LocalShare, MountSpec};
+use ::api::{ApiServer, Config};
+use appliance::{Appliance, LocalMount, LocalMounts, LocalShare, MountSpec};
 use cli::{Io, Program};
 use engine_api::{Error, Result};
 use fake::FakeEngine;
@@ -37,13 +38,16 @@ impl FakeMounts {
     }
 }
 
-impl LocalMounts for FakeMounts {
+impl ::api::Program for FakeMounts {
     fn log_filter(&self, wanted: Option<&str>) -> Result<String> {
         match wanted {
             Some("blah") => Err(Error::Invalid("'blah' is no level".into())),
             wanted => Ok(wanted.unwrap_or("info").into()),
         }
     }
+}
+
+impl LocalMounts for FakeMounts {
     fn is_free(&self, at: &str) -> Result<()> {
         match self.full.lock().expect("unpoisoned").iter().any(|full| full == at) {
             true => Err(Error::NotEmpty),
@@ -142,13 +146,9 @@ impl Daemon {
         let folder = std::env::temp_dir().join(name);
         std::fs::create_dir_all(&folder).expect("a temporary folder");
         let (engine, mounts) = (Arc::new(engine), Arc::new(FakeMounts::default()));
-        let config = Config {
-            socket: folder.join("cistern.sock"),
-            inherited: None,
-            auto_mount: true,
-            version: "1.2.3".into(),
-        };
-        let server = ::api::serve(config, engine.clone(), mounts.clone()).expect("the API starts");
+        let config = Config { socket: folder.join("cistern.sock"), inherited: None, version: "1.2.3".into() };
+        let appliance = Appliance { engine: engine.clone(), local: mounts.clone(), auto_mount: true };
+        let server = ::api::serve(config, appliance, mounts.clone()).expect("the API starts");
         Daemon { engine, mounts, folder, server: Some(server) }
     }
 

@@ -21,7 +21,8 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("nbd", &["sockets", "engine-api"]),
     ("load", &["sunrpc", "iscsi", "stdx"]),
     ("api-types", &[]),
-    ("api", &["engine-api", "api-types", "sockets", "stdx"]),
+    ("appliance", &["engine-api", "api-types", "stdx"]),
+    ("api", &["appliance", "engine-api", "api-types", "sockets", "stdx"]),
     ("cli", &["api-types", "stdx"]),
     (
         "sim",
@@ -38,6 +39,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
             "fuse",
             "iscsi",
             "nbd",
+            "appliance",
             "api",
             "api-types",
             "cli",

@@ -23,10 +23,10 @@ use crate::remember::{Memory, Remembered};
 /// Pools that are imported at a time when the program starts.
 const IMPORTS: usize = 8;
 
-pub struct Appliance {
+pub struct RememberingEngine {
     engine: Arc<LocalEngine>,
     memory: Arc<Memory>,
-    /// Names of pools that [`Appliance::import_remembered`] still has to import.
+    /// Names of pools that [`RememberingEngine::import_remembered`] still has to import.
     to_come: Mutex<BTreeSet<String>>,
     withdrawn: Arc<Withdrawn>,
 }
@@ -76,10 +76,10 @@ fn is_of_sharing(property: &str) -> bool {
     matches!(property, "sharenfs" | "sharesmb" | "mountpoint") || property == iscsi::PROPERTY
 }
 
-impl Appliance {
-    pub fn new(engine: Arc<LocalEngine>, memory: Memory) -> Arc<Appliance> {
+impl RememberingEngine {
+    pub fn new(engine: Arc<LocalEngine>, memory: Memory) -> Arc<RememberingEngine> {
         let to_come = Mutex::new(memory.absent().into_iter().map(|pool| pool.name).collect());
-        Arc::new(Appliance { engine, memory: Arc::new(memory), to_come, withdrawn: Arc::default() })
+        Arc::new(RememberingEngine { engine, memory: Arc::new(memory), to_come, withdrawn: Arc::default() })
     }
 
     /// Imports what was imported when the daemon last ran, side by side: one that takes its time
@@ -168,7 +168,7 @@ impl Appliance {
         });
     }
 
-    /// Datasets that [`Appliance::withdraw`] was the last to be told of.
+    /// Datasets that [`RememberingEngine::withdraw`] was the last to be told of.
     pub fn withdrawn(&self) -> Vec<String> {
         lock(&self.withdrawn.names).iter().cloned().collect()
     }
@@ -209,7 +209,7 @@ fn check_shares(props: &mut [PropertyChange]) -> Result<()> {
     Ok(())
 }
 
-impl Engine for Appliance {
+impl Engine for RememberingEngine {
     fn create(&self, spec: &PoolSpec) -> Result<Arc<dyn Pool>> {
         let mut spec = spec.clone();
         check_shares(&mut spec.fs_props)?;

@@ -1,7 +1,6 @@
-//! What the API needs of the machine that it runs on: local mounts, shares and who uses them. The
-//! binary implements it with the crates that mount and serve.
+//! What the appliance needs of the machine that it runs on: local mounts and shares. The binary
+//! implements it with the crates that mount and serve.
 
-use api_types::IscsiSession;
 use engine_api::Result;
 
 /// Properties that say how a file system is mounted, and the words for their being on and off among
@@ -115,11 +114,4 @@ pub trait LocalMounts: Send + Sync {
     /// What is withdrawn, by name; some may not be there any more.
     fn withdrawn(&self) -> Vec<String>;
     fn shared(&self) -> Vec<LocalShare>;
-    /// What the daemon logs, which is `wanted` from now on where that is given. `Invalid` says what
-    /// makes no sense.
-    fn log_filter(&self, wanted: Option<&str>) -> Result<String>;
-    /// Sessions of iSCSI initiators; none where no iSCSI is served.
-    fn iscsi_sessions(&self) -> Vec<IscsiSession> {
-        Vec::new()
-    }
 }

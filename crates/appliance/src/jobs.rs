@@ -1,17 +1,14 @@
 //! Jobs: long work with a number, a progress and an end.
 //!
-//! A job runs on a blocking thread. It is never cancelled, since the change that it makes is whole
-//! or not at all; a client that stops waiting finds it again by number. The last [`KEPT`] that
-//! ended are remembered.
+//! A job is never cancelled, since the change that it makes is whole or not at all; a client that
+//! stops waiting finds it again by number. The last [`KEPT`] that ended are remembered. Who begins a
+//! job runs its work, on a thread of his choice; a job whose work is dropped or panics has failed.
 
-use crate::caller::{asker, on_behalf};
-use crate::problem::problem;
-use api_types::{Job, JobResult, JobState, Problem, Progress, kind};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+
+use api_types::{Job, JobResult, JobState, Problem, Progress};
 use stdx::behalf::Caller;
-use tokio::sync::watch;
 
 /// Ended jobs remembered.
 const KEPT: usize = 256;
@@ -44,8 +41,14 @@ impl Owned {
 /// All jobs.
 pub struct Jobs {
     state: Mutex<State>,
-    /// Grows at every change of any job.
-    changed: watch::Sender<u64>,
+    /// Is called after every change of any job.
+    changed: Box<dyn Fn() + Send + Sync>,
+}
+
+/// A job was not begun, because `running` are under way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TooMany {
+    pub running: usize,
 }
 
 /// How a running job tells where it is.
@@ -62,10 +65,34 @@ impl Reporter {
     }
 }
 
+/// The work of a job that has begun. If it is dropped before its end, as by a panic, the job has
+/// failed with the problem that [`Jobs::begin`] was given.
+pub struct Work {
+    reporter: Reporter,
+    fault: Option<Problem>,
+}
+
+impl Work {
+    pub fn run(mut self, work: impl FnOnce(&Reporter) -> Result<JobResult, Problem>) {
+        let ended = work(&self.reporter);
+        self.fault = None;
+        self.reporter.jobs.end(self.reporter.id, ended);
+    }
+}
+
+impl Drop for Work {
+    fn drop(&mut self) {
+        if let Some(fault) = self.fault.take() {
+            self.reporter.jobs.end(self.reporter.id, Err(fault));
+        }
+    }
+}
+
 impl Jobs {
-    pub fn new() -> Arc<Jobs> {
+    /// `changed` is called after every change of any job, and may not wait.
+    pub fn new(changed: impl Fn() + Send + Sync + 'static) -> Arc<Jobs> {
         let state = Mutex::new(State { next: 1, jobs: BTreeMap::new() });
-        Arc::new(Jobs { state, changed: watch::Sender::new(0) })
+        Arc::new(Jobs { state, changed: Box::new(changed) })
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -77,25 +104,38 @@ impl Jobs {
         if let Some(owned) = self.lock().jobs.get_mut(&id) {
             change(&mut owned.job);
         }
-        self.changed.send_modify(|generation| *generation += 1);
+        (self.changed)();
     }
 
-    /// Those that who asks in this task may see.
-    pub fn all(&self) -> Vec<Job> {
-        let asker = asker();
+    fn end(&self, id: u64, ended: Result<JobResult, Problem>) {
+        self.update(id, |job| match ended {
+            Ok(result) => (job.state, job.result) = (JobState::Done, Some(result)),
+            Err(why) => (job.state, job.problem) = (JobState::Failed, Some(why)),
+        });
+    }
+
+    /// Those that a caller may see.
+    pub fn all(&self, caller: &Caller) -> Vec<Job> {
         let state = self.lock();
-        let seen = state.jobs.values().filter(|owned| owned.is_seen_by(&asker));
+        let seen = state.jobs.values().filter(|owned| owned.is_seen_by(caller));
         seen.map(|owned| owned.job.clone()).collect()
     }
 
-    fn get(&self, id: u64) -> Option<Job> {
-        let asker = asker();
+    /// The job of that number, where the caller may see it.
+    pub fn get(&self, id: u64, caller: &Caller) -> Option<Job> {
         let state = self.lock();
-        state.jobs.get(&id).filter(|owned| owned.is_seen_by(&asker)).map(|owned| owned.job.clone())
+        state.jobs.get(&id).filter(|owned| owned.is_seen_by(caller)).map(|owned| owned.job.clone())
     }
 
-    fn register(&self, kind: &str, target: &str) -> Result<Job, Problem> {
-        let owner = asker();
+    /// A job for `owner`, whose work is to be run now. `fault` is how it ended if the work does not
+    /// come to its end.
+    pub fn begin(
+        self: &Arc<Self>,
+        kind: &str,
+        target: &str,
+        owner: Arc<Caller>,
+        fault: Problem,
+    ) -> Result<(Job, Work), TooMany> {
         let mut state = self.lock();
         // Guests and administrators take nothing from each other.
         let of_kin = |of: &&Owned| of.owner.is_administrator == owner.is_administrator;
@@ -107,7 +147,7 @@ impl Jobs {
             (false, _) => (GUESTS, GUESTS_KEPT),
         };
         if running >= most {
-            return Err(problem(kind::BUSY, format!("{running} jobs are running already; try again later")));
+            return Err(TooMany { running });
         }
         let ended = state.jobs.values().filter(of_kin).filter(|of| !is_running(of)).map(|of| of.job.id);
         let ended: Vec<u64> = ended.collect();
@@ -125,53 +165,10 @@ impl Jobs {
         };
         state.next += 1;
         state.jobs.insert(job.id, Owned { job: job.clone(), owner });
-        Ok(job)
-    }
-
-    /// Start `work` on a blocking thread.
-    pub fn start(
-        self: &Arc<Self>,
-        kind: &str,
-        target: &str,
-        work: impl FnOnce(&Reporter) -> Result<JobResult, Problem> + Send + 'static,
-    ) -> Result<Job, Problem> {
-        let job = self.register(kind, target)?;
         let reporter = Reporter { jobs: Arc::clone(self), id: job.id };
-        let (jobs, id) = (Arc::clone(self), job.id);
-        let running = tokio::task::spawn_blocking(on_behalf(move || work(&reporter)));
-        tokio::spawn(async move {
-            let ended = match running.await {
-                Ok(ended) => ended,
-                Err(panic) => {
-                    Err(problem(kind::INTERNAL, format!("the job ended in a fault of ours: {panic}")))
-                }
-            };
-            jobs.update(id, |job| match ended {
-                Ok(result) => (job.state, job.result) = (JobState::Done, Some(result)),
-                Err(why) => (job.state, job.problem) = (JobState::Failed, Some(why)),
-            });
-        });
-        Ok(job)
-    }
-
-    /// The job when it ends or, if `progress` is set, when it gets on; at the latest after `wait`.
-    pub async fn wait(&self, id: u64, wait: Duration, progress: bool) -> Option<Job> {
-        let mut changed = self.changed.subscribe();
-        let first = self.get(id)?;
-        let settled =
-            |job: &Job| job.state != JobState::Running || progress && job.progress != first.progress;
-        let deadline = tokio::time::sleep(wait);
-        tokio::pin!(deadline);
-        loop {
-            changed.borrow_and_update();
-            let job = self.get(id)?;
-            if settled(&job) {
-                return Some(job);
-            }
-            tokio::select! {
-                _ = changed.changed() => {}
-                _ = &mut deadline => return Some(job),
-            }
-        }
+        Ok((job, Work { reporter, fault: Some(fault) }))
     }
 }
+
+#[cfg(test)]
+mod tests;

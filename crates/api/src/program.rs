@@ -1,0 +1,14 @@
+//! What the API needs of the program that it is part of, beside its appliance.
+
+use api_types::IscsiSession;
+use engine_api::Result;
+
+pub trait Program: Send + Sync {
+    /// What the daemon logs, which is `wanted` from now on where that is given. `Invalid` says what
+    /// makes no sense.
+    fn log_filter(&self, wanted: Option<&str>) -> Result<String>;
+    /// Sessions of iSCSI initiators; none where no iSCSI is served.
+    fn iscsi_sessions(&self) -> Vec<IscsiSession> {
+        Vec::new()
+    }
+}

@@ -1,0 +1,174 @@
+//! Changes of datasets, with what they mean for mounts.
+
+use engine_api::{Change, Committed, DestroyQuery, Error, PropertyChange};
+
+use crate::local::LocalMount;
+use crate::mounting::moves_mounts;
+use crate::{Appliance, Failure, Result, Warning};
+
+/// What a destruction is asked for.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct DestroyAsked {
+    pub recursive: bool,
+    /// Clones too.
+    pub clones: bool,
+    /// A snapshot in use goes when it is in use no more.
+    pub defer: bool,
+}
+
+/// What a rename is asked for.
+#[derive(Clone, Debug, Default)]
+pub struct RenameAsked {
+    pub to: String,
+    /// Missing parents are made.
+    pub parents: bool,
+    /// A snapshot of that name of every dataset below.
+    pub recursive: bool,
+    pub no_mount: bool,
+}
+
+fn failed(failures: Vec<Failure>) -> Vec<Warning> {
+    failures.into_iter().map(Warning::Failed).collect()
+}
+
+impl Appliance {
+    /// Commits the making of a dataset `name`, and mounts what was made unless told otherwise.
+    pub fn create_dataset(
+        &self,
+        name: &str,
+        change: &Change,
+        history: &str,
+        no_mount: bool,
+    ) -> Result<(Committed, Vec<Warning>)> {
+        let pool = self.pool_of(name)?;
+        let topmost = self.first_missing(name)?;
+        let committed = pool.commit(change, history)?;
+        let warnings = match topmost {
+            Some(topmost) if self.auto_mount && !no_mount => self.mount_made(topmost),
+            _ => Vec::new(),
+        };
+        Ok((committed, warnings))
+    }
+
+    /// The first on the way down to `name` that isn't there: it and what is below it are what a
+    /// create makes. What was there before, and somebody may have unmounted, stays as it is.
+    fn first_missing<'a>(&self, name: &'a str) -> Result<Option<&'a str>> {
+        let ends = name.match_indices('/').map(|(at, _)| at).chain([name.len()]);
+        for ancestor in ends.map(|end| &name[..end]) {
+            match self.file_system(ancestor) {
+                Ok(_) => {}
+                Err(Failure::NoSuchDataset { .. } | Failure::Engine(Error::NotFound)) => {
+                    return Ok(Some(ancestor));
+                }
+                Err(why) => return Err(why),
+            }
+        }
+        Ok(None)
+    }
+
+    /// Unmounts and destroys a dataset, snapshot or bookmark and what goes with it. `told` is told
+    /// how many that are.
+    pub fn destroy_dataset(
+        &self,
+        name: &str,
+        asked: DestroyAsked,
+        history: &str,
+        told: &mut dyn FnMut(u64),
+    ) -> Result<(Committed, Vec<Warning>)> {
+        let pool = self.pool_of(name)?;
+        let mut names = vec![name.to_owned()];
+        if !name.contains('#') {
+            let DestroyAsked { recursive, clones, defer } = asked;
+            let query = DestroyQuery { name: name.to_owned(), recursive, clones, defer };
+            names = pool.plan_destroy(&query)?.names;
+        }
+        // A pool's root stays as long as the pool.
+        let is_root = !name.contains(['/', '@', '#']);
+        names.retain(|one| !is_root || one != name);
+        told(names.len() as u64);
+        let directories = self.directories_of(name, &names)?;
+        let mounts = self.unmount_each(&names)?;
+        let change = Change::Destroy { names, defer: asked.defer };
+        match pool.commit(&change, history) {
+            Ok(committed) => {
+                let is_of_root = |mount: &LocalMount| is_root && mount.dataset == name;
+                let root: Vec<_> = mounts.into_iter().filter(is_of_root).collect();
+                let warnings = failed(self.restore(&root));
+                self.local.leave(directories);
+                Ok((committed, warnings))
+            }
+            Err(error) => {
+                self.restore(&mounts);
+                Err(error.into())
+            }
+        }
+    }
+
+    /// Sets properties; mounts follow unless told otherwise.
+    pub fn set_properties(
+        &self,
+        name: &str,
+        props: Vec<PropertyChange>,
+        history: &str,
+        no_mount: bool,
+    ) -> Result<(Committed, Vec<Warning>)> {
+        let names: Vec<String> = props.iter().map(|prop| prop.name.clone()).collect();
+        let moves = !no_mount && props.iter().any(|prop| moves_mounts(&prop.name, Some(&prop.value)));
+        let change = Change::SetProperties { name: name.to_owned(), props };
+        let (committed, mut failures) = self.commit(name, &change, history, moves)?;
+        failures.extend(self.follow(name, &names.iter().map(String::as_str).collect::<Vec<_>>()));
+        Ok((committed, failed(failures)))
+    }
+
+    /// Has a property inherited, or as it was received; mounts follow.
+    pub fn inherit_property(
+        &self,
+        name: &str,
+        property: &str,
+        received: bool,
+        history: &str,
+    ) -> Result<(Committed, Vec<Warning>)> {
+        let moves = moves_mounts(property, None);
+        let change = Change::Inherit { name: name.to_owned(), property: property.to_owned(), received };
+        let (committed, mut failures) = self.commit(name, &change, history, moves)?;
+        failures.extend(self.follow(name, &[property]));
+        Ok((committed, failed(failures)))
+    }
+
+    /// Commits a change of a dataset; one that may move mounts takes them along.
+    fn commit(
+        &self,
+        name: &str,
+        change: &Change,
+        history: &str,
+        moves: bool,
+    ) -> Result<(Committed, Vec<Failure>)> {
+        let pool = self.pool_of(name)?;
+        let change = || Ok(pool.commit(change, history)?);
+        match moves {
+            true => self.moving(name, name, change),
+            false => Ok((change()?, Vec::new())),
+        }
+    }
+
+    /// Renames a dataset or snapshot. Mounts move to where they belong now, or stay where they are
+    /// if that is asked for.
+    pub fn rename_dataset(
+        &self,
+        name: &str,
+        asked: RenameAsked,
+        history: &str,
+    ) -> Result<(Committed, Vec<Warning>)> {
+        let RenameAsked { to, parents, recursive, no_mount } = asked;
+        let pool = self.pool_of(name)?;
+        let change = Change::Rename { from: name.to_owned(), to: to.clone(), parents, recursive };
+        let commit = || Ok(pool.commit(&change, history)?);
+        if no_mount || name.contains('@') {
+            let committed = commit()?;
+            self.local.renamed(name, &to);
+            return Ok((committed, Vec::new()));
+        }
+        let (committed, failures) = self.moving(name, &to, commit)?;
+        Ok((committed, failed(failures)))
+    }
+}

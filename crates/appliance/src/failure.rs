@@ -1,0 +1,154 @@
+//! Why something was not done, and what went wrong beside what was: data, never sentences. What
+//! they are called is decided where they are shown.
+
+use engine_api::Error;
+
+pub type Result<T> = std::result::Result<T, Failure>;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// The engine refused, or failed.
+    Engine(Error),
+    NoSuchPool {
+        pool: String,
+    },
+    /// No dataset of that name is of the kind that is asked for.
+    NoSuchDataset {
+        dataset: String,
+    },
+    /// Its properties keep a file system from being mounted or shared.
+    NotMountable {
+        dataset: String,
+        verb: Verb,
+        why: NotMountable,
+    },
+    /// mount(8) is to mount what has a mount point of its own.
+    NotLegacy {
+        dataset: String,
+        mountpoint: String,
+    },
+    RelativeMountpoint {
+        dataset: String,
+        mountpoint: String,
+    },
+    /// A stream for it was received in part.
+    PartlyReceived {
+        dataset: String,
+    },
+    /// `Busy`: it is mounted already. `NotEmpty`: so is not the directory.
+    Mount {
+        dataset: String,
+        mountpoint: String,
+        why: Error,
+    },
+    /// A mount did not get other options.
+    Remount {
+        dataset: String,
+        why: Error,
+    },
+    /// What is to be mounted anew is not mounted.
+    NothingToRemount {
+        dataset: String,
+    },
+    /// `what` is a file system, or where it is mounted. `Busy`: it is in use.
+    Unmount {
+        what: String,
+        why: Error,
+    },
+    NotAMountpoint {
+        path: String,
+    },
+    /// A file system that is to be unmounted.
+    NotCurrentlyMounted {
+        dataset: String,
+    },
+    Share {
+        dataset: String,
+        verb: Verb,
+        why: Error,
+    },
+    /// Its properties do not say that it is shared.
+    LegacyShare {
+        dataset: String,
+        verb: Verb,
+    },
+    AlreadyShared {
+        dataset: String,
+    },
+    NotCurrentlyShared {
+        dataset: String,
+    },
+    /// Where the root of a new pool would be mounted. `NotEmpty`: there are entries.
+    MountpointInUse {
+        at: String,
+        why: Error,
+    },
+    /// A pool that waits for its devices is let go of by force only.
+    Suspended {
+        pool: String,
+        how: Release,
+    },
+    /// A pool that is to be destroyed has mounts that cannot be unmounted.
+    MountsOfPool {
+        pool: String,
+        why: Box<Failure>,
+    },
+    /// A rollback would destroy what is younger, and was not told to.
+    YoungerExist {
+        snapshot: String,
+        younger: Vec<String>,
+    },
+    /// A rollback would destroy clones of what is younger, and was not told to.
+    ClonesExist {
+        snapshot: String,
+        clones: Vec<String>,
+    },
+    /// No snapshots are named.
+    NoSnapshots,
+    /// Snapshots of several pools are named.
+    SeveralPools,
+    /// A corrective receive mounts nothing, and takes no option about mounts.
+    HealsAlone,
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Failure {
+        Failure::Engine(error)
+    }
+}
+
+/// What is to be done with a file system.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verb {
+    Mount,
+    Share,
+    Unshare,
+}
+
+/// The property that keeps a file system from being mounted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NotMountable {
+    LegacyMountpoint,
+    NoMountpoint,
+    CanmountOff,
+}
+
+/// How a pool leaves this machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Release {
+    Export,
+    Destroy,
+}
+
+/// What went wrong beside what was done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Warning {
+    /// A file system that was to be mounted, or to be mounted again, is not.
+    Failed(Failure),
+    /// A file system was made for somebody who may not mount it.
+    MountedByRootAlone,
+    /// A mount may show for a minute what its file system held before.
+    StaleMount { dataset: String },
+    /// What the engine says of a stream that it received, in OpenZFS's words.
+    Received(String),
+}

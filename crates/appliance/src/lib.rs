@@ -1,0 +1,63 @@
+//! What an appliance does around its pools, whoever asks and by whichever protocol: file systems
+//! are mounted and shared, unmounted before a change that moves or ends them and mounted again
+//! after it; long work is a job.
+//!
+//! Everything here blocks until it is done, and knows neither HTTP nor the texts of commands. What
+//! was not done is a [`Failure`], what went wrong beside what was done a [`Warning`]: both are data.
+//! Mounts and shares themselves are made by whoever implements [`LocalMounts`].
+
+mod candidate;
+mod datasets;
+mod failure;
+mod jobs;
+mod local;
+mod mounting;
+mod mounts;
+mod pools;
+mod receive;
+mod sharing;
+mod snapshots;
+
+pub use datasets::{DestroyAsked, RenameAsked};
+pub use failure::{Failure, NotMountable, Release, Result, Verb, Warning};
+pub use jobs::{Jobs, MOST as MOST_JOBS, Reporter, TooMany, Work};
+pub use local::{LocalMount, LocalMounts, LocalShare, MountSpec, mount_props, mount_word};
+pub use mounting::Told;
+pub use mounts::{MountAsked, Outcome};
+pub use receive::Received;
+pub use snapshots::RollbackAsked;
+
+use std::sync::Arc;
+
+use engine_api::{Engine, Error, Pool};
+
+/// The engine, and the machine that its file systems are mounted on.
+pub struct Appliance {
+    pub engine: Arc<dyn Engine>,
+    pub local: Arc<dyn LocalMounts>,
+    /// File systems are mounted when they are created, imported or get a mount point.
+    pub auto_mount: bool,
+}
+
+impl Appliance {
+    /// # Errors
+    /// [`Failure::NoSuchPool`], and the engine's.
+    pub fn pool(&self, name: &str) -> Result<Arc<dyn Pool>> {
+        self.engine.pool(name).map_err(|error| match error {
+            Error::NotFound => Failure::NoSuchPool { pool: name.to_owned() },
+            other => Failure::Engine(other),
+        })
+    }
+
+    /// The pool that a dataset, snapshot or bookmark of that name lies in.
+    ///
+    /// # Errors
+    /// As [`Appliance::pool`].
+    pub fn pool_of(&self, dataset: &str) -> Result<Arc<dyn Pool>> {
+        let end = dataset.find(['/', '@', '#']).unwrap_or(dataset.len());
+        self.pool(&dataset[..end])
+    }
+}
+
+#[cfg(test)]
+mod tests;

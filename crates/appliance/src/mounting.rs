@@ -1,0 +1,292 @@
+//! Local mounts follow the datasets: what is created, imported or moved is mounted, what goes is
+//! unmounted first.
+//!
+//! Only administrators mount and unmount, as with OpenZFS on Linux: what others make is not
+//! mounted, and what is mounted they can neither move nor destroy. A rollback, which takes the file
+//! system from under its users and gives it back, is none of that.
+//!
+//! Order matters in two ways: a parent's mount point holds its child's directory, so mounting goes
+//! down the paths and unmounting up.
+
+use std::collections::HashSet;
+
+use engine_api::Error;
+use stdx::behalf;
+
+use crate::candidate::Candidate;
+use crate::local::{LocalMount, MountSpec, mount_props, mount_word};
+use crate::{Appliance, Failure, Result, Warning};
+
+/// Whether `dataset` is `root` or below it.
+pub fn is_within(dataset: &str, root: &str) -> bool {
+    dataset.strip_prefix(root).is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '@', '#']))
+}
+
+/// What [`Appliance::mount_all`] did.
+#[derive(Debug, Default)]
+pub struct Mounted {
+    /// File systems that are mounted now and were not.
+    pub done: Vec<String>,
+    pub failed: Vec<Failure>,
+}
+
+/// Is told before each mount: the file system, how many were tried, how many there are.
+pub type Told<'a> = &'a mut dyn FnMut(&str, u64, u64);
+
+impl Appliance {
+    /// Mounts what at and below `root` wants to be mounted by itself and isn't. Failures are told,
+    /// not fatal: the datasets are there whether they are mounted or not.
+    pub fn mount_all(&self, root: &str, options: &[String], overlay: bool, told: Told<'_>) -> Mounted {
+        let mut wanted = match self.candidates(root, None) {
+            Ok(found) => found,
+            Err(why) => return Mounted { done: Vec::new(), failed: vec![why] },
+        };
+        let there = self.local.mounted();
+        wanted.retain(|one| {
+            one.canmount == "on" && one.has_place() && !there.iter().any(|mount| mount.dataset == one.dataset)
+        });
+        wanted.sort_by(|a, b| a.mountpoint.cmp(&b.mountpoint));
+        let mut mounted = Mounted::default();
+        let total = wanted.len() as u64;
+        for (count, one) in (0u64..).zip(wanted) {
+            told(&one.dataset, count, total);
+            match self.mount_candidate(&one, options, overlay) {
+                Ok(()) => mounted.done.push(one.dataset),
+                Err(why) => mounted.failed.push(why),
+            }
+        }
+        mounted
+    }
+
+    /// Mounts a file system where its properties want it.
+    pub(crate) fn mount_candidate(&self, one: &Candidate, options: &[String], overlay: bool) -> Result<()> {
+        let spec = MountSpec {
+            dataset: one.dataset.clone(),
+            mountpoint: one.mountpoint.clone(),
+            options: options.to_vec(),
+            overlay: overlay || one.overlay,
+        };
+        let mounted = match behalf::caller().is_administrator {
+            true => self.local.mount(&spec),
+            false => Err(Error::Denied),
+        };
+        mounted.map_err(|why| Failure::Mount { dataset: spec.dataset, mountpoint: spec.mountpoint, why })
+    }
+
+    /// Mounts what was made at and below `root`; gives what is to be said where it is not.
+    pub(crate) fn mount_made(&self, root: &str) -> Vec<Warning> {
+        let failed = self.mount_all(root, &[], false, &mut |_, _, _| {}).failed;
+        match failed.is_empty() || behalf::caller().is_administrator {
+            true => failed.into_iter().map(Warning::Failed).collect(),
+            false => vec![Warning::MountedByRootAlone],
+        }
+    }
+
+    /// The local mounts at and below a dataset, deepest path first.
+    fn mounted_within(&self, root: &str) -> Vec<LocalMount> {
+        let mut mounts = self.local.mounted();
+        mounts.retain(|mount| is_within(&mount.dataset, root));
+        mounts.sort_by(|a, b| b.mountpoint.cmp(&a.mountpoint));
+        mounts
+    }
+
+    /// What the file system holds was replaced, and its mount stays: who has a file open there that
+    /// is no more gets an error. Gives a warning where the mount does not show it yet.
+    pub(crate) fn refresh(&self, dataset: &str) -> Option<Warning> {
+        let stale = || Warning::StaleMount { dataset: dataset.to_owned() };
+        (!self.local.refresh(dataset)).then(stale)
+    }
+
+    /// Unmounts everything at and below `root`; where one can't be, those already unmounted are
+    /// mounted again. A file system in use stays mounted, even with `-f`, as with OpenZFS on Linux.
+    pub(crate) fn unmount_all(&self, root: &str) -> Result<Vec<LocalMount>> {
+        let cannot = |what: &str, why| Failure::Unmount { what: what.to_owned(), why };
+        self.local.settled(&|dataset| is_within(dataset, root)).map_err(|why| cannot(root, why))?;
+        let mounts = self.mounted_within(root);
+        if let Some(first) = mounts.first().filter(|_| !behalf::caller().is_administrator) {
+            return Err(cannot(&first.mountpoint, Error::Denied));
+        }
+        for (count, mount) in mounts.iter().enumerate() {
+            match self.local.unmount(&mount.dataset, false) {
+                Ok(()) | Err(Error::NotFound) => {}
+                Err(why) => {
+                    self.restore(&mounts[..count]);
+                    return Err(cannot(&mount.mountpoint, why));
+                }
+            }
+        }
+        Ok(mounts)
+    }
+
+    /// Unmounts each of some datasets, and what is below it; where one cannot be, all stays as it
+    /// was. Snapshots and bookmarks have no mounts.
+    pub(crate) fn unmount_each(&self, names: &[String]) -> Result<Vec<LocalMount>> {
+        let mut mounts = Vec::new();
+        for name in names.iter().filter(|name| !name.contains(['@', '#'])) {
+            match self.unmount_all(name) {
+                Ok(unmounted) => mounts.extend(unmounted),
+                Err(why) => {
+                    self.restore(&mounts);
+                    return Err(why);
+                }
+            }
+        }
+        Ok(mounts)
+    }
+
+    /// The directories that go with file systems, which are at and below `root` and elsewhere
+    /// ([`Candidate::own_directory`]); children come first.
+    pub(crate) fn directories_of(&self, root: &str, names: &[String]) -> Result<Vec<String>> {
+        let file_systems = || names.iter().filter(|name| !name.contains(['@', '#']));
+        let mut found = Vec::new();
+        if file_systems().any(|name| is_within(name, root)) {
+            let wanted: HashSet<&String> = names.iter().collect();
+            found = self.candidates(root, None)?;
+            found.retain(|one| wanted.contains(&one.dataset));
+        }
+        for name in file_systems().filter(|name| !is_within(name, root)) {
+            found.extend(self.candidates(name, Some(0))?);
+        }
+        let mut own: Vec<String> =
+            found.iter().filter_map(Candidate::own_directory).map(str::to_owned).collect();
+        own.sort_by(|a, b| b.cmp(a));
+        Ok(own)
+    }
+
+    /// Unmounts a whole pool and lets go of it; the directories of what was mounted go too
+    /// (`zpool_disable_datasets` in lib/libzfs/libzfs_mount.c). Where it cannot be let go of, all is
+    /// mounted again.
+    pub(crate) fn releasing(
+        &self,
+        pool: &str,
+        unmounting: impl FnOnce(Failure) -> Failure,
+        release: impl FnOnce() -> engine_api::Result<()>,
+    ) -> Result<()> {
+        let names: Vec<String> = self.mounted_within(pool).into_iter().map(|mount| mount.dataset).collect();
+        let directories = self.directories_of(pool, &names).unwrap_or_else(|why| {
+            // A pool that has lost its devices cannot be asked, and is let go of all the same.
+            tracing::debug!(pool, ?why, "directories of mounts stay");
+            Vec::new()
+        });
+        let mounts = self.unmount_all(pool).map_err(unmounting)?;
+        match release() {
+            Ok(()) => {
+                self.local.leave(directories);
+                Ok(())
+            }
+            Err(error) => {
+                self.restore(&mounts);
+                Err(error.into())
+            }
+        }
+    }
+
+    /// Mounts again, where they were, what was unmounted. Gives the failures.
+    pub(crate) fn restore(&self, mounts: &[LocalMount]) -> Vec<Failure> {
+        let again = |mount: &LocalMount| self.local.mount(&mount.again()).err().map(|why| failed(mount, why));
+        mounts.iter().rev().filter_map(again).collect()
+    }
+
+    /// Makes a change that may move mount points at and below `before`, which is called `after`
+    /// afterwards: unmount, change, mount where things belong now. Gives the change's result and
+    /// what could not be mounted again.
+    pub(crate) fn moving<T>(
+        &self,
+        before: &str,
+        after: &str,
+        change: impl FnOnce() -> Result<T>,
+    ) -> Result<(T, Vec<Failure>)> {
+        let places = self.candidates(before, None)?;
+        let mounts = self.unmount_all(before)?;
+        match change() {
+            Err(why) => {
+                self.restore(&mounts);
+                Err(why)
+            }
+            Ok(done) => {
+                let failures = match self.candidates(after, None) {
+                    Ok(now) => {
+                        self.local.leave(left(&places, &now, (before, after)).into_iter().collect());
+                        let moved = moved(self.auto_mount, (before, &places), (after, &now), &mounts);
+                        match behalf::caller().is_administrator {
+                            true => self.restore(&moved),
+                            false => moved.iter().map(|mount| failed(mount, Error::Denied)).collect(),
+                        }
+                    }
+                    Err(why) => vec![why],
+                };
+                Ok((done, failures))
+            }
+        }
+    }
+
+    /// Mounts at and below a dataset follow properties that say how they are mounted, and have
+    /// changed: what was asked for while the mount lasts goes with that (`zfs_is_namespace_prop` in
+    /// lib/libzfs/libzfs_mount.c). Gives the failures.
+    pub(crate) fn follow(&self, root: &str, changed: &[&str]) -> Vec<Failure> {
+        if !changed.iter().any(|name| mount_props().any(|prop| prop == *name)) {
+            return Vec::new();
+        }
+        let again = |mount: LocalMount| {
+            let stays = |word: &&str| mount_word(word).is_none_or(|(prop, _)| !changed.contains(&prop));
+            let words: Vec<String> = mount.words().filter(stays).map(str::to_owned).collect();
+            match self.local.remount(&mount.dataset, &words) {
+                Ok(()) | Err(Error::NotFound) => None,
+                Err(why) => Some(Failure::Remount { dataset: mount.dataset, why }),
+            }
+        };
+        self.mounted_within(root).into_iter().filter_map(again).collect()
+    }
+}
+
+fn failed(mount: &LocalMount, why: Error) -> Failure {
+    Failure::Mount { dataset: mount.dataset.clone(), mountpoint: mount.mountpoint.clone(), why }
+}
+
+/// The directory that the topmost file system has left; those below it are in what was mounted
+/// there (`changelist_postfix` in lib/libzfs/libzfs_changelist.c).
+fn left(places: &[Candidate], now: &[Candidate], (before, after): (&str, &str)) -> Option<String> {
+    let old = places.iter().find(|one| one.dataset == before)?;
+    let new = now.iter().find(|one| one.dataset == after)?;
+    old.own_directory().filter(|at| *at != new.mountpoint).map(str::to_owned)
+}
+
+/// What is to be mounted after a change: whatever was mounted and still may be; and, where file
+/// systems are mounted by themselves, what had no place to be mounted at and has one now.
+fn moved(
+    auto_mount: bool,
+    (before, places): (&str, &[Candidate]),
+    (after, now): (&str, &[Candidate]),
+    mounts: &[LocalMount],
+) -> Vec<LocalMount> {
+    let old_name = |one: &Candidate| format!("{before}{}", &one.dataset[after.len()..]);
+    let place = |one: &Candidate| {
+        let old_name = old_name(one);
+        let was = mounts.iter().find(|mount| mount.dataset == old_name);
+        let had_place = places.iter().any(|old| old.dataset == old_name && old.has_place());
+        let wanted = match was {
+            Some(_) => one.canmount != "off",
+            None => auto_mount && !had_place && one.canmount == "on",
+        };
+        (wanted && one.has_place()).then(|| LocalMount {
+            dataset: one.dataset.clone(),
+            mountpoint: one.mountpoint.clone(),
+            options: was.map(|mount| mount.options.clone()).unwrap_or_default(),
+        })
+    };
+    let mut moved: Vec<LocalMount> = now.iter().filter_map(place).collect();
+    // `restore` goes through them backwards, and a parent's directory must be there before its
+    // child's.
+    moved.sort_by(|a, b| b.mountpoint.cmp(&a.mountpoint));
+    moved
+}
+
+/// Whether inheriting this property, or setting it to this value, may move or end a mount.
+pub fn moves_mounts(property: &str, value: Option<&str>) -> bool {
+    match property {
+        "mountpoint" => true,
+        // These do not end a mount.
+        "canmount" => !matches!(value, Some("on" | "noauto")),
+        _ => false,
+    }
+}
