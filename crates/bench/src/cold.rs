@@ -12,10 +12,11 @@ use std::process::Command;
 
 use load::{Fail, Share};
 
-use crate::contenders::{clear, ended};
+use crate::contenders::clear;
 use crate::options::Options;
 use crate::ours::{Build, Ours};
 use crate::peers::{self, Disks, Ganesha};
+use crate::process::ended;
 use crate::results::{Results, Row};
 
 pub const PART: &str = "cold";

@@ -3,15 +3,16 @@
 use std::cell::Cell;
 use std::fs;
 use std::path::Path;
-use std::process::{Child, Command};
+use std::process::Command;
 use std::time::Duration;
 
 use load::{Blocks, Crowd, Fail, Folder, Outcome, Share, Work, machine_time, process_time};
 
 use crate::fuse_peers::{self, FusePeer};
 use crate::options::Options;
-use crate::ours::{Build, Ours};
+use crate::ours::{Build, Ours, Records};
 use crate::peers::{self, Disks, Ganesha};
+use crate::process::ended;
 use crate::suite::{self, Before, SIZE};
 
 /// Bytes of the images that file systems are made on, and of our pool's.
@@ -38,13 +39,6 @@ pub struct Contender {
     process: Option<u32>,
     /// The whole file is there, of such records.
     file: Cell<Option<Records>>,
-}
-
-/// `recordsize` of our file system; nothing to peers.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Records {
-    Default,
-    Small,
 }
 
 impl Contender {
@@ -275,36 +269,4 @@ pub fn clear(dir: &Path) -> Result<(), Fail> {
         }
     }
     Ok(())
-}
-
-/// Runs a command that has to succeed; its output.
-pub fn ended(command: &mut Command) -> Result<String, Fail> {
-    let name = command.get_program().to_string_lossy().into_owned();
-    let output = command.output().map_err(|error| format!("{name}: {error}"))?;
-    if !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr);
-        return Err(format!("{name}: {}", said.trim().lines().last().unwrap_or("failed")).into());
-    }
-    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
-}
-
-/// A server that ends with the value.
-pub struct Server(pub Child);
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        drop(self.0.kill());
-        drop(self.0.wait());
-    }
-}
-
-/// Asks until the answer is yes.
-pub fn wait_until(what: &str, mut is_there: impl FnMut() -> bool) -> Result<(), Fail> {
-    for _ in 0..150 {
-        if is_there() {
-            return Ok(());
-        }
-        std::thread::sleep(Duration::from_millis(200));
-    }
-    Err(format!("{what} does not answer").into())
 }

@@ -14,10 +14,10 @@ use engine_api::{Engine, Error, PoolSpec, PropertyChange, VdevSpec};
 use env::Env;
 use load::{Fail, Outcome, machine_time};
 
-use crate::contenders::ended;
 use crate::options;
 use crate::peers::write_image;
 use crate::pool_file::{Noise, PoolFile};
+use crate::process::ended;
 use crate::results::{Cell, Figure, Results, Row, median};
 
 pub const PART: &str = "engine";

@@ -9,8 +9,8 @@ use std::process::Command;
 
 use load::Fail;
 
-use crate::contenders::{Server, ended, wait_until};
 use crate::peers::spawn;
+use crate::process::{Server, ended, wait_until};
 
 const PASSTHROUGH: &str = "libfuse passthrough";
 const MERGERFS: &str = "mergerfs";

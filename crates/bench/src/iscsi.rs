@@ -10,10 +10,11 @@ use std::time::{Duration, Instant};
 
 use load::{Crowd, Fail, Initiator, PROFILES, Profile, Unit, process_time};
 
-use crate::contenders::{self, BEFORE, OURS, Server, ended, wait_until};
+use crate::contenders::{self, BEFORE, OURS};
 use crate::options::Options;
 use crate::ours::{Build, Ours};
 use crate::peers::{spawn, write_image};
+use crate::process::{Server, ended, wait_until};
 use crate::results::{Cell, Figure, Results, Row, median};
 
 pub const PART: &str = "iscsi";

@@ -21,10 +21,10 @@ use std::time::{Duration, Instant};
 use codec::raidz::{Column, MAX_PARITY, Method};
 use load::Fail;
 
-use crate::contenders::ended;
 use crate::openzfs;
 use crate::options::Options;
 use crate::pool_file::Noise;
+use crate::process::ended;
 use crate::results::{Results, Row, median};
 
 pub const PART: &str = "kernels";

@@ -4,8 +4,8 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use crate::contenders::ended;
 use crate::options::Options;
+use crate::process::ended;
 
 /// Processors, memory, kernel, disk, peers, day and how it was measured, in one line.
 pub fn describe(dir: &Path, options: &Options) -> String {

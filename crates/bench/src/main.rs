@@ -1,15 +1,17 @@
 //! `make bench`: Cistern beside its peers on this machine, on the same disk, by the same client, in
 //! one run.
 //!
-//! `suite` says what is measured, `contenders` starts who is measured, `measure` runs the rounds in
-//! turn and takes medians, `results` keeps them, `report` and `chart` print them and put them into
-//! docs/performance.md.
+//! `parts` runs what is wanted, one part after the other. `suite` says what the servers and mounts
+//! are measured by, `contenders` starts who is measured, `measure` runs the rounds in turn and
+//! takes medians; each other part has a module of its own. `results` keeps what was measured,
+//! `report` and `chart` print it and put it into docs/performance.md.
 //!
 //! Servers, mounts and ports belong to namespaces that `scripts/bench` makes (as root), and end
 //! with them.
 
 mod chart;
 mod cold;
+mod command_line;
 mod contenders;
 mod datasets;
 mod engine_alone;
@@ -23,8 +25,10 @@ mod memory;
 mod openzfs;
 mod options;
 mod ours;
+mod parts;
 mod peers;
 mod pool_file;
+mod process;
 mod report;
 mod results;
 mod scans;
@@ -35,9 +39,9 @@ use std::fs;
 use std::path::Path;
 use std::process::ExitCode;
 
+use command_line::Parsed;
 use load::Fail;
-use options::{Options, Parsed};
-use results::{COMPARED, MEASURED, Results};
+use options::Options;
 
 /// As the daemon has it: the engine is measured in this process too.
 #[global_allocator]
@@ -45,16 +49,16 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
-    let done = match options::parse(&args) {
+    let done = match command_line::parse(&args) {
         Parsed::Run(options) => run(&options),
         Parsed::Docs(dir) => write_docs(&dir),
         Parsed::Engine(work, image) => engine_alone::in_this_process(&work, &image),
         Parsed::Help => {
-            print!("{}", options::HELP);
+            print!("{}", command_line::HELP);
             Ok(())
         }
         Parsed::Wrong(why) => {
-            eprintln!("bench: {why}\n{}", options::HELP);
+            eprintln!("bench: {why}\n{}", command_line::HELP);
             return ExitCode::from(2);
         }
     };
@@ -74,7 +78,7 @@ fn run(options: &Options) -> Result<(), Fail> {
     let about = machine::describe(&dir, options);
     println!("{about}\n");
     contenders::clear(&dir)?;
-    let failed = parts(options, &about);
+    let failed = parts::run(options, &about);
     contenders::clear(&dir)?;
     if options.is_docs {
         write_docs(&dir)?;
@@ -82,73 +86,11 @@ fn run(options: &Options) -> Result<(), Fail> {
     if failed.is_empty() { Ok(()) } else { Err(failed.join("; ").into()) }
 }
 
-/// Each part with what it needs, one after the other; its tables are printed when it is done. Says
-/// which failed, and why.
-fn parts(options: &Options, about: &str) -> Vec<String> {
-    let mut failed = Vec::new();
-    let mut finish = |part: &str, measured: Result<Results, Fail>| {
-        let kept = measured.and_then(|mut results| {
-            if options.before.is_some() {
-                let mean =
-                    results.mean_ratio().map(|mean| format!("Geometric mean of the ratios: {mean:.3}"));
-                results.notes.extend(mean);
-                results.save(&options.dir, COMPARED)?;
-            } else {
-                results.save(&options.dir, MEASURED)?;
-            }
-            print!("{}", report::part(&results));
-            Ok(())
-        });
-        failed.extend(kept.err().map(|error| format!("{part}: {error}")));
-    };
-    let (over_nfs, locally) = suite::split(&options.parts);
-    let wants = |part: &str| options.parts.iter().any(|wanted| wanted == part);
-    let (needs_memory, needs_trees) = (wants(memory::PART), wants(trees::PART));
-    if !over_nfs.is_empty() || !locally.is_empty() || needs_memory || needs_trees {
-        match contenders::start(options, !over_nfs.is_empty(), !locally.is_empty() || needs_trees) {
-            Ok(mut all) => {
-                for part in over_nfs {
-                    finish(part.name, measure::part(part, &all.nfs, &all, options, about));
-                }
-                for part in locally {
-                    finish(part.name, measure::part(part, &all.local, &all, options, about));
-                }
-                if needs_trees {
-                    finish(trees::PART, trees::measure(&all, options, about));
-                }
-                if needs_memory {
-                    finish(memory::PART, memory::measure(&mut all.ours, &options.dir, about));
-                }
-            }
-            Err(error) => finish("the servers", Err(error)),
-        }
-    }
-    if wants(cold::PART) {
-        finish(cold::PART, cold::measure(options, about));
-    }
-    if wants(iscsi::PART) {
-        finish(iscsi::PART, iscsi::measure(options, about));
-    }
-    if wants(engine_alone::PART) {
-        finish(engine_alone::PART, engine_alone::measure(options, about));
-    }
-    if wants(scans::PART) {
-        finish(scans::PART, scans::measure(about));
-    }
-    if wants(datasets::PART) {
-        finish(datasets::PART, datasets::measure(options, about));
-    }
-    if wants(kernels::PART) {
-        finish(kernels::PART, kernels::measure(options, about));
-    }
-    failed
-}
-
 /// Puts the last results into docs/performance.md, with their charts beside it.
 fn write_docs(dir: &Path) -> Result<(), Fail> {
     let page = Path::new("docs/performance.md");
     let mut text = fs::read_to_string(page)?;
-    for results in results::load_all(dir)? {
+    for results in results::load_all(dir, &parts::all())? {
         if let Some(chart) = chart::draw(&results) {
             fs::create_dir_all("docs/charts")?;
             fs::write(format!("docs/charts/{}.svg", results.part), chart)?;

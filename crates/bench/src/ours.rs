@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use load::{Fail, Folder, Share};
 
-use crate::contenders::{Records, Server, ended, wait_until};
+use crate::process::{Server, ended, wait_until};
 
 /// A build of the program, and where it runs.
 #[derive(Clone)]
@@ -48,6 +48,13 @@ impl Build {
         command.args(["--nfs", &self.addr().to_string()]).args(options);
         Ok(Server(command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log).spawn()?))
     }
+}
+
+/// `recordsize` of our file system; nothing to peers.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Records {
+    Default,
+    Small,
 }
 
 pub struct Ours {

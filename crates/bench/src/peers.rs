@@ -12,7 +12,7 @@ use std::process::{Command, Stdio};
 
 use load::{Fail, Share};
 
-use crate::contenders::{Server, ended, wait_until};
+use crate::process::{Server, ended, wait_until};
 
 /// A file of so many zeros that are really on the disk; a multiple of 4 MiB.
 pub fn write_image(path: &Path, size: u64) -> Result<(), Fail> {

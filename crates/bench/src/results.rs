@@ -6,8 +6,6 @@ use std::path::Path;
 
 use load::{Fail, Outcome};
 
-use crate::options;
-
 /// Folders of results: beside peers, and beside another build.
 pub const MEASURED: &str = "results";
 pub const COMPARED: &str = "compared";
@@ -213,10 +211,10 @@ impl Results {
     }
 }
 
-/// All that is kept in this folder, in the order of the parts.
-pub fn load_all(dir: &Path) -> Result<Vec<Results>, Fail> {
+/// All that is kept in this folder of these parts, in their order.
+pub fn load_all(dir: &Path, parts: &[String]) -> Result<Vec<Results>, Fail> {
     let mut all = Vec::new();
-    for part in options::all_parts() {
+    for part in parts {
         let path = dir.join(MEASURED).join(format!("{part}.tsv"));
         if path.exists() {
             all.push(Results::decode(&fs::read_to_string(path)?)?);

@@ -1,10 +1,10 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use crate::options::{Parsed, all_parts, parse};
+use crate::command_line::{Parsed, parse};
 use crate::results::{Cell, Figure, Results, Row, median};
 use crate::suite::{PARTS, Place};
-use crate::{chart, kernels, report, suite};
+use crate::{chart, kernels, parts, report, suite};
 
 fn words(line: &str) -> Vec<String> {
     line.split_whitespace().map(str::to_owned).collect()
@@ -36,7 +36,7 @@ fn options_choose_parts_in_their_order() {
     assert_eq!(options.parts, ["nfs", "local"]);
     assert_eq!((options.rounds, options.span, options.only.as_str()), (5, Duration::from_millis(500), "KiB"));
     let Parsed::Run(options) = parse(&[]) else { panic!("nothing is needed") };
-    assert_eq!(options.parts, all_parts());
+    assert_eq!(options.parts, parts::all());
     for wrong in
         ["--part all", "--rounds 0", "--seconds 0", "--seconds x", "--fast", "--docs --only KiB", "--dir"]
     {
@@ -57,7 +57,7 @@ fn every_row_of_a_part_has_a_name_of_its_own() {
         let names: Vec<&str> = part.groups.iter().flat_map(|group| group.rows).map(|row| row.name).collect();
         assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len(), "{}", part.name);
     }
-    let (nfs, local) = suite::split(&all_parts());
+    let (nfs, local) = suite::split(&parts::all());
     assert!(nfs.iter().all(|part| part.place == Place::Nfs) && local.len() + nfs.len() == PARTS.len());
 }
 
@@ -123,7 +123,7 @@ fn a_chart_is_well_formed_and_scaled() {
 #[test]
 fn the_document_has_a_place_for_every_part() {
     let page = include_str!("../../../docs/performance.md");
-    for part in all_parts() {
+    for part in parts::all() {
         assert!(page.contains(&format!("<!-- bench {part} -->")), "{part}");
     }
 }

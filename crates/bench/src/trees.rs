@@ -11,8 +11,9 @@ use std::time::Instant;
 
 use load::Fail;
 
-use crate::contenders::{All, Contender, ended};
+use crate::contenders::{All, Contender};
 use crate::options::Options;
+use crate::process::ended;
 use crate::results::{Cell, Results, Row};
 use crate::suite;
 

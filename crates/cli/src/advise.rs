@@ -2,10 +2,10 @@
 //! pool.
 
 use crate::client::Client;
+use crate::command::{Io, end_own};
 use crate::fail::Stop;
 use crate::getopt;
 use crate::json::Json;
-use crate::program::{Io, end_own};
 use api_types::{Advice, AdviceQuery, Pool, routes};
 use std::path::Path;
 

@@ -6,10 +6,10 @@
 mod fields;
 
 use crate::client::Client;
+use crate::command::{Io, end};
 use crate::fail::{Stop, fail};
 use crate::getopt::{self, Parsed};
 use crate::json::Json;
-use crate::program::{Io, end};
 use api_types::routes;
 use fields::{Counts, Field, Scale, Value};
 use std::collections::BTreeMap;

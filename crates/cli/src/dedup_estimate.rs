@@ -2,11 +2,11 @@
 
 use crate::advise::wrapped;
 use crate::client::Client;
+use crate::command::{Io, end_own};
 use crate::ddt;
 use crate::fail::Stop;
 use crate::getopt;
 use crate::json::Json;
-use crate::program::{Io, end_own};
 use api_types::{DedupBucket, DedupEstimate, routes};
 use std::path::Path;
 

@@ -1,10 +1,10 @@
 //! `cistern explain-space`: who holds the space that a dataset uses.
 
 use crate::client::Client;
+use crate::command::{Io, end_own};
 use crate::fail::{Noun, Stop, sentence};
 use crate::human::nicebytes;
 use crate::json::Json;
-use crate::program::{Io, end_own};
 use api_types::{SpaceExplained, SpaceHolder, SpacePart, routes};
 use std::path::Path;
 

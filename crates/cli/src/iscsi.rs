@@ -2,10 +2,10 @@
 //! the volumes, no more.
 
 use crate::client::Client;
+use crate::command::{Io, end_own};
 use crate::fail::{Noun, Stop, sentence};
 use crate::getopt;
 use crate::human::{nicebytes, nicenum, nicetime};
-use crate::program::{Io, end_own};
 use crate::props::ISCSI;
 use api_types::{
     Changed, Dataset, DatasetKind, IscsiSession, IscsiTally, IscsiUnit, PropSet, PropertiesSet, routes,

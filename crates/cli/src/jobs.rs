@@ -1,7 +1,7 @@
 //! Waiting for a job, with its progress on a terminal.
 
 use crate::client::CallError;
-use crate::program::Cx;
+use crate::command::Cx;
 use api_types::{Job, JobResult, JobState, Problem, kind, routes};
 use serde::Serialize;
 

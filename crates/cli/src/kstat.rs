@@ -5,8 +5,8 @@
 //! unsigned number).
 
 use crate::client::Client;
+use crate::command::{Io, end_own};
 use crate::fail::{Stop, fail};
-use crate::program::{Io, end_own};
 use api_types::{Counts, Pool, routes};
 use std::path::Path;
 

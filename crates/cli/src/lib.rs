@@ -11,6 +11,7 @@ mod advise;
 mod arcstat;
 mod client;
 mod clock;
+mod command;
 mod ddt;
 mod dedup_estimate;
 mod explain;
@@ -29,8 +30,8 @@ mod props;
 mod term;
 mod title;
 mod tunable;
-mod usage;
 mod vdevs;
+mod version;
 mod volume;
 mod zfs;
 mod zilstat;
@@ -38,8 +39,9 @@ mod zinject;
 mod zpool;
 
 pub use client::{Client, default_socket, default_state};
+pub use command::Io;
 pub use human::nicebytes;
-pub use program::{Io, Program, run};
+pub use program::{Program, run};
 
 use std::io::IsTerminal;
 

@@ -1,8 +1,8 @@
 //! `cistern log`: what the daemon logs, and changing that while it runs.
 
 use crate::client::Client;
+use crate::command::{Io, end_own};
 use crate::fail::Stop;
-use crate::program::{Io, end_own};
 use api_types::{LogFilter, routes};
 use std::path::Path;
 

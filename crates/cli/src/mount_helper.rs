@@ -5,9 +5,9 @@
 //! exit status is mount(8)'s. Source: cmd/mount_zfs.c.
 
 use crate::client::Client;
+use crate::command::Io;
 use crate::fail::Stop;
 use crate::getopt;
-use crate::program::Io;
 use api_types::{MountOutcome, MountRequest, kind, routes};
 use std::path::Path;
 use stdx::os_error::words;

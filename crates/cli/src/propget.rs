@@ -1,9 +1,9 @@
 //! `zfs get` and `zpool get`: rows of name, property, value, received, source.
 
+use crate::command::Cx;
 use crate::fail::{Stop, usage};
 use crate::getopt::Parsed;
 use crate::json::Json;
-use crate::program::Cx;
 use crate::props::{self, Column, Domain};
 use api_types::{PropValue, Source};
 

@@ -2,9 +2,9 @@
 //! module parameters have.
 
 use crate::client::Client;
+use crate::command::{Io, end_own};
 use crate::fail::{Stop, fail};
 use crate::getopt;
-use crate::program::{Io, end_own};
 use api_types::{Tunable, TunableSet, routes};
 use std::path::Path;
 

@@ -6,8 +6,8 @@ use std::path::Path;
 use api_types::{Dataset, DatasetKind, NBD_SOCKET, routes};
 
 use crate::client::Client;
+use crate::command::{Io, end_own};
 use crate::fail::{Noun, Stop, sentence};
-use crate::program::{Io, end_own};
 
 const USAGE: &str = "\
 usage: cistern volume attach VOLUME

@@ -18,10 +18,11 @@ mod upgrade;
 mod userspace;
 mod wait;
 
-use crate::program::Command;
+use crate::command::Command;
+use crate::version::version;
 
 pub const COMMANDS: &[Command] = &[
-    Command::built("version", "\tversion [-j]", &["zfs version"], crate::zpool::version),
+    Command::built("version", "\tversion [-j]", &["zfs version"], version),
     Command::GAP,
     Command::built(
         "create",

@@ -7,10 +7,10 @@
 //! Facts: OpenZFS's cmd/zilstat.in.
 
 use crate::client::Client;
+use crate::command::{Io, end};
 use crate::fail::{Stop, fail};
 use crate::getopt;
 use crate::json::Json;
-use crate::program::{Io, end};
 use api_types::{Counts, Pool, routes};
 use std::collections::BTreeMap;
 use std::path::Path;

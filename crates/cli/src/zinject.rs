@@ -11,9 +11,9 @@ mod blocks;
 mod list;
 
 use crate::client::Client;
+use crate::command::{Io, end};
 use crate::fail::{Stop, fail, usage};
 use crate::getopt::{self, Parsed};
-use crate::program::{Io, end};
 use crate::vdevs;
 use api_types::{
     ActiveFault, Condemn, DeviceFault, Fault, FaultCancel, FaultEffect, FaultIo, Pool, Vdev, routes,

@@ -18,17 +18,17 @@ mod status;
 mod sweep;
 mod upgrade;
 mod vdev;
-pub use admin::version;
 
 use crate::client::CallError;
+use crate::command::{Command, Cx};
 use crate::fail::{Noun, Stop, sentence, usage};
 use crate::json::Json;
-use crate::program::{Command, Cx};
 use crate::vdevs::{self, Naming};
+use crate::version::version;
 use api_types::{Pool, Vdev, kind, routes};
 
 pub const COMMANDS: &[Command] = &[
-    Command::built("version", "\tversion [-j]", &["zpool version"], admin::version),
+    Command::built("version", "\tversion [-j]", &["zpool version"], version),
     Command::GAP,
     Command::built(
         "create",

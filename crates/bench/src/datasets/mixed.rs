@@ -14,9 +14,9 @@ use load::Fail;
 
 use super::compression::compressible;
 use super::{Bench, POOL};
-use crate::contenders::ended;
 use crate::options::Options;
 use crate::pool_file::Noise;
+use crate::process::ended;
 use crate::results::{Results, Row};
 
 const RECORD: usize = 128 << 10;

@@ -8,9 +8,9 @@ mod help;
 mod show;
 
 use crate::accounts::Accounts;
+use crate::command::Cx;
 use crate::fail::{Noun, Outcome, sentence, usage};
 use crate::getopt::{self, Parsed};
-use crate::program::Cx;
 use api_types::{Allow, Changed, Delegation, Grant, Grantee, Unallow, kind, routes};
 
 pub use help::{ALLOW, UNALLOW};

@@ -1,8 +1,8 @@
 //! `zfs create`
 
 use super::{name_fault, select};
+use crate::command::Cx;
 use crate::fail::{Noun, Outcome, Stop, fail, reason, sentence, usage};
-use crate::program::Cx;
 use crate::{accounts, getopt, props};
 use api_types::{Changed, DatasetCreate, DatasetPlan, Edit, PropSet, dataset_property, kind, routes};
 use stdx::number;

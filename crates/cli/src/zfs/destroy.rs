@@ -2,8 +2,8 @@
 //! here are the options and what is printed.
 
 use super::name_fault;
+use crate::command::Cx;
 use crate::fail::{Noun, Outcome, Stop, fail, sentence, usage};
-use crate::program::Cx;
 use crate::{getopt, human, jobs};
 use api_types::{DatasetDestroy, DestroyPreview, kind, routes};
 

@@ -2,9 +2,9 @@
 //!
 //! Sources: cmd/zfs/zfs_main.c (`zfs_do_diff`), lib/libzfs/libzfs_diff.c.
 
+use crate::command::Cx;
 use crate::fail::{Noun, Outcome, Stop, sentence, usage};
 use crate::getopt::{self, Parsed};
-use crate::program::Cx;
 use api_types::{DiffEntry, escape_path, kind, routes, unescape_path};
 
 pub fn diff(cx: &mut Cx<'_>, args: &[String]) -> Outcome {

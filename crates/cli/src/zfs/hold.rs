@@ -2,9 +2,9 @@
 
 use super::select::{self, Selection};
 use crate::clock;
+use crate::command::Cx;
 use crate::fail::{Noun, Outcome, sentence, usage};
 use crate::getopt;
-use crate::program::Cx;
 use api_types::{Changed, Hold, HoldRequest, kind, routes};
 
 pub fn hold(cx: &mut Cx<'_>, args: &[String]) -> Outcome {

@@ -1,10 +1,10 @@
 //! `zfs list`
 
 use super::select::{self, Selection};
+use crate::command::Cx;
 use crate::fail::{Outcome, Stop, usage};
 use crate::getopt::{self, Parsed};
 use crate::json::Json;
-use crate::program::Cx;
 use crate::propget;
 use crate::props::{self, Column, Domain};
 use crate::term::{Tone, paint};

@@ -1,9 +1,9 @@
 //! `zfs mount`, `unmount`, `share`, `unshare`
 
+use crate::command::Cx;
 use crate::fail::{Noun, Outcome, fail, sentence, usage};
 use crate::getopt::{self, Parsed};
 use crate::json::Json;
-use crate::program::Cx;
 use api_types::{Mount, MountOutcome, MountRequest, ShareRequest, UnmountRequest, kind, routes};
 use serde::Serialize;
 

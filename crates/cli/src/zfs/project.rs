@@ -10,9 +10,9 @@
 use std::collections::VecDeque;
 
 use crate::client::CallError;
+use crate::command::Cx;
 use crate::fail::{Outcome, Stop, usage};
 use crate::getopt::{self, Parsed};
-use crate::program::Cx;
 use api_types::{
     Dataset, Mount, NodeProject, PROJECT_NODES_MAX, Problem, ProjectPage, ProjectSet, ProjectsSet,
     escape_path, kind, routes, unescape_path,

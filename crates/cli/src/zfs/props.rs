@@ -3,9 +3,9 @@
 use super::list::info;
 use super::select::{self, Selection};
 use crate::accounts;
+use crate::command::Cx;
 use crate::fail::{Noun, Outcome, Stop, fail, sentence, usage};
 use crate::getopt;
-use crate::program::Cx;
 use crate::propget::{self, Format, Subject};
 use crate::props::{self, Domain};
 use api_types::{

@@ -1,9 +1,9 @@
 //! `zfs receive`
 
 use crate::client::{CallError, Piece};
+use crate::command::Cx;
 use crate::fail::{Noun, Outcome, Stop, sentence, usage};
 use crate::human::nicebytes;
-use crate::program::Cx;
 use crate::{getopt, props};
 use api_types::{AbortReceive, Changed, Receive, StreamEvent, kind, routes};
 use std::io::IsTerminal;

@@ -1,9 +1,9 @@
 //! `zfs rename`
 
 use super::name_fault;
+use crate::command::Cx;
 use crate::fail::{Noun, Outcome, fail, sentence, usage};
 use crate::getopt;
-use crate::program::Cx;
 use api_types::{Changed, Rename, kind, routes};
 
 pub fn rename(cx: &mut Cx<'_>, args: &[String]) -> Outcome {

@@ -2,8 +2,8 @@
 
 use crate::accounts::Accounts;
 use crate::client::CallError;
+use crate::command::Cx;
 use crate::fail::{Noun, Stop, sentence, usage};
-use crate::program::Cx;
 use api_types::{Dataset, Mount, PropKind, PropValue, kind, routes};
 use std::cmp::Ordering;
 

@@ -2,10 +2,10 @@
 
 use super::name_fault;
 use crate::client::{CallError, Piece};
+use crate::command::Cx;
 use crate::fail::{Noun, Outcome, Stop, fail, sentence, usage};
 use crate::getopt;
 use crate::human::{nicebytes, nicenum};
-use crate::program::Cx;
 use api_types::{Send, StreamEvent, kind, routes};
 use std::collections::HashMap;
 use std::io::{IsTerminal, Write};

@@ -1,8 +1,8 @@
 //! `zfs snapshot`, `rollback`, `clone`, `promote`, `bookmark`
 
 use super::{name_fault, select};
+use crate::command::Cx;
 use crate::fail::{Noun, Outcome, Stop, fail, sentence, usage};
-use crate::program::Cx;
 use crate::{accounts, getopt, props};
 use api_types::{BookmarkCreate, Changed, CloneCreate, Promote, Rollback, SnapshotCreate, kind, routes};
 use serde::Serialize;

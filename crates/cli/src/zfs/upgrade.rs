@@ -4,9 +4,9 @@
 
 use super::props::set_one;
 use super::select::{self, Selection};
+use crate::command::Cx;
 use crate::fail::{Outcome, Stop, usage};
 use crate::getopt;
-use crate::program::Cx;
 use api_types::{Dataset, PropSet, PropertiesSet, Upgradable, routes};
 use std::collections::BTreeMap;
 

@@ -6,10 +6,10 @@ use std::cmp::Ordering;
 
 use super::select;
 use crate::accounts::Accounts;
+use crate::command::Cx;
 use crate::fail::{Noun, Outcome, Stop, sentence, usage};
 use crate::getopt::{self, Parsed};
 use crate::human::{nicebytes, nicenum};
-use crate::program::Cx;
 use api_types::{SpaceUse, Spender, kind, routes};
 
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
+use crate::command::Cx;
 use crate::fail::{Noun, Outcome, sentence, usage};
 use crate::getopt;
-use crate::program::Cx;
 use api_types::{DeletedFiles, kind, routes};
 
 /// Between two looks.

@@ -3,9 +3,9 @@
 //! Facts: OpenZFS's cmd/zinject/zinject.c, translate.c.
 
 use crate::client::Client;
+use crate::command::Io;
 use crate::fail::{Stop, fail, usage};
 use crate::getopt::Parsed;
-use crate::program::Io;
 use api_types::{BlockError, BlockFault, BlockKind, BlockRange, Fault, Mount, routes};
 use std::os::unix::fs::MetadataExt;
 use stdx::number;

@@ -1,8 +1,8 @@
 //! The tables of faults in force.
 
 use crate::client::Client;
+use crate::command::Io;
 use crate::fail::Stop;
-use crate::program::Io;
 use api_types::{ActiveFault, BlockFault, DeviceFault, Fault, FaultEffect, FaultIo, routes};
 
 use super::blocks::{range_words, type_name};

@@ -2,8 +2,8 @@
 
 use super::create::{classes, refuse_mismatches, show_vdev};
 use super::pools;
+use crate::command::Cx;
 use crate::fail::{Noun, Outcome, Stop, fail, sentence, usage};
-use crate::program::Cx;
 use crate::vdevs::{self, Layout, Naming};
 use crate::{getopt, jobs};
 use api_types::{Pool, PoolAdd, Vdev, kind, routes};

@@ -1,11 +1,10 @@
-//! destroy, export, labelclear, sync, version.
+//! destroy, export, labelclear, sync.
 
 use super::pools;
-use crate::fail::{Noun, Outcome, Stop, fail, sentence, usage};
-use crate::json::Json;
-use crate::program::Cx;
+use crate::command::Cx;
+use crate::fail::{Noun, Outcome, fail, sentence, usage};
 use crate::{getopt, jobs};
-use api_types::{LabelClear, PoolRelease, Version, kind, routes};
+use api_types::{LabelClear, PoolRelease, kind, routes};
 use stdx::os_error::words;
 
 pub fn destroy(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
@@ -98,32 +97,4 @@ pub fn sync(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
         }
     }
     Ok(status)
-}
-
-/// Ours, and the daemon's where it runs.
-pub fn version(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
-    let options = getopt::parse(args, "j", &["json"])?;
-    if !options.operands.is_empty() {
-        return usage("too many arguments");
-    }
-    let own = concat!("cistern-", env!("CARGO_PKG_VERSION"));
-    let daemon = cx.client.get::<Version>(routes::VERSION);
-    let daemon = daemon.map(|version| format!("cistern-daemon-{}", version.version));
-    if options.has("j") {
-        let mut versions = Json::object().with("userland", own);
-        if let Ok(daemon) = &daemon {
-            versions.put("kernel", daemon.as_str());
-        }
-        let document = Json::document(&cx.command).with("zfs_version", versions);
-        writeln!(cx.io.out, "{document}")?;
-        return Ok(0);
-    }
-    writeln!(cx.io.out, "{own}")?;
-    match daemon {
-        Ok(daemon) => {
-            writeln!(cx.io.out, "{daemon}")?;
-            Ok(0)
-        }
-        Err(error) => Err(Stop::from(error)),
-    }
 }

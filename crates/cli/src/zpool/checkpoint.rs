@@ -2,8 +2,8 @@
 
 use super::add::known;
 use super::scan::await_end;
+use crate::command::Cx;
 use crate::fail::{Noun, Outcome, fail, sentence, usage};
-use crate::program::Cx;
 use crate::{getopt, jobs};
 use api_types::{PoolCheckpoint, routes};
 

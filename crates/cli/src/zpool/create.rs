@@ -1,7 +1,7 @@
 //! `zpool create`
 
+use crate::command::Cx;
 use crate::fail::{Noun, Outcome, Stop, fail, sentence, usage};
-use crate::program::Cx;
 use crate::vdevs::Layout;
 use crate::{accounts, getopt, jobs, props, vdevs};
 use api_types::{

@@ -3,8 +3,8 @@
 //! Source: cmd/zpool/zpool_main.c (`zpool_do_prefetch`, `zpool_do_ddt_prune`).
 
 use super::pools;
+use crate::command::Cx;
 use crate::fail::{Noun, Outcome, sentence, usage};
-use crate::program::Cx;
 use crate::{getopt, jobs};
 use api_types::{PoolRelease, routes};
 

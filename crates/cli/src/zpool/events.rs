@@ -1,7 +1,7 @@
 //! `zpool events`
 
+use crate::command::Cx;
 use crate::fail::{Outcome, Stop, usage};
-use crate::program::Cx;
 use crate::{clock, getopt};
 use api_types::{Event, EventValue, EventsCleared, EventsQuery, routes};
 

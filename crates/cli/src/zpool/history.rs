@@ -1,8 +1,8 @@
 //! `zpool history`
 
 use super::pools;
+use crate::command::Cx;
 use crate::fail::{Noun, Outcome, Stop, sentence};
-use crate::program::Cx;
 use crate::{clock, getopt};
 use api_types::{HistoryRecord, routes};
 

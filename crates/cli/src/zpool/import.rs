@@ -2,9 +2,9 @@
 
 use super::rewind;
 use super::status::folded;
+use crate::command::Cx;
 use crate::fail::{Noun, Outcome, Stop, fail, sentence, usage};
 use crate::getopt::{self, Parsed};
-use crate::program::Cx;
 use crate::vdevs::{self, Naming};
 use crate::{jobs, props};
 use api_types::{CacheFileSearch, ImportSearch, Importable, JobResult, PoolImport, Vdev, kind, routes};

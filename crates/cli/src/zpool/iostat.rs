@@ -8,10 +8,10 @@ mod wanted;
 
 use super::scripts::{self, Scripts};
 use super::{Repeat, naming, pools, timestamp};
+use crate::command::Cx;
 use crate::fail::{Outcome, Stop, fail, usage};
 use crate::getopt;
 use crate::json::Json;
-use crate::program::Cx;
 use crate::vdevs::{self, Naming};
 use api_types::{Pool, Vdev};
 use columns::Group;

@@ -1,10 +1,10 @@
 //! `zpool list`
 
 use super::{JsonOptions, Place, Repeat, naming, pool_info, pool_key, pools, timestamp, vdev_info};
+use crate::command::Cx;
 use crate::fail::{Outcome, Stop};
 use crate::human::nicenum;
 use crate::json::Json;
-use crate::program::Cx;
 use crate::props::{self, Column, Domain};
 use crate::vdevs::{self, Naming};
 use crate::{getopt, propget};

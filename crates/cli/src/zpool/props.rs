@@ -1,9 +1,9 @@
 //! `zpool get` and `zpool set`
 
 use super::{JsonOptions, pool_info, pool_key, pools};
+use crate::command::Cx;
 use crate::fail::{Noun, Outcome, fail, sentence, usage};
 use crate::getopt;
-use crate::program::Cx;
 use crate::propget::{self, Format, Subject};
 use crate::props::{self, Domain};
 use api_types::{Changed, Edit, PropertiesSet, is_feature_property, is_user_property, pool_property, routes};

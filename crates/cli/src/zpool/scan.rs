@@ -2,9 +2,9 @@
 
 use super::{Repeat, pools, timestamp};
 use crate::client::CallError;
+use crate::command::Cx;
 use crate::fail::{Noun, Outcome, Stop, sentence, usage};
 use crate::human::nicenum;
-use crate::program::Cx;
 use crate::{getopt, jobs};
 use api_types::{
     Pool, PoolScan, PropValue, RebuildState, ScanCommand, ScanKind, ScanState, SweepState, SweepStatus, Vdev,

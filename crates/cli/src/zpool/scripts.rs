@@ -6,8 +6,8 @@
 //! `~/.zpool.d` and `/etc/zfs/zpool.d`; nothing with a slash is run. Root runs none unless
 //! `$ZPOOL_SCRIPTS_AS_ROOT` says so. Source: cmd/zpool/zpool_iter.c (`vdev_run_cmd`), zpool_main.c.
 
+use crate::command::Cx;
 use crate::fail::{Stop, fail};
-use crate::program::Cx;
 use api_types::{Pool, Vdev};
 use std::collections::BTreeMap;
 use std::ffi::OsString;

@@ -7,10 +7,10 @@ mod values;
 
 use super::scripts::{self, Scripts};
 use super::{JsonOptions, Repeat, naming, pools, timestamp};
+use crate::command::Cx;
 use crate::fail::{Outcome, Stop, fail};
 use crate::getopt;
 use crate::human::nicenum;
-use crate::program::Cx;
 use crate::term::{Tone, of_health, paint};
 use crate::vdevs::{self, Naming};
 use crate::{clock, ddt};

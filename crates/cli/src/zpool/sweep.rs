@@ -6,8 +6,8 @@
 
 use super::add::known;
 use super::pools;
+use crate::command::Cx;
 use crate::fail::{Noun, Outcome, Stop, fail, sentence, usage};
-use crate::program::Cx;
 use crate::{getopt, jobs, vdevs};
 use api_types::{
     InitializeCommand, Pool, PoolInitialize, PoolTrim, SweepState, TrimCommand, Vdev, kind, routes,

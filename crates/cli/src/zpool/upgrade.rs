@@ -4,9 +4,9 @@
 //! Source: cmd/zpool/zpool_main.c (`zpool_do_upgrade` and what it calls).
 
 use super::pools;
+use crate::command::Cx;
 use crate::fail::{Noun, Outcome, Stop, sentence, usage};
 use crate::getopt;
-use crate::program::Cx;
 use api_types::{Changed, Feature, Pool, PropSet, PropertiesSet, Upgradable, routes};
 
 /// The version of pools with feature flags.

@@ -5,8 +5,8 @@ use super::add::{ashift, known};
 use super::pools;
 use super::scan::await_end;
 use crate::client::CallError;
+use crate::command::Cx;
 use crate::fail::{Noun, Outcome, Stop, fail, sentence, usage};
-use crate::program::Cx;
 use crate::{getopt, jobs, vdevs};
 use api_types::{
     Health, PoolAttach, PoolClear, PoolOffline, PoolOnline, PoolReguid, PoolReopen, PoolVdev, Vdev, routes,

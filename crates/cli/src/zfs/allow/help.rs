@@ -1,8 +1,8 @@
 //! The usage of `zfs allow` and `unallow`, which has a form of its own: it names all permissions
 //! (cmd/zfs/zfs_main.c, `allow_usage`).
 
+use crate::command::Cx;
 use crate::fail::{Outcome, Stop};
-use crate::program::Cx;
 use api_types::{DATASET_PROPERTIES, Edit};
 use std::fmt::Write as _;
 

@@ -1,8 +1,8 @@
 //! What is delegated, as `zfs allow` shows it (cmd/zfs/zfs_main.c, `print_fs_perms`).
 
 use crate::accounts::Accounts;
+use crate::command::Cx;
 use crate::fail::Stop;
-use crate::program::Cx;
 use api_types::{Delegation, Grantee};
 use std::collections::{BTreeMap, BTreeSet};
 

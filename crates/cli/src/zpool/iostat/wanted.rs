@@ -1,8 +1,8 @@
 //! What the operands of `zpool iostat` name: pools, vdevs of any pool, or a pool and vdevs of it
 //! (cmd/zpool/zpool_main.c, `zpool_do_iostat`, `are_vdevs_in_pool`).
 
+use crate::command::Cx;
 use crate::fail::{Stop, fail, usage};
-use crate::program::Cx;
 use crate::vdevs::{self, Naming};
 use api_types::{Pool, Vdev, routes};
 

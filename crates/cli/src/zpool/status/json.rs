@@ -6,9 +6,9 @@
 use super::super::{Place, pool_info, pool_key, vdev_info};
 use super::values::{bytes, count, time};
 use super::{Format, MESSAGES, is_healthy, leaf_is_healthy, rebuild};
+use crate::command::Cx;
 use crate::fail::Stop;
 use crate::json::Json;
-use crate::program::Cx;
 use crate::{ddt, vdevs};
 use api_types::{
     Checkpoint, DedupBucket, DedupTables, ErrorScrubStatus, Pool, Removal, RemovalState, ScanKind, ScanState,

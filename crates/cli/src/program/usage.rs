@@ -1,6 +1,7 @@
 //! Usage texts: OpenZFS's synopses, with examples.
 
-use crate::program::{Command, Program};
+use super::Program;
+use crate::command::Command;
 use api_types::{DATASET_PROPERTIES, Edit, POOL_PROPERTIES, PropertyDef};
 use std::fmt::Write;
 

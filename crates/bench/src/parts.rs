@@ -1,0 +1,92 @@
+//! The parts that can be measured: their names, and each with what it needs.
+
+use load::Fail;
+
+use crate::options::Options;
+use crate::results::{COMPARED, MEASURED, Results};
+use crate::{
+    cold, contenders, datasets, engine_alone, iscsi, kernels, measure, memory, report, scans, suite, trees,
+};
+
+/// Names of all parts, in the order in which they run.
+pub fn all() -> Vec<String> {
+    let served = suite::PARTS.iter().map(|part| part.name);
+    let alone = [
+        trees::PART,
+        cold::PART,
+        memory::PART,
+        iscsi::PART,
+        engine_alone::PART,
+        scans::PART,
+        datasets::PART,
+        kernels::PART,
+    ];
+    served.chain(alone).map(str::to_owned).collect()
+}
+
+/// Those that measure another build beside.
+pub fn of_builds() -> Vec<String> {
+    suite::PARTS.iter().map(|part| part.name).chain([trees::PART, iscsi::PART]).map(str::to_owned).collect()
+}
+
+/// Each part with what it needs, one after the other; its tables are printed when it is done. Says
+/// which failed, and why.
+pub fn run(options: &Options, about: &str) -> Vec<String> {
+    let mut failed = Vec::new();
+    let mut finish = |part: &str, measured: Result<Results, Fail>| {
+        let kept = measured.and_then(|mut results| {
+            if options.before.is_some() {
+                let mean =
+                    results.mean_ratio().map(|mean| format!("Geometric mean of the ratios: {mean:.3}"));
+                results.notes.extend(mean);
+                results.save(&options.dir, COMPARED)?;
+            } else {
+                results.save(&options.dir, MEASURED)?;
+            }
+            print!("{}", report::part(&results));
+            Ok(())
+        });
+        failed.extend(kept.err().map(|error| format!("{part}: {error}")));
+    };
+    let (over_nfs, locally) = suite::split(&options.parts);
+    let wants = |part: &str| options.parts.iter().any(|wanted| wanted == part);
+    let (needs_memory, needs_trees) = (wants(memory::PART), wants(trees::PART));
+    if !over_nfs.is_empty() || !locally.is_empty() || needs_memory || needs_trees {
+        match contenders::start(options, !over_nfs.is_empty(), !locally.is_empty() || needs_trees) {
+            Ok(mut all) => {
+                for part in over_nfs {
+                    finish(part.name, measure::part(part, &all.nfs, &all, options, about));
+                }
+                for part in locally {
+                    finish(part.name, measure::part(part, &all.local, &all, options, about));
+                }
+                if needs_trees {
+                    finish(trees::PART, trees::measure(&all, options, about));
+                }
+                if needs_memory {
+                    finish(memory::PART, memory::measure(&mut all.ours, &options.dir, about));
+                }
+            }
+            Err(error) => finish("the servers", Err(error)),
+        }
+    }
+    if wants(cold::PART) {
+        finish(cold::PART, cold::measure(options, about));
+    }
+    if wants(iscsi::PART) {
+        finish(iscsi::PART, iscsi::measure(options, about));
+    }
+    if wants(engine_alone::PART) {
+        finish(engine_alone::PART, engine_alone::measure(options, about));
+    }
+    if wants(scans::PART) {
+        finish(scans::PART, scans::measure(about));
+    }
+    if wants(datasets::PART) {
+        finish(datasets::PART, datasets::measure(options, about));
+    }
+    if wants(kernels::PART) {
+        finish(kernels::PART, kernels::measure(options, about));
+    }
+    failed
+}

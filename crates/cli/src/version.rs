@@ -1,0 +1,35 @@
+//! `zpool version` and `zfs version`.
+
+use crate::command::Cx;
+use crate::fail::{Outcome, Stop, usage};
+use crate::getopt;
+use crate::json::Json;
+use api_types::{Version, routes};
+
+/// Ours, and the daemon's where it runs.
+pub fn version(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
+    let options = getopt::parse(args, "j", &["json"])?;
+    if !options.operands.is_empty() {
+        return usage("too many arguments");
+    }
+    let own = concat!("cistern-", env!("CARGO_PKG_VERSION"));
+    let daemon = cx.client.get::<Version>(routes::VERSION);
+    let daemon = daemon.map(|version| format!("cistern-daemon-{}", version.version));
+    if options.has("j") {
+        let mut versions = Json::object().with("userland", own);
+        if let Ok(daemon) = &daemon {
+            versions.put("kernel", daemon.as_str());
+        }
+        let document = Json::document(&cx.command).with("zfs_version", versions);
+        writeln!(cx.io.out, "{document}")?;
+        return Ok(0);
+    }
+    writeln!(cx.io.out, "{own}")?;
+    match daemon {
+        Ok(daemon) => {
+            writeln!(cx.io.out, "{daemon}")?;
+            Ok(0)
+        }
+        Err(error) => Err(Stop::from(error)),
+    }
+}
