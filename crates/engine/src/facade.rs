@@ -6,10 +6,10 @@
 //! unchanged.
 
 mod cachefile;
+mod change;
 mod compatibility;
 mod convert;
 mod counting;
-mod ctldir;
 mod dedup;
 mod diff;
 mod discover;
@@ -18,20 +18,17 @@ mod format;
 mod inject;
 mod intent;
 mod measure;
-mod open_once;
 mod places;
 mod pool;
+mod pool_api;
 mod pool_props;
 mod quotas;
 mod receive;
 mod rights;
 mod send;
-mod serve;
-mod snapdir;
 mod status;
 mod transit;
 mod volume_copy;
-mod volumes;
 mod words;
 
 use std::collections::BTreeMap;
@@ -42,7 +39,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ::pool::kept::Kept;
 use ::pool::spa::config::Host;
-use ::pool::spa::create::{CreateSpec, Surroundings, VdevSpec, create};
+use ::pool::spa::create::{CreateSpec, Surroundings, create};
 use ::pool::spa::diagnose::Verdict;
 use ::pool::spa::import::{ImportSpec, import};
 use ::pool::spa::labels::{self, FoundPool};
@@ -64,7 +61,7 @@ use storage::{Cause, Leash};
 
 use crate::advise::rehearsal::Stage;
 use cachefile::{CacheFile, CacheFiles};
-use convert::api_error;
+use convert::{api_error, vdev_spec};
 use format::ZplFormat;
 use pool::LocalPool;
 use rights::administrators_only;
@@ -173,7 +170,10 @@ impl LocalEngine {
     /// Writes the cache files anew where something has changed. To be called after changes, and
     /// every few seconds: disks come and go by themselves.
     pub fn write_cache_files(&self) {
-        let pools = || lock(&self.pools).values().cloned().collect();
+        let pools = || {
+            let pools: Vec<Arc<LocalPool>> = lock(&self.pools).values().cloned().collect();
+            pools.iter().map(|pool| (pool.cachefile(), pool.inner().clone())).collect()
+        };
         self.cache_files.write(pools, self.options.cachefile.as_deref());
     }
 
@@ -357,16 +357,6 @@ fn rewind(options: &ImportOptions) -> Rewind {
 /// on.
 fn served_of(pool: &Arc<LocalPool>) -> Vec<Served> {
     catch_unwind(AssertUnwindSafe(|| pool.served())).unwrap_or_default()
-}
-
-fn vdev_spec(spec: &engine_api::VdevSpec) -> VdevSpec {
-    match spec {
-        engine_api::VdevSpec::Leaf(path) => VdevSpec::Leaf(path.clone()),
-        engine_api::VdevSpec::Mirror(sides) => VdevSpec::Mirror(sides.iter().map(vdev_spec).collect()),
-        engine_api::VdevSpec::Raidz { parity, children } => {
-            VdevSpec::Raidz { parity: *parity, children: children.iter().map(vdev_spec).collect() }
-        }
-    }
 }
 
 impl Engine for LocalEngine {

@@ -15,12 +15,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
+use ::pool::Pool;
 use ::pool::spa::config::PoolConfig;
-use engine_api::{CacheFileSearch, Change, Error, Pool, PropertyChange, Result};
+use engine_api::{CacheFileSearch, Change, Error, PropertyChange, Result};
 use env::{files, lock};
 use ondisk::nvlist::{NvList, NvValue};
-
-use super::pool::LocalPool;
 
 /// Bytes of a file that are believed.
 const SIZE_MAX: u64 = 64 << 20;
@@ -103,12 +102,13 @@ pub(super) struct CacheFiles {
 }
 
 impl CacheFiles {
-    /// Writes down what is imported. Files that say the same already are left alone.
-    pub fn write(&self, pools: impl FnOnce() -> Vec<Arc<LocalPool>>, default: Option<&str>) {
+    /// Writes down what is imported: pools, and in which file each stands. Files that say the same
+    /// already are left alone.
+    pub fn write(&self, pools: impl FnOnce() -> Vec<(CacheFile, Arc<Pool>)>, default: Option<&str>) {
         let mut written = lock(&self.written);
         let mut lists: BTreeMap<String, NvList> = BTreeMap::new();
-        for pool in pools() {
-            let path = match pool.cachefile() {
+        for (file, pool) in pools() {
+            let path = match file {
                 CacheFile::Default => default.map(str::to_owned),
                 CacheFile::None => None,
                 CacheFile::At(path) => Some(path),
@@ -143,8 +143,8 @@ impl CacheFiles {
 
 /// What is written of a pool. Those that are only read stand in no file, nor does one whose locks a
 /// panic has poisoned.
-fn listed(pool: &LocalPool) -> Option<PoolConfig> {
-    let config = || (!pool.inner().core().readonly).then(|| pool.inner().config());
+fn listed(pool: &Pool) -> Option<PoolConfig> {
+    let config = || (!pool.core().readonly).then(|| pool.config());
     catch_unwind(AssertUnwindSafe(config)).ok().flatten()
 }
 

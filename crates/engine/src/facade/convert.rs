@@ -6,6 +6,7 @@ use ::pool::dsl::explain::{Explanation, Holder};
 use ::pool::prop::{Shown, Source as PoolSource};
 use ::pool::rebuild::RebuildReport;
 use ::pool::scan::{ScanCommand as PoolScanCommand, ScanReport};
+use ::pool::spa::create::VdevSpec;
 use ::pool::spa::rewind::Rewound as PoolRewound;
 use ::pool::spa::status::{PoolReport, VdevReport};
 use ::pool::sweep::LeafSweep;
@@ -40,6 +41,16 @@ pub(super) fn api_error(error: PoolError) -> Error {
         PoolError::Unsupported(what) => Error::Unsupported(what),
         PoolError::Receive(failure) => Error::Refused(failure.to_string()),
         PoolError::Refused(why) => Error::Refused(why),
+    }
+}
+
+pub(super) fn vdev_spec(spec: &engine_api::VdevSpec) -> VdevSpec {
+    match spec {
+        engine_api::VdevSpec::Leaf(path) => VdevSpec::Leaf(path.clone()),
+        engine_api::VdevSpec::Mirror(sides) => VdevSpec::Mirror(sides.iter().map(vdev_spec).collect()),
+        engine_api::VdevSpec::Raidz { parity, children } => {
+            VdevSpec::Raidz { parity: *parity, children: children.iter().map(vdev_spec).collect() }
+        }
     }
 }
 

@@ -1,5 +1,5 @@
 //! A dataset and what is below it, with their snapshots: what streams of whole trees are planned
-//! by, on both sides.
+//! by, on both sides; and which snapshot a guid in a stream means here.
 //!
 //! Source: lib/libzfs/libzfs_sendrecv.c (`gather_nvlist`, `send_iterate_fs`).
 
@@ -46,6 +46,12 @@ pub(super) fn parent_from(family: &[Member], name: &str, from: Option<&str>, to:
     above.and_then(guid).unwrap_or(0)
 }
 
+/// The name that begins most as another does.
+pub(super) fn nearest(names: Vec<String>, to: &str) -> Option<String> {
+    let common = |name: &String| name.bytes().zip(to.bytes()).take_while(|(a, b)| a == b).count();
+    names.into_iter().max_by_key(common)
+}
+
 impl LocalPool {
     /// A dataset, and with `recursive` all below it, parents first.
     pub(super) fn family(&self, head: &str, recursive: bool) -> Result<Vec<Member>> {
@@ -80,5 +86,10 @@ impl LocalPool {
     pub(super) fn guid_of(&self, snapshot: &str) -> Result<u64> {
         let object = self.pool.dsl.object_of(snapshot).map_err(api_error)?;
         Ok(self.pool.dsl.snapshot_identity(object).map_err(api_error)?.0)
+    }
+
+    /// A snapshot of this guid, as near to a name as there is one.
+    pub(super) fn by_guid(&self, guid: u64, near: &str) -> Result<Option<String>> {
+        Ok(nearest(self.pool.dsl.snapshots_by_guid(guid).map_err(api_error)?, near))
     }
 }

@@ -15,6 +15,13 @@ use stdx::call;
 use crate::zpl::{IntentLog, Zpl};
 use crate::zvol::Zvol;
 
+/// What becomes of a log that cannot be replayed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Unreplayable {
+    Keep,
+    GiveUp,
+}
+
 /// The log of a dataset, as its file system uses it.
 pub(super) struct FileSystemLog {
     pub zil: Arc<Zil>,

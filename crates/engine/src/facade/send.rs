@@ -18,6 +18,7 @@ use ondisk::nvlist::{NvList, NvValue};
 use ondisk::send::{Begin, HeaderType, Record, feature};
 
 use super::convert::api_error;
+use super::family::nearest;
 use super::pool::LocalPool;
 
 impl LocalPool {
@@ -225,11 +226,6 @@ impl LocalPool {
         };
         Ok(Some(from.ok_or_else(missing)?))
     }
-
-    /// A snapshot of this guid, as near to a name as there is one.
-    pub(super) fn by_guid(&self, guid: u64, near: &str) -> Result<Option<String>> {
-        Ok(nearest(self.pool.dsl.snapshots_by_guid(guid).map_err(api_error)?, near))
-    }
 }
 
 /// How often it is told how many blocks were looked at.
@@ -260,11 +256,6 @@ impl Write for Watched<'_> {
 }
 
 const RESUME: &str = "cannot resume send";
-
-fn nearest(names: Vec<String>, to: &str) -> Option<String> {
-    let common = |name: &String| name.bytes().zip(to.bytes()).take_while(|(a, b)| a == b).count();
-    names.into_iter().max_by_key(common)
-}
 
 /// What a token says, whole and as far as it is needed.
 pub(super) struct Token {

@@ -9,8 +9,6 @@ use ondisk::znode::acl::{self, encode, executable_by_all, trivial};
 use ondisk::znode::attr::{self, ZplAttr};
 use ondisk::znode::{VERSION_FUID, flags, kind, kind_of_mode};
 
-use super::attrs::Change;
-
 /// `ZPL_DACL_COUNT` and `ZPL_DACL_ACES` for a mode.
 pub fn for_mode(mode: u64, is_dir: bool) -> [(&'static ZplAttr, Vec<u8>); 2] {
     let aces = trivial((mode & 0o7777) as u32, is_dir);
@@ -31,13 +29,3 @@ pub fn flags_for_mode(old: u64, mode: u64) -> u64 {
 
 /// Marks that a change of mode leaves.
 const KEPT: u64 = flags::ACL_AUTO_INHERIT | flags::ACL_DEFAULTED | flags::ACL_PROTECTED;
-
-/// A chmod.
-pub fn change_mode(change: Change, old_flags: u64, mode: u64, is_dir: bool) -> Change {
-    let [(count, count_value), (aces, aces_value)] = for_mode(mode, is_dir);
-    change
-        .word(&attr::MODE, mode)
-        .word(&attr::FLAGS, flags_for_mode(old_flags, mode))
-        .bytes(count, count_value)
-        .bytes(aces, aces_value)
-}

@@ -138,6 +138,15 @@ impl Change {
         Change { values: values.into_iter().map(|(attr, value)| (attr, Some(value))).collect() }
     }
 
+    /// A chmod: the mode, and the flags and the ACL that say the same.
+    pub fn chmod(self, old_flags: u64, mode: u64, is_dir: bool) -> Change {
+        let [(count, count_value), (aces, aces_value)] = acl::for_mode(mode, is_dir);
+        self.word(&attr::MODE, mode)
+            .word(&attr::FLAGS, acl::flags_for_mode(old_flags, mode))
+            .bytes(count, count_value)
+            .bytes(aces, aces_value)
+    }
+
     pub fn has_acl(&self) -> bool {
         self.values.iter().any(|(changed, _)| **changed == attr::DACL_ACES)
     }
@@ -167,6 +176,32 @@ impl Change {
         self.values.push((attr, None));
         self
     }
+}
+
+/// The attributes of a new node, in the order that OpenZFS gives them (and accounting relies on).
+pub fn template(attrs: &Attrs, project: Option<u64>) -> Vec<(&'static ZplAttr, Vec<u8>)> {
+    let word = |attr, value: u64| (attr, pack_words(&[value]));
+    let time = |attr, value: Time| (attr, pack_words(&time_words(value)));
+    let mut values = vec![
+        word(&attr::MODE, attrs.mode),
+        word(&attr::SIZE, attrs.size),
+        word(&attr::GEN, attrs.generation),
+        word(&attr::UID, attrs.uid),
+        word(&attr::GID, attrs.gid),
+        word(&attr::PARENT, attrs.parent),
+        word(&attr::FLAGS, acl::flags_for_mode(attrs.flags, attrs.mode)),
+        time(&attr::ATIME, attrs.atime),
+        time(&attr::MTIME, attrs.mtime),
+        time(&attr::CTIME, attrs.ctime),
+        time(&attr::CRTIME, attrs.crtime),
+        word(&attr::LINKS, attrs.links),
+    ];
+    values.extend(project.map(|project| word(&attr::PROJID, project)));
+    if matches!(attrs.kind(), kind::CHAR | kind::BLOCK) {
+        values.push(word(&attr::RDEV, attrs.rdev));
+    }
+    values.extend(acl::for_mode(attrs.mode, attrs.is_dir()));
+    values
 }
 
 /// The ctime of a change made now.
@@ -343,7 +378,7 @@ impl Zpl {
         let bonus = dnode.bonus();
         let view = self.sa.read(dnode).map_err(api_error)?;
         let xattr = self.sa.word(&view, &attr::XATTR).unwrap_or(0);
-        let mut values = super::create::template(&attrs, None);
+        let mut values = template(&attrs, None);
         if xattr != 0 {
             values.push((&attr::XATTR, pack_words(&[xattr])));
         }

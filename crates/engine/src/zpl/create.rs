@@ -14,13 +14,12 @@ use engine_api::{
 use ondisk::BlkPtr;
 use ondisk::dnode::{CORE_SIZE, SLOT_SIZE, SLOTS_PER_BLOCK};
 use ondisk::object_type::ObjectType;
-use ondisk::sa::pack_words;
-use ondisk::znode::attr::{self, ZplAttr};
-use ondisk::znode::{VERSION_SA, encode_rdev, flags, kind, phys};
+use ondisk::znode::{VERSION_SA, attr, encode_rdev, flags, kind, phys};
 use stdx::posix;
 
+use super::Zpl;
 use super::acl_limits::AclLimits;
-use super::attrs::{Attrs, Change, time_words};
+use super::attrs::{Attrs, Change, template};
 use super::dir::entry_for;
 use super::error::api_error;
 use super::file::MAX_FILE_SIZE;
@@ -29,7 +28,6 @@ use super::node::{Node, lock_all};
 use super::perm::{check, check_data, check_mutable, refused, rules, who};
 use super::posix_acl::Inherited;
 use super::size::grow_block;
-use super::{Zpl, acl};
 
 /// Blocks a creation may dirty: two dnodes, directory head, pointers and leafs, layouts.
 const META_BLOCKS: u64 = 10;
@@ -69,32 +67,6 @@ impl Body {
             }
         })
     }
-}
-
-/// The attributes of a new node, in the order that OpenZFS gives them (and accounting relies on).
-pub fn template(attrs: &Attrs, project: Option<u64>) -> Vec<(&'static ZplAttr, Vec<u8>)> {
-    let word = |attr, value: u64| (attr, pack_words(&[value]));
-    let time = |attr, value: Time| (attr, pack_words(&time_words(value)));
-    let mut values = vec![
-        word(&attr::MODE, attrs.mode),
-        word(&attr::SIZE, attrs.size),
-        word(&attr::GEN, attrs.generation),
-        word(&attr::UID, attrs.uid),
-        word(&attr::GID, attrs.gid),
-        word(&attr::PARENT, attrs.parent),
-        word(&attr::FLAGS, acl::flags_for_mode(attrs.flags, attrs.mode)),
-        time(&attr::ATIME, attrs.atime),
-        time(&attr::MTIME, attrs.mtime),
-        time(&attr::CTIME, attrs.ctime),
-        time(&attr::CRTIME, attrs.crtime),
-        word(&attr::LINKS, attrs.links),
-    ];
-    values.extend(project.map(|project| word(&attr::PROJID, project)));
-    if matches!(attrs.kind(), kind::CHAR | kind::BLOCK) {
-        values.push(word(&attr::RDEV, attrs.rdev));
-    }
-    values.extend(acl::for_mode(attrs.mode, attrs.is_dir()));
-    values
 }
 
 /// Flags of a new node: `inherited` are its directory's.

@@ -7,13 +7,13 @@ use engine_api::{Cred, Error, NodeId, Promise, ReadBuf, Result, Seek, Stable, Ti
 use ondisk::znode::{attr, flags, kind};
 use stdx::posix;
 
+use super::Zpl;
 use super::attrs::{Attrs, Change, modified};
 use super::error::api_error;
 use super::log::Settled;
 use super::node::Node;
-use super::perm::{check_data, check_mutable, check_read, refused, rules, who};
+use super::perm::{check_data, check_mutable, check_read, rules, who};
 use super::size::{FREE_META, grow_block, write_holds};
-use super::{Zpl, acl};
 use crate::readbuf::slices;
 
 /// Largest file in bytes: 2^63 - 1.
@@ -299,7 +299,7 @@ pub fn drop_setid(change: Change, cred: &Cred, old: &Attrs) -> Change {
         return change;
     }
     let mode = old.mode & !0o7777 | u64::from(mode);
-    acl::change_mode(change, modified(old.flags), mode, false)
+    change.chmod(modified(old.flags), mode, false)
 }
 
 fn wants_atime(attrs: &Attrs, now: Time, relatime: bool) -> bool {
@@ -316,9 +316,4 @@ pub fn check_file(attrs: &Attrs) -> Result<()> {
         kind::DIR => Err(Error::IsDir),
         _ => Err(Error::Invalid("only regular files have data".into())),
     }
-}
-
-/// A refusal of `stdx::posix` as the engine's error, for the callers of its rules here.
-pub fn allowed(answer: posix::Allowed) -> Result<()> {
-    answer.map_err(refused)
 }

@@ -11,9 +11,8 @@ use super::Zpl;
 use super::attrs::{Attrs, Change};
 use super::create::LINK_MAX;
 use super::dir::{Found, entry_for, gone};
-use super::file::allowed;
 use super::node::{Node, lock_all};
-use super::perm::{check, check_mutable, check_removable, rules, who};
+use super::perm::{allowed, check, check_mutable, check_removable, rules, who};
 use super::unlinked::Fate;
 
 /// Blocks that adding or removing a name may dirty.

@@ -21,6 +21,11 @@ pub fn refused(refusal: Refusal) -> Error {
     }
 }
 
+/// The answer of a rule in the engine's words.
+pub fn allowed(answer: posix::Allowed) -> Result<()> {
+    answer.map_err(refused)
+}
+
 /// What the rules look at.
 pub fn rules(attrs: &Attrs) -> posix::Node<'_> {
     let kind = match attrs.kind() {

@@ -21,13 +21,12 @@ use ondisk::znode::{Dirent, attr, flags, kind, kind_of_mode};
 use stdx::posix;
 use stdx::posix::acl::{self, ACCESS, Acl, DEFAULT, STORED_MAX};
 
+use super::Zpl;
 use super::attrs::{Attrs, Change, modified};
 use super::error::api_error;
-use super::file::allowed;
 use super::log::Settled;
 use super::node::{Node, lock_all};
-use super::perm::{check_mutable, rules, who};
-use super::{Zpl, acl as modes};
+use super::perm::{allowed, check_mutable, rules, who};
 
 /// How often an ACL that is a file is read anew where it cannot be understood: it is replaced in
 /// several steps.
@@ -224,9 +223,7 @@ impl Zpl {
             return self.update(&node, &tx, |_, _| Change::default()).map(drop);
         }
         let whole = |old: &Attrs| old.mode & !0o7777 | u64::from(mode);
-        let change = |old: &Attrs, _| {
-            modes::change_mode(Change::default(), modified(old.flags), whole(old), old.is_dir())
-        };
+        let change = |old: &Attrs, _| Change::default().chmod(modified(old.flags), whole(old), old.is_dir());
         self.update_and(&node, &tx, change, |old, _| {
             if old.links > 0 {
                 let set = Settled { mode: Some(whole(old)), ..Settled::default() };

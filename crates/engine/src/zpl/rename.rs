@@ -13,9 +13,8 @@ use super::Zpl;
 use super::attrs::{Attrs, Change};
 use super::create::LINK_MAX;
 use super::dir::{Found, gone, is_dir};
-use super::file::allowed;
 use super::node::{Node, lock_all};
-use super::perm::{check, check_mutable, check_removable, rules, who};
+use super::perm::{allowed, check, check_mutable, check_removable, rules, who};
 use super::unlinked::Fate;
 
 /// Blocks that a rename may dirty: two directories and three nodes.

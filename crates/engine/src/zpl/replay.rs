@@ -29,13 +29,13 @@ use ondisk::zil::record::{
 use ondisk::znode::{attr, flags};
 use ondisk::{Endian, Malformed};
 
+use super::Zpl;
 use super::attrs::{Change, modified};
 use super::error::api_error;
 use super::file::MAX_FILE_SIZE;
 use super::node::{Node, lock_all};
 use super::project::Owner;
 use super::size::{grow_block, write_holds};
-use super::{Zpl, acl as modes};
 
 /// Blocks of metadata that a record may dirty.
 const META_BLOCKS: u64 = 24;
@@ -236,7 +236,7 @@ impl Zpl {
             }
             if has(mask::MODE) {
                 let mode = old.mode & !0o7777 | set.mode & 0o7777;
-                change = modes::change_mode(change, modified(bits), mode, old.is_dir());
+                change = change.chmod(modified(bits), mode, old.is_dir());
             }
             change
                 .maybe_word(&attr::UID, has(mask::UID).then_some(set.uid))

@@ -6,15 +6,15 @@ use ondisk::znode::{attr, flags, kind};
 use stdx::posix;
 use stdx::posix::acl::STORED_MAX;
 
+use super::Zpl;
 use super::attrs::{Attrs, Change, modified};
 use super::error::api_error;
-use super::file::{MAX_FILE_SIZE, allowed};
+use super::file::MAX_FILE_SIZE;
 use super::log::Settled;
 use super::node::{Node, lock_all};
-use super::perm::{check_data, check_mutable, refused, rules, who};
+use super::perm::{allowed, check_data, check_mutable, refused, rules, who};
 use super::project::Owner;
 use super::size::grow_block;
-use super::{Zpl, acl};
 
 impl Zpl {
     /// Attributes before and after.
@@ -66,7 +66,7 @@ impl Zpl {
             let new = settled(set, mode, old, now);
             let mut change = Change::default();
             if let Some(mode) = new.mode {
-                change = acl::change_mode(change, modified(old.flags), mode, old.is_dir());
+                change = change.chmod(modified(old.flags), mode, old.is_dir());
             }
             change
                 .maybe_word(&attr::UID, new.uid)

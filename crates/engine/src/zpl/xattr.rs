@@ -16,9 +16,8 @@ use ondisk::znode::attr;
 use stdx::posix;
 
 use super::attrs::{Attrs, Change};
-use super::file::allowed;
 use super::node::{Node, lock_all};
-use super::perm::{check_mutable, rules, who};
+use super::perm::{allowed, check_mutable, rules, who};
 use super::posix_acl::is_acl_name;
 use super::{XattrStore, Zpl};
 

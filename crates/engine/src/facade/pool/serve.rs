@@ -15,11 +15,11 @@ use ondisk::objset::ObjsetType;
 use ondisk::version::newest_file_system;
 use storage::Storage;
 
-use super::convert::api_error;
+use super::super::convert::api_error;
+use super::super::intent::{self, FileSystemLog, Unreplayable};
+use super::LocalPool;
 use super::ctldir::Ctldir;
-use super::intent::{self, FileSystemLog};
 use super::open_once::{Opened, take_forgotten};
-use super::pool::LocalPool;
 use crate::zpl::{FsSpace, Host, IntentLog, Settings, XattrStore, Zpl};
 
 /// Snapshots that are open as file systems at the most.
@@ -29,7 +29,7 @@ const PATIENCE: u32 = 200;
 const A_MOMENT: Nanos = Nanos::from_millis(5);
 
 /// A dataset that is open as a file system.
-pub(super) struct Mounted {
+pub(in crate::facade) struct Mounted {
     pub dataset: LongHold,
     pub fs: Arc<Zpl>,
     ctldir: Arc<Ctldir>,
@@ -59,13 +59,6 @@ pub(super) struct SnapshotGuids {
 pub(super) struct SharedList {
     generation: u64,
     list: Vec<Served>,
-}
-
-/// What becomes of a log that cannot be replayed.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Unreplayable {
-    Keep,
-    GiveUp,
 }
 
 struct PoolHost {
@@ -122,7 +115,7 @@ fn settings(props: &FsProps) -> Settings {
 impl LocalPool {
     /// The open file system of a dataset. Where its log cannot be replayed, it can be read, and the
     /// log stays for another try.
-    pub(super) fn mount(&self, name: &str) -> Result<Arc<Mounted>> {
+    pub(in crate::facade) fn mount(&self, name: &str) -> Result<Arc<Mounted>> {
         let object = self.pool.dsl.object_of(name).map_err(api_error)?;
         self.mount_object(object)
     }
@@ -134,7 +127,7 @@ impl LocalPool {
 
     /// Logs that could not be replayed are tried once more; what still cannot be done again is
     /// given up.
-    pub(super) fn give_up_logs(&self) -> Result<()> {
+    pub(in crate::facade) fn give_up_logs(&self) -> Result<()> {
         let failed = std::mem::take(&mut *lock(&self.unreplayable));
         for object in failed.into_keys() {
             if self.close_volume(object).is_some() {
@@ -286,7 +279,7 @@ impl LocalPool {
 
     /// Makes a change for which nobody may have these datasets open: they are closed, who comes
     /// waits, and who is in the middle of a call is waited for.
-    pub(super) fn without<T>(&self, names: &[String], change: impl FnOnce() -> T) -> T {
+    pub(in crate::facade) fn without<T>(&self, names: &[String], change: impl FnOnce() -> T) -> T {
         let _nobody_opens = lock(&self.mounting);
         for name in names.iter().filter(|name| !name.contains('#')) {
             let Ok(object) = self.pool.dsl.object_of(name) else { continue };
@@ -306,7 +299,7 @@ impl LocalPool {
     }
 
     /// Somebody has the dataset mounted, or serves it.
-    pub(super) fn is_in_use(&self, object: u64) -> bool {
+    pub(in crate::facade) fn is_in_use(&self, object: u64) -> bool {
         let own = 1 + usize::from(lock(&self.mounted).contains_key(&object));
         let is_served =
             lock(&self.ctldirs).get(&object).is_some_and(|ctldir| Arc::strong_count(ctldir) > own);
@@ -323,7 +316,7 @@ impl LocalPool {
         }
     }
 
-    pub(super) fn close_file_systems(&self) {
+    pub(in crate::facade) fn close_file_systems(&self) {
         lock(&self.ctldirs).values().for_each(|ctldir| ctldir.detach());
         lock(&self.mounted).clear();
         self.close_volumes();
@@ -331,7 +324,7 @@ impl LocalPool {
     }
 
     /// File systems with `sharenfs` on, opened.
-    pub(super) fn served(&self) -> Vec<Served> {
+    pub(in crate::facade) fn served(&self) -> Vec<Served> {
         let generation = self.generation.load(SeqCst);
         if let Some(shared) = lock(&self.shared).as_ref().filter(|shared| shared.generation == generation) {
             return shared.list.clone();

@@ -13,8 +13,8 @@ use engine_api::{Error, Result};
 use env::lock;
 use ondisk::objset::ObjsetType;
 
-use super::convert::api_error;
-use super::pool::LocalPool;
+use super::super::convert::api_error;
+use super::LocalPool;
 
 /// What is open, by the dataset's number.
 pub(super) type OpenTable<T> = Mutex<BTreeMap<u64, Arc<T>>>;

@@ -19,12 +19,11 @@ use engine_api::{
 use env::lock;
 use ondisk::objset::ObjsetType;
 
-use super::convert::api_error;
-use super::intent;
+use super::super::convert::api_error;
+use super::super::intent::{self, Unreplayable};
+use super::super::volume_copy;
+use super::LocalPool;
 use super::open_once::{Opened, take_forgotten};
-use super::pool::LocalPool;
-use super::serve::Unreplayable;
-use super::volume_copy;
 use crate::zvol::{Keeping, Zvol};
 
 /// A dataset that is open as a volume.
@@ -40,7 +39,7 @@ impl Opened for OpenVolume {
 }
 
 /// See the module.
-pub(super) struct VolumeHandle {
+pub(in crate::facade) struct VolumeHandle {
     pool: Weak<LocalPool>,
     object: u64,
     id: VolumeId,
@@ -155,7 +154,7 @@ impl Volume for VolumeHandle {
 }
 
 impl LocalPool {
-    pub(super) fn volume(&self, name: &str) -> Result<Arc<VolumeHandle>> {
+    pub(in crate::facade) fn volume(&self, name: &str) -> Result<Arc<VolumeHandle>> {
         let object = self.pool.dsl.object_of(name).map_err(api_error)?;
         let open = self.open_volume_object(object)?;
         let id = VolumeId { pool_guid: self.pool.guid(), dataset_guid: open.dataset.guid() };
@@ -230,7 +229,7 @@ impl LocalPool {
 
     /// Opens all volumes with something to be done again: nobody is to see them without. What
     /// became of a volume that is no more is nobody's concern.
-    pub(super) fn do_volumes_again(&self) {
+    pub(in crate::facade) fn do_volumes_again(&self) {
         let Some(kept) = self.pool.core().kept.get() else { return };
         for volume in kept.waiting() {
             match self.pool.dsl.open_by_object(volume.object) {
@@ -248,7 +247,7 @@ impl LocalPool {
     }
 
     /// Makes a change after which the volume is to have so many bytes.
-    pub(super) fn resize(
+    pub(in crate::facade) fn resize(
         &self,
         name: &str,
         size: u64,
@@ -308,7 +307,7 @@ impl LocalPool {
     }
 
     /// Volumes of which this property is set, opened.
-    pub(super) fn served_volumes(&self, property: &str) -> Vec<ServedVolume> {
+    pub(in crate::facade) fn served_volumes(&self, property: &str) -> Vec<ServedVolume> {
         let generation = self.generation.load(SeqCst);
         let waits = self.pool.core().storage.suspension().is_waiting();
         let known = lock(&self.served_volumes).get(property).cloned();

@@ -11,8 +11,8 @@ use engine_api::{Change, Cred, Error, Pool, Result};
 use env::Tunable;
 use stdx::behalf::{Caller, on_behalf_of};
 
-use super::convert::api_error;
-use super::pool::LocalPool;
+use super::super::convert::api_error;
+use super::LocalPool;
 
 /// The snapshots of a dataset, as a directory.
 pub(super) struct SnapDir<'a> {

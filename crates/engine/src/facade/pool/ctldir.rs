@@ -30,8 +30,8 @@ use engine_api::{
     Result, Seek, SetAttr, Stable, Time, Verifier, Watcher, Written, XattrMode,
 };
 
-use super::convert::api_error;
-use super::pool::LocalPool;
+use super::super::convert::api_error;
+use super::LocalPool;
 use super::snapdir::SnapDir;
 use crate::zpl::{Watchers, Zpl};
 
