@@ -64,13 +64,13 @@ pub struct PropValue {
 /// A property to set, as text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct PropSet {
+pub struct PropertyChange {
     pub name: String,
     pub value: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Dataset {
+pub struct DatasetInfo {
     pub name: String,
     pub kind: DatasetKind,
     pub guid: u64,
@@ -106,7 +106,7 @@ pub struct DatasetCreate {
     pub volume: bool,
     /// Of a volume: no space is kept for what it has not written.
     pub sparse: bool,
-    pub props: Vec<PropSet>,
+    pub props: Vec<PropertyChange>,
     /// Command line for the pool's history; empty: none.
     pub history: String,
 }
@@ -149,17 +149,17 @@ pub struct DatasetDestroy {
 
 /// `GET /v1/datasets/{name}/destroy?recursive=…&clones=…&defer=…`
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct DestroyPreview {
+pub struct DestroyPlan {
     /// What would go, in the order in which it does.
     pub names: Vec<String>,
     /// Bytes that would be freed.
     pub bytes: u64,
 }
 
-/// Query of the preview.
+/// What goes along with what is destroyed; also the query of the preview.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct DestroyQuery {
+pub struct DestroyOptions {
     pub recursive: bool,
     pub clones: bool,
     pub defer: bool,
@@ -169,7 +169,7 @@ pub struct DestroyQuery {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct PropertiesSet {
-    pub props: Vec<PropSet>,
+    pub props: Vec<PropertyChange>,
     /// Change `mountpoint` and the like without mounting anew.
     pub no_mount: bool,
     pub history: String,
@@ -206,7 +206,7 @@ pub struct SnapshotCreate {
     pub names: Vec<String>,
     /// Of everything below, too.
     pub recursive: bool,
-    pub props: Vec<PropSet>,
+    pub props: Vec<PropertyChange>,
     pub history: String,
 }
 
@@ -229,7 +229,7 @@ pub struct CloneCreate {
     pub name: String,
     pub parents: bool,
     pub no_mount: bool,
-    pub props: Vec<PropSet>,
+    pub props: Vec<PropertyChange>,
     pub history: String,
 }
 

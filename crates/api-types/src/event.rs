@@ -15,21 +15,21 @@ pub struct EventsQuery {
 /// A value of an event.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
-pub enum EventValue {
+pub enum ZeventValue {
     Number(u64),
     Text(String),
 }
 
 /// One event, as `zpool events -v` shows it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Event {
+pub struct Zevent {
     pub eid: u64,
     /// Seconds since 1970, and nanoseconds.
     pub time: (i64, u32),
     /// `sysevent.fs.zfs.config_sync`, `ereport.fs.zfs.checksum`, …
     pub class: String,
     /// In order.
-    pub payload: Vec<(String, EventValue)>,
+    pub payload: Vec<(String, ZeventValue)>,
 }
 
 /// `POST /v1/events/clear`

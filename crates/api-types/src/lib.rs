@@ -1,5 +1,6 @@
-//! What goes over the wire of Cistern's management API, and nothing else: plain data with names
-//! that stay.
+//! What an operator sees of an appliance and asks of it: plain data, each defined once, with names
+//! that stay, for they go over the wire of the management API. The engine gives and takes the same
+//! types.
 //!
 //! HTTP and JSON under `/v1` (see [`routes`]) on a Unix socket. Reading answers at once; what may
 //! take long is a POST or DELETE that answers with a [`Job`] to wait for. Every refusal is a

@@ -18,7 +18,7 @@ pub struct VdevTallies {
 /// Query of `GET /v1/pools/{name}/advice`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct AdviceQuery {
+pub struct AdviceQuestion {
     /// Nanoseconds until a log device has made a block durable.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub log_latency: Option<u64>,
@@ -47,6 +47,20 @@ pub struct Finding {
     /// What it rests on and what it predicts; units are the ends of the names. Empty while too
     /// little was seen.
     pub figures: BTreeMap<String, f64>,
+}
+
+impl Finding {
+    pub fn new(about: &str, text: String, figures: impl IntoIterator<Item = (&'static str, f64)>) -> Finding {
+        let figures = figures.into_iter().map(|(name, value)| (name.to_owned(), value));
+        Finding { about: about.to_owned(), text, figures: figures.collect() }
+    }
+}
+
+impl Advice {
+    /// A figure of the first finding that has it.
+    pub fn figure(&self, name: &str) -> Option<f64> {
+        self.findings.iter().find_map(|finding| finding.figures.get(name)).copied()
+    }
 }
 
 /// `GET` and `POST /v1/log`

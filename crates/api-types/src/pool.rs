@@ -1,6 +1,6 @@
 //! Pools, their devices and their history.
 
-use crate::{DedupTables, PropSet};
+use crate::{DedupTables, PropertyChange};
 use serde::{Deserialize, Serialize};
 
 /// Health of a vdev or pool.
@@ -48,7 +48,7 @@ pub enum VdevSpec {
 /// `POST /v1/pools`
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct PoolCreate {
+pub struct PoolSpec {
     pub name: String,
     /// What it is called until it is exported, instead.
     pub temporary_name: Option<String>,
@@ -64,9 +64,9 @@ pub struct PoolCreate {
     /// Paths of hot spares.
     pub spares: Vec<String>,
     /// Pool properties and `feature@…`.
-    pub props: Vec<PropSet>,
+    pub props: Vec<PropertyChange>,
     /// Properties of the root file system.
-    pub fs_props: Vec<PropSet>,
+    pub fs_props: Vec<PropertyChange>,
     pub no_features: bool,
     pub force: bool,
     pub mountpoint: Option<String>,
@@ -301,7 +301,7 @@ pub struct PoolImport {
     /// Temporary mount options.
     pub mount_options: Vec<String>,
     pub altroot: Option<String>,
-    pub props: Vec<PropSet>,
+    pub props: Vec<PropertyChange>,
     pub history: String,
 }
 
@@ -328,7 +328,7 @@ pub struct Importable {
     pub name: String,
     pub guid: u64,
     pub health: Health,
-    pub vdevs: Vdev,
+    pub vdevs: VdevStatus,
     pub status: Option<String>,
     pub action: String,
     pub exported: bool,
@@ -364,7 +364,7 @@ pub struct IoCounters {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Vdev {
+pub struct VdevStatus {
     /// As in `zpool status`.
     pub name: String,
     /// `root`, `mirror`, `file`, `disk`, `missing`, …
@@ -413,7 +413,7 @@ pub struct Vdev {
     #[serde(default)]
     pub used_by: Option<String>,
     pub io: IoCounters,
-    pub children: Vec<Vdev>,
+    pub children: Vec<VdevStatus>,
 }
 
 /// How a sequential resilver is doing.
@@ -552,17 +552,17 @@ pub struct ErrorScrubStatus {
 
 /// `GET /v1/pools/{name}`; `GET /v1/pools` gives all.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Pool {
+pub struct PoolStatus {
     pub name: String,
     pub guid: u64,
     pub health: Health,
     pub txg: u64,
-    pub root: Vdev,
+    pub root: VdevStatus,
     /// Devices that are no part of the tree.
     #[serde(default)]
-    pub cache: Vec<Vdev>,
+    pub cache: Vec<VdevStatus>,
     #[serde(default)]
-    pub spares: Vec<Vdev>,
+    pub spares: Vec<VdevStatus>,
     pub status: Option<String>,
     pub action: Option<String>,
     /// The name of OpenZFS's page about that, where there is one.
@@ -579,6 +579,10 @@ pub struct Pool {
     pub checkpoint: Option<Checkpoint>,
     #[serde(default)]
     pub dedup: DedupTables,
+    /// The import went back to an older transaction group.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rewound: Option<Rewound>,
+    /// Permanent data errors counted.
     pub data_errors: u64,
     pub readonly: bool,
 }

@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Problem, PropSet};
+use crate::{Problem, PropertyChange};
 
 /// The kind of a frame that is part of a stream.
 pub const FRAME_DATA: u8 = b'd';
@@ -43,7 +43,7 @@ pub struct Receive {
     pub no_mount: bool,
     /// The snapshot that what is received is to be a clone of.
     pub origin: Option<String>,
-    pub props: Vec<PropSet>,
+    pub props: Vec<PropertyChange>,
     /// Properties not to be received.
     pub exclude: Vec<String>,
     /// Leave out the holds that were sent.
@@ -92,7 +92,7 @@ pub struct AbortReceive {
 /// `POST /v1/send`
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Send {
+pub struct SendRequest {
     /// With `saved` a dataset. Left alone where there is a token.
     pub snapshot: String,
     /// The rest of a stream that was interrupted: property `receive_resume_token` of its receiver.

@@ -2,7 +2,7 @@
 
 /// `GET /v1/features`: one that pools can be given.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct Feature {
+pub struct FeatureInfo {
     pub name: String,
     pub description: String,
     /// Programs without it can still read the pool.

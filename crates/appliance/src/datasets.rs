@@ -1,20 +1,11 @@
 //! Changes of datasets, with what they mean for mounts.
 
+use api_types::DestroyOptions;
 use engine_api::{Change, Committed, DestroyQuery, Error, PropertyChange};
 
 use crate::local::LocalMount;
 use crate::mounting::moves_mounts;
 use crate::{Appliance, Failure, Result, Warning};
-
-/// What a destruction is asked for.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct DestroyAsked {
-    pub recursive: bool,
-    /// Clones too.
-    pub clones: bool,
-    /// A snapshot in use goes when it is in use no more.
-    pub defer: bool,
-}
 
 /// What a rename is asked for.
 #[derive(Clone, Debug, Default)]
@@ -71,14 +62,14 @@ impl Appliance {
     pub fn destroy_dataset(
         &self,
         name: &str,
-        asked: DestroyAsked,
+        asked: DestroyOptions,
         history: &str,
         told: &mut dyn FnMut(u64),
     ) -> Result<(Committed, Vec<Warning>)> {
         let pool = self.pool_of(name)?;
         let mut names = vec![name.to_owned()];
         if !name.contains('#') {
-            let DestroyAsked { recursive, clones, defer } = asked;
+            let DestroyOptions { recursive, clones, defer } = asked;
             let query = DestroyQuery { name: name.to_owned(), recursive, clones, defer };
             names = pool.plan_destroy(&query)?.names;
         }

@@ -18,7 +18,7 @@ mod receive;
 mod sharing;
 mod snapshots;
 
-pub use datasets::{DestroyAsked, RenameAsked};
+pub use datasets::RenameAsked;
 pub use failure::{Failure, NotMountable, Release, Result, Verb, Warning};
 pub use jobs::{Jobs, MOST as MOST_JOBS, Reporter, TooMany, Work};
 pub use local::{LocalMount, LocalMounts, LocalShare, MountSpec, mount_props, mount_word};

@@ -1,7 +1,7 @@
 //! Names of users and groups on this machine, from its own two files: the daemon knows numbers
 //! only.
 
-use api_types::PropSet;
+use api_types::PropertyChange;
 
 /// What `/etc/passwd` and `/etc/group` say.
 #[derive(Clone, Debug, Default)]
@@ -59,10 +59,10 @@ impl Accounts {
 }
 
 /// Properties of users and groups by their numbers, as the daemon knows them.
-pub fn numbered(props: &[PropSet]) -> Result<Vec<PropSet>, String> {
+pub fn numbered(props: &[PropertyChange]) -> Result<Vec<PropertyChange>, String> {
     let accounts = Accounts::of_machine();
-    let one = |prop: &PropSet| match accounts.numbered(&prop.name) {
-        Some(name) => Ok(PropSet { name, value: prop.value.clone() }),
+    let one = |prop: &PropertyChange| match accounts.numbered(&prop.name) {
+        Some(name) => Ok(PropertyChange { name, value: prop.value.clone() }),
         None => Err(format!("'{}' has an invalid user/group name", prop.name)),
     };
     props.iter().map(one).collect()

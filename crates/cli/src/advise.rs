@@ -6,7 +6,7 @@ use crate::command::{Io, end_own};
 use crate::fail::Stop;
 use crate::getopt;
 use crate::json::Json;
-use api_types::{Advice, AdviceQuery, Pool, routes};
+use api_types::{Advice, AdviceQuestion, PoolStatus, routes};
 use std::path::Path;
 
 const USAGE: &str = "\
@@ -35,7 +35,7 @@ pub fn run(args: &[String], socket: &Path, io: &mut Io<'_>) -> i32 {
 
 #[derive(Debug, Default)]
 struct Wish {
-    query: AdviceQuery,
+    query: AdviceQuestion,
     pools: Vec<String>,
     json: bool,
     help: bool,
@@ -76,7 +76,7 @@ fn try_run(args: &[String], socket: &Path, io: &mut Io<'_>) -> Result<(), Stop> 
     }
     let client = Client::new(socket);
     if pools.is_empty() {
-        let all: Vec<Pool> = client.get(routes::POOLS)?;
+        let all: Vec<PoolStatus> = client.get(routes::POOLS)?;
         pools = all.into_iter().map(|pool| pool.name).collect();
     }
     if pools.is_empty() {
@@ -106,7 +106,7 @@ fn try_run(args: &[String], socket: &Path, io: &mut Io<'_>) -> Result<(), Stop> 
     Ok(io.out.flush()?)
 }
 
-fn query_string(query: &AdviceQuery) -> String {
+fn query_string(query: &AdviceQuestion) -> String {
     let pairs = [
         ("log_latency", query.log_latency),
         ("cache_size", query.cache_size),

@@ -8,7 +8,8 @@ use crate::getopt;
 use crate::human::{nicebytes, nicenum, nicetime};
 use crate::props::ISCSI;
 use api_types::{
-    Changed, Dataset, DatasetKind, IscsiSession, IscsiTally, IscsiUnit, PropSet, PropertiesSet, routes,
+    Changed, DatasetInfo, DatasetKind, IscsiSession, IscsiTally, IscsiUnit, PropertiesSet, PropertyChange,
+    routes,
 };
 use std::path::Path;
 
@@ -65,8 +66,8 @@ fn try_run(args: &[String], client: &Client, io: &mut Io<'_>) -> Result<(), Stop
 /// Volumes with what their shares say.
 fn shares(client: &Client) -> Result<Vec<(String, String)>, Stop> {
     let path = format!("{}?kinds=volume&props={ISCSI}", routes::DATASETS);
-    let volumes: Vec<Dataset> = client.get(&path)?;
-    let share = |volume: Dataset| {
+    let volumes: Vec<DatasetInfo> = client.get(&path)?;
+    let share = |volume: DatasetInfo| {
         let value = volume.props.into_iter().next().map_or_else(String::new, |prop| prop.value);
         (volume.name, value)
     };
@@ -180,7 +181,7 @@ fn map(args: &[String], client: &Client, io: &mut Io<'_>) -> Result<(), Stop> {
 /// volumes below.
 fn must_be_volume(client: &Client, name: &str) -> Result<(), Stop> {
     let path = format!("{}?roots={}&depth=0&props=type", routes::DATASETS, routes::segment(name));
-    let found: Vec<Dataset> = client.get(&path).map_err(|error| match error.problem() {
+    let found: Vec<DatasetInfo> = client.get(&path).map_err(|error| match error.problem() {
         Ok(problem) => Stop::Fail(sentence(&format!("cannot open '{name}'"), &problem, Noun::Dataset)),
         Err(stop) => stop,
     })?;
@@ -215,7 +216,7 @@ fn free_number(others: &[String]) -> u16 {
 }
 
 fn set(client: &Client, volume: &str, value: &str, history: &str) -> Result<(), Stop> {
-    let props = vec![PropSet { name: ISCSI.to_owned(), value: value.to_owned() }];
+    let props = vec![PropertyChange { name: ISCSI.to_owned(), value: value.to_owned() }];
     let request = PropertiesSet { props, no_mount: false, history: history.to_owned() };
     let path = routes::at(routes::DATASET_PROPERTIES, volume);
     let refused = |error: crate::client::CallError| match error.problem() {

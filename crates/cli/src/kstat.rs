@@ -7,7 +7,7 @@
 use crate::client::Client;
 use crate::command::{Io, end_own};
 use crate::fail::{Stop, fail};
-use api_types::{Counts, Pool, routes};
+use api_types::{Counts, PoolStatus, routes};
 use std::path::Path;
 
 const USAGE: &str = "\
@@ -31,7 +31,7 @@ pub fn run(args: &[String], socket: &Path, io: &mut Io<'_>) -> i32 {
 }
 
 fn try_run(args: &[String], client: &Client, io: &mut Io<'_>) -> Result<(), Stop> {
-    let pools = || -> Result<Vec<Pool>, Stop> { Ok(client.get(routes::POOLS)?) };
+    let pools = || -> Result<Vec<PoolStatus>, Stop> { Ok(client.get(routes::POOLS)?) };
     let log_of =
         |pool: &str| -> Result<Counts, Stop> { Ok(client.get(&routes::at(routes::POOL_LOG, pool))?) };
     let name = match args {

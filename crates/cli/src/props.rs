@@ -4,8 +4,8 @@ use crate::clock;
 use crate::fail::{Stop, fail, usage};
 use crate::human::{nicebytes, nicenum};
 use api_types::{
-    DATASET_PROPERTIES, POOL_PROPERTIES, PropKind, PropSet, PropValue, PropertyDef, Source, dataset_property,
-    is_dataset_at_property, is_feature_property, is_user_property, pool_property,
+    DATASET_PROPERTIES, POOL_PROPERTIES, PropKind, PropValue, PropertyChange, PropertyDef, Source,
+    dataset_property, is_dataset_at_property, is_feature_property, is_user_property, pool_property,
 };
 
 /// Whose properties.
@@ -107,15 +107,15 @@ pub fn columns(domain: Domain, list: &str) -> Result<Vec<Column>, Stop> {
 }
 
 /// `name=value` behind an option.
-pub fn assignment(text: &str, missing: &str) -> Result<PropSet, Stop> {
+pub fn assignment(text: &str, missing: &str) -> Result<PropertyChange, Stop> {
     match text.split_once('=') {
-        Some((name, value)) => Ok(PropSet { name: proper(name).to_owned(), value: value.to_owned() }),
+        Some((name, value)) => Ok(PropertyChange { name: proper(name).to_owned(), value: value.to_owned() }),
         None => usage(missing),
     }
 }
 
 /// Adds a value to a list in which each property may stand once.
-pub fn add(list: &mut Vec<PropSet>, prop: PropSet) -> Result<(), Stop> {
+pub fn add(list: &mut Vec<PropertyChange>, prop: PropertyChange) -> Result<(), Stop> {
     if list.iter().any(|known| known.name == prop.name) {
         return fail(format!("property '{}' specified multiple times", prop.name));
     }

@@ -3,7 +3,7 @@
 //! Facts from OpenZFS's cmd/zpool/zpool_vdev.c and `zpool_vdev_name` in lib/libzfs/libzfs_pool.c.
 
 use crate::fail::{Stop, fail};
-use api_types::{Health, Pool, Vdev, VdevSpec};
+use api_types::{Health, PoolStatus, VdevSpec, VdevStatus};
 use std::fs;
 use std::io::{Seek, SeekFrom};
 use std::os::unix::fs::FileTypeExt;
@@ -18,7 +18,7 @@ pub struct Naming {
 }
 
 /// A vdev's name: a disk by the last part of its path, a file by all of it.
-pub fn name(vdev: &Vdev, naming: Naming) -> String {
+pub fn name(vdev: &VdevStatus, naming: Naming) -> String {
     if naming.guid {
         return vdev.guid.to_string();
     }
@@ -33,14 +33,14 @@ pub fn name(vdev: &Vdev, naming: Naming) -> String {
 
 /// The children but for those of a class, which have headings of their own, and places where a vdev
 /// once was.
-pub fn normal(vdev: &Vdev) -> impl Iterator<Item = &Vdev> {
+pub fn normal(vdev: &VdevStatus) -> impl Iterator<Item = &VdevStatus> {
     vdev.children.iter().filter(|child| !child.is_log && child.class.is_none() && child.kind != "hole")
 }
 
 /// The children set apart for something, in the order in which they are listed; headings without
 /// vdevs are left out.
-pub fn classes(vdev: &Vdev) -> Vec<(&'static str, Vec<&Vdev>)> {
-    let of = |title: &'static str, wanted: &dyn Fn(&Vdev) -> bool| {
+pub fn classes(vdev: &VdevStatus) -> Vec<(&'static str, Vec<&VdevStatus>)> {
+    let of = |title: &'static str, wanted: &dyn Fn(&VdevStatus) -> bool| {
         (title, vdev.children.iter().filter(|child| wanted(child)).collect::<Vec<_>>())
     };
     let apart = |class: &'static str| of(class, &|child| child.class.as_deref() == Some(class));
@@ -50,15 +50,15 @@ pub fn classes(vdev: &Vdev) -> Vec<(&'static str, Vec<&Vdev>)> {
 }
 
 /// As [`name_width`], with the pool's cache devices and spares.
-pub fn pool_width(pool: &Pool, naming: Naming) -> usize {
+pub fn pool_width(pool: &PoolStatus, naming: Naming) -> usize {
     let extras = pool.cache.iter().chain(&pool.spares).map(|extra| name(extra, naming).chars().count() + 2);
     extras.max().unwrap_or(0).max(name_width(&pool.root, &pool.name, naming))
 }
 
 /// The widest name in the tree, two columns of indentation a level. The root is named as the pool
 /// is.
-pub fn name_width(root: &Vdev, pool: &str, naming: Naming) -> usize {
-    fn below(vdev: &Vdev, depth: usize, naming: Naming) -> usize {
+pub fn name_width(root: &VdevStatus, pool: &str, naming: Naming) -> usize {
+    fn below(vdev: &VdevStatus, depth: usize, naming: Naming) -> usize {
         let own = name(vdev, naming).chars().count() + depth;
         vdev.children.iter().map(|child| below(child, depth + 2, naming)).max().unwrap_or(0).max(own)
     }
@@ -67,7 +67,7 @@ pub fn name_width(root: &Vdev, pool: &str, naming: Naming) -> usize {
 }
 
 /// The word for a spare's health: one that is well is available, unless it stands in for a disk.
-pub fn spare_state(spare: &Vdev) -> &'static str {
+pub fn spare_state(spare: &VdevStatus) -> &'static str {
     match spare.health {
         _ if spare.used_by.is_some() => "INUSE",
         Health::Online => "AVAIL",
@@ -209,15 +209,15 @@ fn is_grouping(word: &str) -> bool {
 }
 
 /// The vdev of a pool that a word names: a guid, a name as `zpool status` shows it, or a path.
-pub fn find<'a>(pool: &'a Pool, word: &str) -> Option<&'a Vdev> {
-    fn within<'a>(vdev: &'a Vdev, wanted: &dyn Fn(&Vdev) -> bool) -> Option<&'a Vdev> {
+pub fn find<'a>(pool: &'a PoolStatus, word: &str) -> Option<&'a VdevStatus> {
+    fn within<'a>(vdev: &'a VdevStatus, wanted: &dyn Fn(&VdevStatus) -> bool) -> Option<&'a VdevStatus> {
         if wanted(vdev) {
             return Some(vdev);
         }
         vdev.children.iter().find_map(|child| within(child, wanted))
     }
     let guid = word.parse().unwrap_or(0);
-    let wanted = |vdev: &Vdev| {
+    let wanted = |vdev: &VdevStatus| {
         let path = vdev.path.as_deref();
         (guid != 0 && vdev.guid == guid)
             || vdev.name == word
@@ -325,7 +325,7 @@ impl Level {
     }
 
     /// Of a top-level vdev; a disk that is being replaced counts as one.
-    fn of_vdev(vdev: &Vdev) -> Option<Level> {
+    fn of_vdev(vdev: &VdevStatus) -> Option<Level> {
         let width = vdev.children.len();
         match vdev.kind.as_str() {
             "mirror" => Some(Level { kind: "mirror", width, parity: 0 }),
@@ -394,7 +394,7 @@ pub fn mismatches(tops: &[VdevSpec]) -> Vec<String> {
 
 /// How new top-level vdevs differ from a pool's; `-f` overrides it. `None` where they are alike, or
 /// where the pool's own differ (`check_replication`).
-pub fn mismatch_with(pool: &Pool, new: &[VdevSpec]) -> Option<String> {
+pub fn mismatch_with(pool: &PoolStatus, new: &[VdevSpec]) -> Option<String> {
     let mut levels = normal(&pool.root).filter_map(Level::of_vdev);
     let (pool, new) = (levels.next()?, Level::of_spec(new.first()?));
     if levels.any(|level| level.mismatch(pool).is_some()) {

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use api_types::{Dataset, DatasetKind, NBD_SOCKET, routes};
+use api_types::{DatasetInfo, DatasetKind, NBD_SOCKET, routes};
 
 use crate::client::Client;
 use crate::command::{Io, end_own};
@@ -47,7 +47,7 @@ fn attach(volume: &str, socket: &Path, io: &mut Io<'_>) -> Result<(), Stop> {
         Err(stop) => stop,
     };
     let path = format!("{}?roots={}&depth=0&props=volsize", routes::DATASETS, routes::segment(volume));
-    let found: Vec<Dataset> = Client::new(socket).get(&path).map_err(refused)?;
+    let found: Vec<DatasetInfo> = Client::new(socket).get(&path).map_err(refused)?;
     if found.iter().any(|dataset| dataset.kind != DatasetKind::Volume) {
         return Err(Stop::Fail(format!("{cannot}: not a volume")));
     }

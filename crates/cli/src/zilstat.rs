@@ -11,7 +11,7 @@ use crate::command::{Io, end};
 use crate::fail::{Stop, fail};
 use crate::getopt;
 use crate::json::Json;
-use api_types::{Counts, Pool, routes};
+use api_types::{Counts, PoolStatus, routes};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
@@ -158,7 +158,7 @@ fn try_run(args: &[String], socket: &Path, io: &mut Io<'_>) -> Result<(), Stop> 
 }
 
 fn names(client: &Client) -> Result<Vec<String>, Stop> {
-    let pools: Vec<Pool> = client.get(routes::POOLS)?;
+    let pools: Vec<PoolStatus> = client.get(routes::POOLS)?;
     Ok(pools.into_iter().map(|pool| pool.name).collect())
 }
 

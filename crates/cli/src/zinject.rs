@@ -16,7 +16,8 @@ use crate::fail::{Stop, fail, usage};
 use crate::getopt::{self, Parsed};
 use crate::vdevs;
 use api_types::{
-    ActiveFault, Condemn, DeviceFault, Fault, FaultCancel, FaultEffect, FaultIo, Pool, Vdev, routes,
+    ActiveFault, Condemn, DeviceFault, Fault, FaultCancel, FaultEffect, FaultIo, PoolStatus, VdevStatus,
+    routes,
 };
 use std::path::Path;
 
@@ -214,14 +215,14 @@ fn ignore_flushes(options: &Parsed, client: &Client, io: &mut Io<'_>) -> Result<
     Ok(0)
 }
 
-fn leaves_of(vdev: &Vdev, into: &mut Vec<u64>) {
+fn leaves_of(vdev: &VdevStatus, into: &mut Vec<u64>) {
     if vdev.children.is_empty() {
         into.push(vdev.guid);
     }
     vdev.children.iter().for_each(|child| leaves_of(child, into));
 }
 
-fn pool(client: &Client, name: &str) -> Result<Pool, Stop> {
+fn pool(client: &Client, name: &str) -> Result<PoolStatus, Stop> {
     match client.get(&routes::at(routes::POOL, name)) {
         Ok(pool) => Ok(pool),
         Err(error) => {

@@ -25,7 +25,7 @@ use crate::fail::{Noun, Stop, sentence, usage};
 use crate::json::Json;
 use crate::vdevs::{self, Naming};
 use crate::version::version;
-use api_types::{Pool, Vdev, kind, routes};
+use api_types::{PoolStatus, VdevStatus, kind, routes};
 
 pub const COMMANDS: &[Command] = &[
     Command::built("version", "\tversion [-j]", &["zpool version"], version),
@@ -225,7 +225,7 @@ pub const COMMANDS: &[Command] = &[
 ];
 
 /// The pools named, or all; a name that isn't there is said, and is status 1.
-fn pools(cx: &mut Cx<'_>, names: &[String]) -> Result<(Vec<Pool>, i32), Stop> {
+fn pools(cx: &mut Cx<'_>, names: &[String]) -> Result<(Vec<PoolStatus>, i32), Stop> {
     if names.is_empty() {
         return Ok((cx.client.get(routes::POOLS)?, 0));
     }
@@ -236,7 +236,7 @@ fn pools(cx: &mut Cx<'_>, names: &[String]) -> Result<(Vec<Pool>, i32), Stop> {
             status = 1;
             continue;
         }
-        match cx.client.get::<Pool>(&routes::at(routes::POOL, name)) {
+        match cx.client.get::<PoolStatus>(&routes::at(routes::POOL, name)) {
             Ok(pool) => found.push(pool),
             Err(error) => {
                 let text = open_failure(name, error)?;
@@ -312,7 +312,7 @@ fn timestamp(option: Option<&str>) -> Result<Option<String>, Stop> {
 }
 
 /// What every JSON output says of a pool (cmd/zpool/zpool_main.c, `fill_pool_info`).
-fn pool_info(pool: &Pool, with_type: bool, as_int: bool) -> Json {
+fn pool_info(pool: &PoolStatus, with_type: bool, as_int: bool) -> Json {
     let mut info = Json::object().with("name", pool.name.as_str());
     if with_type {
         info.put("type", "POOL");
@@ -371,7 +371,7 @@ impl Place {
 }
 
 /// And of a vdev (`fill_vdev_info`).
-fn vdev_info(vdev: &Vdev, name: &str, place: Place, as_int: bool) -> Json {
+fn vdev_info(vdev: &VdevStatus, name: &str, place: Place, as_int: bool) -> Json {
     let mut info = Json::object().with("name", name).with("vdev_type", vdev.kind.as_str());
     info.put("guid", Json::number(vdev.guid, as_int));
     if let Some(path) = &vdev.path {
@@ -382,7 +382,7 @@ fn vdev_info(vdev: &Vdev, name: &str, place: Place, as_int: bool) -> Json {
 }
 
 /// The key of a pool in a JSON output.
-fn pool_key(pool: &Pool, by_guid: bool) -> String {
+fn pool_key(pool: &PoolStatus, by_guid: bool) -> String {
     if by_guid { pool.guid.to_string() } else { pool.name.clone() }
 }
 

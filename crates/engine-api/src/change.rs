@@ -1,14 +1,7 @@
 //! Every administrative change of a pool is a value: console, command line, services, pool history
 //! and the simulator build the same `Change`.
 
-use crate::{Grant, NewDevice, NewVdevs};
-
-/// A property to set, as text: the engine's one table of properties parses and validates it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PropertyChange {
-    pub name: String,
-    pub value: String,
-}
+use crate::{Grant, NewDevice, NewVdevs, PropertyChange, ScanCommand};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -200,19 +193,6 @@ pub enum InitializeCommand {
     Cancel,
     /// As if it had never been done.
     Forget,
-}
-
-/// What is asked of scans.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ScanCommand {
-    /// Begins, or goes on after a pause.
-    Scrub,
-    /// Only what the error log names.
-    ScrubErrors,
-    Pause,
-    Stop,
-    /// Begins again, with all disks that lack something.
-    Resilver,
 }
 
 /// The change is on stable storage.

@@ -1,6 +1,6 @@
 //! Troubles: what the engine tells of them, and how it is given some on purpose.
 
-use crate::{ActiveFault, Condemn, Error, Fault, Result, Zevent};
+use crate::{ActiveFault, Error, Fault, Result, Tunable, Zevent};
 
 /// What an engine tells of troubles, and those that can be made: for operators and tests, not for
 /// servers.
@@ -27,16 +27,11 @@ pub trait Diagnostics: Send + Sync {
     fn set_tunable(&self, name: &str, value: u64) -> Result<()>;
 }
 
-/// A number that may be turned, by OpenZFS's name for it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Tunable {
-    pub name: &'static str,
-    pub value: u64,
-    pub default: u64,
-    /// What it may be set to.
-    pub min: u64,
-    pub max: u64,
-    pub about: &'static str,
+/// What is to be thought of a device, whatever it does (`zinject -A`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Condemn {
+    Degrade,
+    Fault,
 }
 
 /// Of an engine that has no troubles: nothing is told, and nothing can be made.

@@ -3,34 +3,34 @@
 //!
 //! Five traits ([`Engine`], [`Diagnostics`], [`Pool`], [`FileSystem`], [`Volume`]), one that
 //! callers implement ([`Watcher`]), plain data, one [`Error`]. Every call blocks until it is done;
-//! every object is `Send + Sync`. Nothing in here serialises: a wire form belongs to the crate that
-//! owns the wire. Two implementations exist: `engine` (the real one) and `model` (in memory, the
-//! oracle of the tests).
+//! every object is `Send + Sync`. What an operator sees, and what he asks for in one piece, is
+//! defined once, in `api-types`, with the form that it has on the wire. Two implementations exist:
+//! `engine` (the real one) and `model` (in memory, the oracle of the tests).
 
-mod allow;
 mod change;
-mod dedup;
 mod diagnostics;
 mod error;
 mod fs;
-mod inject;
-mod measure;
 mod pool;
 mod stream;
 mod volume;
 mod watch;
-mod zevent;
 
-pub use allow::{Delegation, Grant, Grantee};
-pub use change::{Change, Committed, InitializeCommand, PropertyChange, ScanCommand, TrimCommand};
-pub use dedup::{DedupBucket, DedupEstimate, DedupTables};
-pub use diagnostics::{Diagnostics, NoDiagnostics, Tunable};
+pub use api_types::{
+    ActiveFault, Advice, AdviceQuestion, BlockError, BlockFault, BlockKind, BlockRange, CacheFileSearch,
+    Checkpoint, DatasetInfo, DatasetKind, DedupBucket, DedupEstimate, DedupTables, Delegation, DestroyPlan,
+    DeviceFault, ErrorScrubStatus, Fault, FaultEffect, FaultIo, FeatureInfo, Finding, Grant, Grantee, Health,
+    HistoryRecord, Importable, IoCounters, PoolSpec, PoolStatus, PropKind, PropValue, PropertyChange,
+    RebuildState, RebuildStatus, Removal, RemovalState, Rewound, ScanCommand, ScanKind, ScanState,
+    ScanStatus, SendRequest, Source, SpaceExplained, SpaceHolder, SpacePart, SpaceUse, Spender, SweepState,
+    SweepStatus, Tunable, Upgradable, VdevSpec, VdevStatus, VdevTallies, VolumePlan, Zevent, ZeventValue,
+};
+
+pub use change::{Change, Committed, InitializeCommand, TrimCommand};
+pub use diagnostics::{Condemn, Diagnostics, NoDiagnostics};
 pub use error::{Error, Result};
 pub use fs::*;
-pub use inject::*;
-pub use measure::{Advice, AdviceQuestion, Counts, Finding, VdevTallies};
 pub use pool::*;
-pub use stream::{ReceiveEvent, ReceiveRequest, Received, SendEvent, SendRequest, TokenContents};
+pub use stream::{ReceiveEvent, ReceiveRequest, Received, SendEvent, TokenContents};
 pub use volume::{Volume, VolumeGeometry, VolumeId, VolumeRoom};
 pub use watch::{Changed, Origin, Watcher};
-pub use zevent::{Zevent, ZeventValue};

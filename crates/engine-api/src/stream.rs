@@ -60,41 +60,6 @@ pub struct Received {
     pub notes: Vec<String>,
 }
 
-/// `zfs send`
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct SendRequest {
-    /// With `saved` a dataset. Left alone where there is a token.
-    pub snapshot: String,
-    /// `-t`: the rest of a stream that was interrupted, as its receiver says.
-    pub token: Option<String>,
-    /// `-S`: what an interrupted receive has left there, as far as it came.
-    pub saved: bool,
-    /// `-i`: the snapshot or bookmark that the stream starts from, by its full name.
-    pub from: Option<String>,
-    /// `-L`: blocks above 128 KiB are not cut up.
-    pub large_blocks: bool,
-    /// `-e`: what is small enough for block pointers is sent that small.
-    pub embed: bool,
-    /// `-c`: blocks are sent as compressed as they are.
-    pub compress: bool,
-    /// `-I`: all snapshots from `from` on.
-    pub intermediates: bool,
-    /// `-R`: with everything below, properties, all snapshots and clones.
-    pub replicate: bool,
-    /// `-p`: with the properties that it has itself.
-    pub props: bool,
-    /// `-b`: with those that it was sent.
-    pub backup: bool,
-    /// `-h`: with holds.
-    pub holds: bool,
-    /// `-s`: datasets of the tree that have no such snapshot are left out.
-    pub skip_missing: bool,
-    /// `-X`: datasets that are left out, with all below them.
-    pub exclude: Vec<String>,
-    /// `-n`: only say what would be sent.
-    pub dry_run: bool,
-}
-
 /// What a token of `zfs send -t` says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TokenContents {

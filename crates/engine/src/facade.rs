@@ -585,12 +585,12 @@ impl Diagnostics for LocalEngine {
     fn tunables(&self) -> Vec<Tunable> {
         let env = &self.around.env;
         let shown = |info: &env::TunableInfo| Tunable {
-            name: info.name,
+            name: info.name.to_owned(),
             value: env.tunable(info.tunable),
             default: info.default,
             min: info.min,
             max: info.max,
-            about: info.about,
+            about: info.about.to_owned(),
         };
         env::TUNABLES.iter().map(shown).collect()
     }

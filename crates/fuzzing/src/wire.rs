@@ -192,7 +192,7 @@ pub fn sharenfs(data: &[u8]) {
 /// Every body that the management API takes.
 pub fn api(data: &[u8]) {
     use api_types as types;
-    body::<types::PoolCreate>(data);
+    body::<types::PoolSpec>(data);
     body::<types::PoolImport>(data);
     body::<types::PoolRelease>(data);
     body::<types::LabelClear>(data);

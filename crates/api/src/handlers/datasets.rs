@@ -6,11 +6,11 @@ use crate::handlers::pools::{list_of, query};
 use crate::problem::{Refusal, refuse};
 use crate::words::warnings;
 use api_types::{
-    Changed, Dataset, DatasetCreate, DatasetDestroy, DatasetPlan, DatasetQuery, DeletedFiles, DestroyPreview,
-    DestroyQuery, Inherit, JobResult, PropKind, PropValue, PropertiesSet, PropertyTables, Rename, Source,
-    SpaceUseQuery, kind,
+    Changed, DatasetCreate, DatasetDestroy, DatasetInfo, DatasetPlan, DatasetQuery, DeletedFiles,
+    DestroyOptions, DestroyPlan, Inherit, JobResult, PropKind, PropValue, PropertiesSet, PropertyTables,
+    Rename, Source, SpaceUseQuery, kind,
 };
-use appliance::{DestroyAsked, RenameAsked, Reporter, mount_props, mount_word};
+use appliance::{RenameAsked, Reporter, mount_props, mount_word};
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, State};
 use axum::response::Response;
@@ -24,7 +24,7 @@ pub async fn list(State(app): State<Shared>, asked: Result<Query<DatasetQuery>, 
     blocking(app, move |app| run_list(app, &query(asked)?)).await
 }
 
-fn run_list(app: &App, asked: &DatasetQuery) -> Result<Vec<Dataset>, Refusal> {
+fn run_list(app: &App, asked: &DatasetQuery) -> Result<Vec<DatasetInfo>, Refusal> {
     let kinds = list_of(&asked.kinds)
         .iter()
         .map(|name| {
@@ -46,7 +46,7 @@ fn run_list(app: &App, asked: &DatasetQuery) -> Result<Vec<Dataset>, Refusal> {
     for root in roots {
         found.extend(app.pool_of(&root)?.datasets(&filter(vec![root]))?);
     }
-    let mut datasets: Vec<Dataset> = found.iter().map(convert::dataset).collect();
+    let mut datasets = found;
     if props.is_empty() || props.iter().any(|name| name == "mounted") {
         say_what_is_mounted(app, &mut datasets);
     }
@@ -58,7 +58,7 @@ fn run_list(app: &App, asked: &DatasetQuery) -> Result<Vec<Dataset>, Refusal> {
 
 /// What a mount was asked for counts while it lasts (`get_numeric_property` in
 /// lib/libzfs/libzfs_dataset.c).
-fn say_how_it_is_mounted(app: &App, datasets: &mut [Dataset]) {
+fn say_how_it_is_mounted(app: &App, datasets: &mut [DatasetInfo]) {
     let mounts = app.appliance.local.mounted();
     for dataset in datasets.iter_mut() {
         let Some(mount) = mounts.iter().find(|mount| mount.dataset == dataset.name) else { continue };
@@ -73,7 +73,7 @@ fn say_how_it_is_mounted(app: &App, datasets: &mut [Dataset]) {
 }
 
 /// `mounted` is about this machine, so the engine can't know it.
-fn say_what_is_mounted(app: &App, datasets: &mut [Dataset]) {
+fn say_what_is_mounted(app: &App, datasets: &mut [DatasetInfo]) {
     let mounts = app.appliance.local.mounted();
     for dataset in datasets.iter_mut().filter(|dataset| dataset.kind == api_types::DatasetKind::Filesystem) {
         let mounted = mounts.iter().any(|mount| mount.dataset == dataset.name);
@@ -101,13 +101,13 @@ pub async fn plan(State(app): State<Shared>, body: Body) -> Response {
     blocking(app, move |app| {
         let create = request?;
         let plan = app.pool_of(&create.name)?.plan_create(&creating(&create))?;
-        Ok(DatasetPlan { volume: plan.map(convert::volume_plan) })
+        Ok(DatasetPlan { volume: plan })
     })
     .await
 }
 
 fn creating(create: &DatasetCreate) -> Change {
-    let (name, parents, props) = (create.name.clone(), create.parents, convert::props(&create.props));
+    let (name, parents, props) = (create.name.clone(), create.parents, create.props.clone());
     match create.volume {
         true => Change::CreateVolume { name, parents, sparse: create.sparse, props },
         false => Change::CreateFilesystem { name, parents, props },
@@ -123,13 +123,13 @@ fn run_create(app: &App, create: &DatasetCreate) -> Result<Changed, Refusal> {
 pub async fn destroy_preview(
     State(app): State<Shared>,
     Path(name): Path<String>,
-    asked: Result<Query<DestroyQuery>, QueryRejection>,
+    asked: Result<Query<DestroyOptions>, QueryRejection>,
 ) -> Response {
     blocking(app, move |app| {
-        let DestroyQuery { recursive, clones, defer } = query(asked)?;
+        let DestroyOptions { recursive, clones, defer } = query(asked)?;
         let query = engine_api::DestroyQuery { name: name.clone(), recursive, clones, defer };
         let plan = app.pool_of(&name)?.plan_destroy(&query)?;
-        Ok(DestroyPreview { names: plan.names, bytes: plan.bytes })
+        Ok(DestroyPlan { names: plan.names, bytes: plan.bytes })
     })
     .await
 }
@@ -149,7 +149,7 @@ fn run_destroy(
     reporter: &Reporter,
 ) -> Result<JobResult, Refusal> {
     let DatasetDestroy { recursive, clones, defer, ref history } = *request;
-    let asked = DestroyAsked { recursive, clones, defer };
+    let asked = DestroyOptions { recursive, clones, defer };
     let mut told = |names| reporter.step(format!("destroying {name}"), 0, names);
     let (committed, told) = app.appliance.destroy_dataset(name, asked, history, &mut told)?;
     Ok(JobResult { txg: Some(committed.txg), warnings: warnings(told), ..JobResult::default() })
@@ -159,7 +159,7 @@ pub async fn set(State(app): State<Shared>, Path(name): Path<String>, body: Body
     let request = parse::<PropertiesSet>(body);
     blocking(app, move |app| {
         let PropertiesSet { props, history, no_mount } = request?;
-        Ok(changed(app.appliance.set_properties(&name, convert::props(&props), &history, no_mount)?))
+        Ok(changed(app.appliance.set_properties(&name, props, &history, no_mount)?))
     })
     .await
 }
@@ -178,12 +178,7 @@ pub async fn space_use(
     Path(name): Path<String>,
     asked: Result<Query<SpaceUseQuery>, QueryRejection>,
 ) -> Response {
-    blocking(app, move |app| {
-        let of = convert::spender(query(asked)?.of);
-        let found = app.pool_of(&name)?.space_use(&name, of)?;
-        Ok(found.into_iter().map(convert::space_use).collect::<Vec<_>>())
-    })
-    .await
+    blocking(app, move |app| Ok(app.pool_of(&name)?.space_use(&name, query(asked)?.of)?)).await
 }
 
 pub async fn deleted(State(app): State<Shared>, Path(name): Path<String>) -> Response {
@@ -195,11 +190,7 @@ pub async fn deleted(State(app): State<Shared>, Path(name): Path<String>) -> Res
 }
 
 pub async fn explain_space(State(app): State<Shared>, Path(name): Path<String>) -> Response {
-    blocking(app, move |app| {
-        let space = app.pool_of(&name)?.explain_space(&name)?;
-        Ok(convert::space_explained(name, space))
-    })
-    .await
+    blocking(app, move |app| Ok(app.pool_of(&name)?.explain_space(&name)?)).await
 }
 
 pub async fn rename(State(app): State<Shared>, Path(name): Path<String>, body: Body) -> Response {

@@ -3,11 +3,10 @@
 use super::pools::query;
 use crate::app::{Shared, answer, apart, prompt};
 use crate::problem::refuse;
-use api_types::{Event, EventValue, EventsCleared, EventsQuery, kind};
+use api_types::{EventsCleared, EventsQuery, kind};
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Query, State};
 use axum::response::Response;
-use engine_api::{Zevent, ZeventValue};
 use tokio::sync::oneshot;
 
 /// Longest time that a client may ask us to hold its request.
@@ -17,8 +16,7 @@ pub async fn list(State(app): State<Shared>, asked: Result<Query<EventsQuery>, Q
     let (tell, told) = oneshot::channel();
     let begun = apart(app, move |app| {
         let found = query(asked).map(|EventsQuery { after, wait_ms }| {
-            let events = app.engine().diagnostics().zevents(after, wait_ms.min(WAIT_MAX_MS) * 1_000_000);
-            events.into_iter().map(event).collect::<Vec<_>>()
+            app.engine().diagnostics().zevents(after, wait_ms.min(WAIT_MAX_MS) * 1_000_000)
         });
         // Who asked may have gone.
         drop(tell.send(found));
@@ -31,17 +29,4 @@ pub async fn list(State(app): State<Shared>, asked: Result<Query<EventsQuery>, Q
 
 pub async fn clear(State(app): State<Shared>) -> Response {
     prompt(app, |app| Ok(EventsCleared { cleared: app.engine().diagnostics().clear_zevents() })).await
-}
-
-fn event(event: Zevent) -> Event {
-    let value = |value| match value {
-        ZeventValue::Number(number) => EventValue::Number(number),
-        ZeventValue::Text(text) => EventValue::Text(text),
-    };
-    Event {
-        eid: event.eid,
-        time: event.time,
-        class: event.class,
-        payload: event.payload.into_iter().map(|(name, of)| (name, value(of))).collect(),
-    }
 }

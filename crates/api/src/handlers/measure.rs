@@ -3,11 +3,10 @@
 use super::pools::query;
 use crate::app::{Body, Shared, blocking, parse};
 use crate::convert;
-use api_types::{AdviceQuery, DedupEstimateQuery, LogFilter};
+use api_types::{AdviceQuestion, DedupEstimateQuery, LogFilter};
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, State};
 use axum::response::Response;
-use engine_api::AdviceQuestion;
 
 pub async fn cache(State(app): State<Shared>) -> Response {
     blocking(app, |app| Ok(convert::counts(app.engine().cache_counts()))).await
@@ -48,23 +47,17 @@ pub async fn log(State(app): State<Shared>, Path(name): Path<String>) -> Respons
 }
 
 pub async fn iostat(State(app): State<Shared>, Path(name): Path<String>) -> Response {
-    blocking(app, move |app| {
-        let tallies = app.pool(&name)?.vdev_tallies();
-        Ok(tallies.into_iter().map(convert::tallies).collect::<Vec<_>>())
-    })
-    .await
+    blocking(app, move |app| Ok(app.pool(&name)?.vdev_tallies())).await
 }
 
 pub async fn advice(
     State(app): State<Shared>,
     Path(name): Path<String>,
-    asked: Result<Query<AdviceQuery>, QueryRejection>,
+    asked: Result<Query<AdviceQuestion>, QueryRejection>,
 ) -> Response {
     blocking(app, move |app| {
-        let AdviceQuery { log_latency, cache_size, cache_latency, memory } = query(asked)?;
-        let question = AdviceQuestion { log_latency, cache_size, cache_latency, memory };
-        let advice = app.pool(&name)?.advise(&question)?;
-        Ok(convert::advice(advice))
+        let question: AdviceQuestion = query(asked)?;
+        Ok(app.pool(&name)?.advise(&question)?)
     })
     .await
 }
@@ -77,8 +70,7 @@ pub async fn dedup_estimate(
     blocking(app, move |app| {
         let DedupEstimateQuery { dataset } = query(asked)?;
         let dataset = if dataset.is_empty() { name.clone() } else { dataset };
-        let estimate = app.pool(&name)?.estimate_dedup(&dataset)?;
-        Ok(convert::dedup_estimate(&estimate))
+        Ok(app.pool(&name)?.estimate_dedup(&dataset)?)
     })
     .await
 }

@@ -6,8 +6,8 @@ use crate::problem::{Refusal, refuse};
 use crate::words::warnings;
 use api_types::{
     Changed, HistoryQuery, ImportSearch, JobResult, LabelClear, PoolAdd, PoolAttach, PoolCheckpoint,
-    PoolClear, PoolCreate, PoolImport, PoolInitialize, PoolOffline, PoolOnline, PoolReguid, PoolRelease,
-    PoolReopen, PoolScan, PoolTrim, PoolVdev, PropertiesQuery, PropertiesSet, kind,
+    PoolClear, PoolImport, PoolInitialize, PoolOffline, PoolOnline, PoolReguid, PoolRelease, PoolReopen,
+    PoolScan, PoolSpec, PoolTrim, PoolVdev, PropertiesQuery, PropertiesSet, kind,
 };
 use appliance::{Release, Reporter};
 use axum::extract::rejection::QueryRejection;
@@ -27,8 +27,7 @@ pub fn list_of(text: &str) -> Vec<String> {
 
 pub async fn list(State(app): State<Shared>) -> Response {
     prompt(app, |app| {
-        let mut pools: Vec<_> =
-            app.engine().pools().iter().map(|pool| convert::pool(&pool.status())).collect();
+        let mut pools: Vec<_> = app.engine().pools().iter().map(|pool| pool.status()).collect();
         pools.sort_by(|a, b| a.name.cmp(&b.name));
         Ok(pools)
     })
@@ -36,17 +35,16 @@ pub async fn list(State(app): State<Shared>) -> Response {
 }
 
 pub async fn one(State(app): State<Shared>, Path(name): Path<String>) -> Response {
-    prompt(app, move |app| Ok(convert::pool(&app.pool(&name)?.status()))).await
+    prompt(app, move |app| Ok(app.pool(&name)?.status())).await
 }
 
 pub async fn create(State(app): State<Shared>, body: Body) -> Response {
-    job(app, "pool.create", body, |create: &PoolCreate| create.name.clone(), run_create).await
+    job(app, "pool.create", body, |create: &PoolSpec| create.name.clone(), run_create).await
 }
 
-fn run_create(app: &App, create: &PoolCreate, reporter: &Reporter) -> Result<JobResult, Refusal> {
+fn run_create(app: &App, create: &PoolSpec, reporter: &Reporter) -> Result<JobResult, Refusal> {
     reporter.step(format!("creating {}", create.name), 0, 0);
-    let spec = convert::pool_spec(create);
-    let (pool, told) = app.appliance.create_pool(&spec, &mut mounting(reporter))?;
+    let (pool, told) = app.appliance.create_pool(create, &mut mounting(reporter))?;
     Ok(JobResult {
         warnings: warnings(told),
         txg: Some(pool.status().txg),
@@ -70,7 +68,7 @@ fn run_import(app: &App, import: &PoolImport, reporter: &Reporter) -> Result<Job
     let mounts = (!import.no_mount && !import.dry_run).then_some(&import.mount_options[..]);
     let (pool, told) = app.appliance.import_pool(&import.which, &options, mounts, &mut mounting(reporter))?;
     let status = pool.status();
-    let rewound = status.rewound.map(convert::rewound);
+    let rewound = status.rewound;
     if import.dry_run {
         return Ok(JobResult { rewound, ..JobResult::default() });
     }
@@ -81,10 +79,7 @@ pub async fn importable(State(app): State<Shared>, body: Body) -> Response {
     let request = parse::<ImportSearch>(body);
     blocking(app, move |app| {
         let request = request?;
-        let cachefile = request.cachefile.as_ref().map(convert::cachefile_search);
-        let found = app.engine().importable(&request.search, cachefile.as_ref());
-        let found = found?;
-        Ok(found.iter().map(convert::importable).collect::<Vec<_>>())
+        Ok(app.engine().importable(&request.search, request.cachefile.as_ref())?)
     })
     .await
 }
@@ -247,7 +242,7 @@ pub async fn reopen(State(app): State<Shared>, Path(name): Path<String>, body: B
 }
 
 pub async fn scan(State(app): State<Shared>, Path(name): Path<String>, body: Body) -> Response {
-    let change = |of: &PoolScan| Ok((Change::Scan(convert::scan_command(of.command)), of.history.clone()));
+    let change = |of: &PoolScan| Ok((Change::Scan(of.command), of.history.clone()));
     vdev_job(app, ("pool.scan", "scanning"), name, body, change).await
 }
 
@@ -267,8 +262,7 @@ pub async fn properties(
 ) -> Response {
     prompt(app, move |app| {
         let names = list_of(&query(asked)?.names);
-        let values = app.pool(&name)?.properties(&names)?;
-        Ok(values.iter().map(convert::prop).collect::<Vec<_>>())
+        Ok(app.pool(&name)?.properties(&names)?)
     })
     .await
 }
@@ -277,7 +271,7 @@ pub async fn set(State(app): State<Shared>, Path(name): Path<String>, body: Body
     let request = parse::<PropertiesSet>(body);
     blocking(app, move |app| {
         let request = request?;
-        let change = Change::SetPoolProperties { props: convert::props(&request.props) };
+        let change = Change::SetPoolProperties { props: request.props };
         let committed = app.pool(&name)?.commit(&change, &request.history)?;
         Ok(Changed { txg: committed.txg, warnings: Vec::new() })
     })
@@ -285,15 +279,11 @@ pub async fn set(State(app): State<Shared>, Path(name): Path<String>, body: Body
 }
 
 pub async fn upgradable(State(app): State<Shared>, Path(name): Path<String>) -> Response {
-    blocking(app, move |app| {
-        let found = app.pool(&name)?.upgradable()?;
-        Ok(convert::upgradable(found))
-    })
-    .await
+    blocking(app, move |app| Ok(app.pool(&name)?.upgradable()?)).await
 }
 
 pub async fn features(State(app): State<Shared>) -> Response {
-    prompt(app, |app| Ok(app.engine().features().into_iter().map(convert::feature).collect::<Vec<_>>())).await
+    prompt(app, |app| Ok(app.engine().features())).await
 }
 
 pub async fn history(
@@ -303,8 +293,7 @@ pub async fn history(
 ) -> Response {
     blocking(app, move |app| {
         let internal = query(asked)?.internal;
-        let records = app.pool(&name)?.history(internal)?;
-        Ok(records.into_iter().map(convert::history).collect::<Vec<_>>())
+        Ok(app.pool(&name)?.history(internal)?)
     })
     .await
 }

@@ -19,7 +19,7 @@ pub async fn create(State(app): State<Shared>, body: Body) -> Response {
     blocking(app, move |app| {
         let SnapshotCreate { names, recursive, props, history } = request?;
         let pool = app.appliance.pool_of_all(&names)?;
-        let change = Change::Snapshot { names, recursive, props: convert::props(&props) };
+        let change = Change::Snapshot { names, recursive, props: props };
         commit(&pool, &change, &history)
     })
     .await
@@ -43,7 +43,7 @@ pub async fn clone(State(app): State<Shared>, body: Body) -> Response {
     let request = parse::<CloneCreate>(body);
     blocking(app, move |app| {
         let CloneCreate { snapshot, name, parents, no_mount, props, history } = request?;
-        let (name, props) = ((name, parents), convert::props(&props));
+        let (name, props) = ((name, parents), props);
         Ok(changed(app.appliance.clone_snapshot(snapshot, name, props, &history, no_mount)?))
     })
     .await

@@ -1,15 +1,14 @@
 //! Sending and receiving streams.
 
 use crate::app::{App, Body as Json, Shared, blocking, parse};
-use crate::convert;
 use crate::flow::{self, Incoming, Outgoing};
 use crate::problem::{Refusal, refuse};
 use crate::words::warnings;
-use api_types::{AbortReceive, Changed, Receive, Send, StreamEvent, kind};
+use api_types::{AbortReceive, Changed, Receive, SendRequest, StreamEvent, kind};
 use axum::body::Body;
 use axum::extract::{Path, State};
 use axum::response::Response;
-use engine_api::{Change, Pool, ReceiveEvent, ReceiveRequest, SendEvent, SendRequest};
+use engine_api::{Change, Pool, ReceiveEvent, ReceiveRequest, SendEvent};
 use std::sync::Arc;
 
 pub async fn receive(State(app): State<Shared>, body: Body) -> Response {
@@ -31,7 +30,7 @@ fn run_receive(
         dry_run: request.dry_run,
         verbose: request.verbose,
         origin: request.origin,
-        props: convert::props(&request.props),
+        props: request.props,
         exclude: request.exclude,
         skip_holds: request.skip_holds,
         resumable: request.resumable,
@@ -65,30 +64,13 @@ pub async fn send(State(app): State<Shared>, body: Body) -> Response {
 
 fn run_send(
     app: &App,
-    request: Send,
+    request: SendRequest,
     _nothing: &mut Incoming,
     out: &Outgoing,
 ) -> Result<Vec<String>, Refusal> {
     let pool = match &request.token {
         None => app.pool_of(&request.snapshot)?,
         Some(token) => sender_of(app, token, out)?,
-    };
-    let request = SendRequest {
-        snapshot: request.snapshot,
-        token: request.token,
-        saved: request.saved,
-        from: request.from,
-        large_blocks: request.large_blocks,
-        embed: request.embed,
-        compress: request.compress,
-        intermediates: request.intermediates,
-        replicate: request.replicate,
-        props: request.props,
-        backup: request.backup,
-        holds: request.holds,
-        skip_missing: request.skip_missing,
-        exclude: request.exclude,
-        dry_run: request.dry_run,
     };
     let sent = pool.send(&request, &mut out.stream(), &mut |event| {
         out.tell(&match event {

@@ -2,18 +2,12 @@
 
 use crate::app::{Body, Shared, blocking, parse};
 use crate::problem::refuse;
-use api_types::{Tunable, TunableSet, kind};
+use api_types::{TunableSet, kind};
 use axum::extract::State;
 use axum::response::Response;
 
 pub async fn list(State(app): State<Shared>) -> Response {
-    blocking(app, |app| Ok(app.engine().diagnostics().tunables().into_iter().map(shown).collect::<Vec<_>>()))
-        .await
-}
-
-fn shown(tunable: engine_api::Tunable) -> Tunable {
-    let engine_api::Tunable { name, value, default, min, max, about } = tunable;
-    Tunable { name: name.to_owned(), value, default, min, max, about: about.to_owned() }
+    blocking(app, |app| Ok(app.engine().diagnostics().tunables())).await
 }
 
 pub async fn set(State(app): State<Shared>, body: Body) -> Response {

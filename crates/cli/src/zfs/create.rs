@@ -4,7 +4,7 @@ use super::{name_fault, select};
 use crate::command::Cx;
 use crate::fail::{Noun, Outcome, Stop, fail, reason, sentence, usage};
 use crate::{accounts, getopt, props};
-use api_types::{Changed, DatasetCreate, DatasetPlan, Edit, PropSet, dataset_property, kind, routes};
+use api_types::{Changed, DatasetCreate, DatasetPlan, Edit, PropertyChange, dataset_property, kind, routes};
 use stdx::number;
 
 pub fn create(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
@@ -37,7 +37,7 @@ pub fn create(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
                 Ok(value) => value,
                 Err(why) => return fail(format!("bad {what} '{text}': {why}")),
             };
-            props::add(&mut request.props, PropSet { name: name.into(), value: value.to_string() })?;
+            props::add(&mut request.props, PropertyChange { name: name.into(), value: value.to_string() })?;
         }
     }
     for text in options.values("o") {
@@ -167,10 +167,11 @@ fn fault(request: &DatasetCreate) -> Option<String> {
     if !name.contains('/') {
         return Some("missing dataset name".into());
     }
-    let readonly = |prop: &&PropSet| dataset_property(&prop.name).is_some_and(|def| def.edit == Edit::Never);
+    let readonly =
+        |prop: &&PropertyChange| dataset_property(&prop.name).is_some_and(|def| def.edit == Edit::Never);
     let found = request.props.iter().find(readonly).map(|prop| format!("'{}' is readonly", prop.name));
     found.or_else(|| {
-        let unknown = |prop: &&PropSet| props::column(props::Domain::Dataset, &prop.name).is_none();
+        let unknown = |prop: &&PropertyChange| props::column(props::Domain::Dataset, &prop.name).is_none();
         request.props.iter().find(unknown).map(|prop| format!("invalid property '{}'", prop.name))
     })
 }
@@ -178,7 +179,7 @@ fn fault(request: &DatasetCreate) -> Option<String> {
 /// The pool, or only the parent.
 fn missing(cx: &mut Cx<'_>, request: &DatasetCreate) -> Result<String, Stop> {
     let pool = request.name.split('/').next().unwrap_or_default();
-    let problem = match cx.client.get::<api_types::Pool>(&routes::at(routes::POOL, pool)) {
+    let problem = match cx.client.get::<api_types::PoolStatus>(&routes::at(routes::POOL, pool)) {
         Ok(_) => return Ok("parent does not exist".into()),
         Err(error) => error.problem()?,
     };

@@ -5,7 +5,7 @@ use super::name_fault;
 use crate::command::Cx;
 use crate::fail::{Noun, Outcome, Stop, fail, sentence, usage};
 use crate::{getopt, human, jobs};
-use api_types::{DatasetDestroy, DestroyPreview, kind, routes};
+use api_types::{DatasetDestroy, DestroyPlan, kind, routes};
 
 pub fn destroy(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
     let options = getopt::parse(args, "vpndfrR", &[])?;
@@ -46,7 +46,7 @@ pub fn destroy(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
     }
     let flags = format!("recursive={}&clones={}&defer={}", request.recursive, request.clones, request.defer);
     let path = format!("{}?{flags}", routes::at(routes::DATASET_DESTROY, &name));
-    let plan = match cx.client.get::<DestroyPreview>(&path) {
+    let plan = match cx.client.get::<DestroyPlan>(&path) {
         Ok(plan) => plan,
         Err(error) => {
             let problem = error.problem()?;
@@ -99,7 +99,7 @@ struct Print {
 }
 
 impl Print {
-    fn plan(&self, cx: &mut Cx<'_>, plan: &DestroyPreview, name: &str) -> Result<(), Stop> {
+    fn plan(&self, cx: &mut Cx<'_>, plan: &DestroyPlan, name: &str) -> Result<(), Stop> {
         if !self.verbose {
             return Ok(());
         }

@@ -69,7 +69,7 @@ fn names(from: &str, to: Option<&str>) -> Result<(String, String), String> {
 /// What paths begin with: where clients see the file system. Nothing where it has no such place.
 fn mountpoint(cx: &mut Cx<'_>, dataset: &str) -> Result<String, Stop> {
     let path = format!("{}?roots={}&depth=0&props=mountpoint", routes::DATASETS, routes::segment(dataset));
-    let found: Vec<api_types::Dataset> = cx.client.get(&path)?;
+    let found: Vec<api_types::DatasetInfo> = cx.client.get(&path)?;
     let value = found.first().and_then(|dataset| dataset.props.first()).map(|prop| prop.value.clone());
     Ok(value.filter(|path| path.starts_with('/') && path != "/").unwrap_or_default())
 }

@@ -8,7 +8,7 @@ use crate::json::Json;
 use crate::propget;
 use crate::props::{self, Column, Domain};
 use crate::term::{Tone, paint};
-use api_types::{Dataset, DatasetKind, Pool, PropValue, Source, routes};
+use api_types::{DatasetInfo, DatasetKind, PoolStatus, PropValue, Source, routes};
 
 const DEFAULT: &str = "name,used,available,referenced,mountpoint";
 
@@ -73,7 +73,7 @@ pub fn list(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
 
 /// The pools whose snapshots are listed with the rest: property `listsnapshots`.
 fn showing_snapshots(cx: &mut Cx<'_>) -> Result<Vec<String>, Stop> {
-    let pools: Vec<Pool> = cx.client.get(routes::POOLS)?;
+    let pools: Vec<PoolStatus> = cx.client.get(routes::POOLS)?;
     let mut shown = Vec::new();
     for pool in pools {
         let path = format!("{}?names=listsnapshots", routes::at(routes::POOL_PROPERTIES, &pool.name));
@@ -96,7 +96,7 @@ fn sort_keys(options: &Parsed) -> Result<Vec<(String, bool)>, Stop> {
     .collect()
 }
 
-fn value(format: &Format, dataset: &Dataset, column: &Column) -> (String, Source) {
+fn value(format: &Format, dataset: &DatasetInfo, column: &Column) -> (String, Source) {
     if column.name == "name" {
         return (dataset.name.clone(), Source::None);
     }
@@ -106,8 +106,8 @@ fn value(format: &Format, dataset: &Dataset, column: &Column) -> (String, Source
     }
 }
 
-fn print(cx: &mut Cx<'_>, format: &Format, datasets: &[Dataset]) -> Result<(), Stop> {
-    let row = |dataset: &Dataset| {
+fn print(cx: &mut Cx<'_>, format: &Format, datasets: &[DatasetInfo]) -> Result<(), Stop> {
+    let row = |dataset: &DatasetInfo| {
         format.columns.iter().map(|column| value(format, dataset, column).0).collect::<Vec<_>>()
     };
     let rows: Vec<Vec<String>> = datasets.iter().map(row).collect();
@@ -147,7 +147,7 @@ fn line(format: &Format, cells: &[String], widths: &[usize]) -> String {
     line
 }
 
-fn print_json(cx: &mut Cx<'_>, format: &Format, datasets: &[Dataset]) -> Result<(), Stop> {
+fn print_json(cx: &mut Cx<'_>, format: &Format, datasets: &[DatasetInfo]) -> Result<(), Stop> {
     let mut all = Json::object();
     for dataset in datasets {
         let mut values = Json::object();
@@ -162,7 +162,7 @@ fn print_json(cx: &mut Cx<'_>, format: &Format, datasets: &[Dataset]) -> Result<
 }
 
 /// What every JSON output says of a dataset (cmd/zfs/zfs_main.c, `fill_dataset_info`).
-pub fn info(dataset: &Dataset, as_int: bool) -> Json {
+pub fn info(dataset: &DatasetInfo, as_int: bool) -> Json {
     let pool = dataset.name.split(['/', '@', '#']).next().unwrap_or_default();
     let mut info = Json::object()
         .with("name", dataset.name.as_str())

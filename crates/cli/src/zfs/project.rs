@@ -14,7 +14,7 @@ use crate::command::Cx;
 use crate::fail::{Outcome, Stop, usage};
 use crate::getopt::{self, Parsed};
 use api_types::{
-    Dataset, Mount, NodeProject, PROJECT_NODES_MAX, Problem, ProjectPage, ProjectSet, ProjectsSet,
+    DatasetInfo, Mount, NodeProject, PROJECT_NODES_MAX, Problem, ProjectPage, ProjectSet, ProjectsSet,
     escape_path, kind, routes, unescape_path,
 };
 
@@ -305,7 +305,7 @@ fn place(cx: &mut Cx<'_>, operand: &str) -> Result<Option<Place>, Stop> {
         mounts.into_iter().map(|mount| (mount.mountpoint, mount.dataset)).collect();
     if !places.iter().any(|(at, _)| path.starts_with(at)) {
         let route = format!("{}?kinds=filesystem&props=mountpoint", routes::DATASETS);
-        let datasets: Vec<Dataset> = cx.client.get(&route)?;
+        let datasets: Vec<DatasetInfo> = cx.client.get(&route)?;
         places = datasets
             .into_iter()
             .filter_map(|dataset| Some((dataset.props.first()?.value.clone(), dataset.name)))

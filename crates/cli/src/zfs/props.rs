@@ -9,7 +9,7 @@ use crate::getopt;
 use crate::propget::{self, Format, Subject};
 use crate::props::{self, Domain};
 use api_types::{
-    Changed, Edit, Inherit, PropSet, PropertiesSet, dataset_property, is_dataset_at_property,
+    Changed, Edit, Inherit, PropertiesSet, PropertyChange, dataset_property, is_dataset_at_property,
     is_user_property, kind, routes,
 };
 
@@ -63,7 +63,7 @@ pub fn set(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
     if names.iter().any(|name| name.contains('=')) {
         return usage("invalid argument order");
     }
-    let mut wanted: Vec<PropSet> = Vec::new();
+    let mut wanted: Vec<PropertyChange> = Vec::new();
     for text in assignments {
         props::add(&mut wanted, props::assignment(text, "missing property=value argument(s)")?)?;
     }
@@ -106,7 +106,7 @@ pub fn set_one(cx: &mut Cx<'_>, name: &str, request: &PropertiesSet) -> Outcome 
 }
 
 /// What is wrong with a property that can be seen without the engine.
-fn fault(prop: &PropSet) -> Option<String> {
+fn fault(prop: &PropertyChange) -> Option<String> {
     match dataset_property(&prop.name) {
         Some(def) if def.edit != Edit::Always => Some(format!("'{}' is readonly", prop.name)),
         Some(_) => None,

@@ -4,7 +4,7 @@ use crate::accounts::Accounts;
 use crate::client::CallError;
 use crate::command::Cx;
 use crate::fail::{Noun, Stop, sentence, usage};
-use api_types::{Dataset, Mount, PropKind, PropValue, kind, routes};
+use api_types::{DatasetInfo, Mount, PropKind, PropValue, kind, routes};
 use std::cmp::Ordering;
 
 /// Which datasets to ask for.
@@ -59,7 +59,7 @@ pub fn depth(options: &crate::getopt::Parsed, kinds: &[&str]) -> Result<Option<u
 }
 
 /// The datasets meant, in name order, none twice; what isn't there is said, and is status 1.
-pub fn select(cx: &mut Cx<'_>, selection: &Selection) -> Result<(Vec<Dataset>, i32), Stop> {
+pub fn select(cx: &mut Cx<'_>, selection: &Selection) -> Result<(Vec<DatasetInfo>, i32), Stop> {
     let (mut found, mut status) = (Vec::new(), 0);
     if selection.operands.is_empty() {
         found = ask(cx, selection, "").map_err(Stop::from)?;
@@ -129,7 +129,7 @@ pub fn origin(cx: &mut Cx<'_>, name: &str) -> Result<String, Stop> {
     Ok(origin.map(|origin| origin.value.clone()).unwrap_or_default())
 }
 
-fn ask(cx: &mut Cx<'_>, selection: &Selection, root: &str) -> Result<Vec<Dataset>, CallError> {
+fn ask(cx: &mut Cx<'_>, selection: &Selection, root: &str) -> Result<Vec<DatasetInfo>, CallError> {
     let named = match root {
         root if root.contains('@') => Some("snapshot"),
         root if root.contains('#') => Some("bookmark"),
@@ -146,7 +146,7 @@ fn ask(cx: &mut Cx<'_>, selection: &Selection, root: &str) -> Result<Vec<Dataset
     let asked: Vec<(&str, String)> = selection.props.split(',').map(|name| (name, numbered(name))).collect();
     let props: Vec<&str> = asked.iter().map(|(_, numbered)| numbered.as_str()).collect();
     let (root, props) = (routes::segment(root), routes::segment(&props.join(",")));
-    let mut found: Vec<Dataset> =
+    let mut found: Vec<DatasetInfo> =
         cx.client.get(&format!("{}?roots={root}&kinds={kinds}&props={props}{depth}", routes::DATASETS))?;
     for (name, numbered) in asked.iter().filter(|(name, numbered)| name != numbered) {
         for dataset in &mut found {
@@ -180,7 +180,7 @@ pub fn at_path(cx: &mut Cx<'_>, operand: &str) -> Result<Option<String>, Stop> {
 
 /// By name; the snapshots of one dataset in the order of their making (cmd/zfs/zfs_iter.c,
 /// `zfs_compare`).
-pub fn in_name_order(a: &Dataset, b: &Dataset) -> Ordering {
+pub fn in_name_order(a: &DatasetInfo, b: &DatasetInfo) -> Ordering {
     fn split(name: &str) -> (&str, bool) {
         name.split_once('@').map_or((name, false), |(dataset, _)| (dataset, true))
     }
@@ -193,7 +193,7 @@ pub fn in_name_order(a: &Dataset, b: &Dataset) -> Ordering {
 }
 
 /// By the values of properties, then by name; a dataset without the property comes last.
-pub fn sort(datasets: &mut [Dataset], keys: &[(String, bool)]) {
+pub fn sort(datasets: &mut [DatasetInfo], keys: &[(String, bool)]) {
     datasets.sort_by(|a, b| {
         let by_key = |(name, reverse): &(String, bool)| {
             let ordering = match (name == "name", find(a, name), find(b, name)) {
@@ -211,7 +211,7 @@ pub fn sort(datasets: &mut [Dataset], keys: &[(String, bool)]) {
     });
 }
 
-fn find<'a>(dataset: &'a Dataset, name: &str) -> Option<&'a PropValue> {
+fn find<'a>(dataset: &'a DatasetInfo, name: &str) -> Option<&'a PropValue> {
     dataset.props.iter().find(|prop| prop.name == name && !prop.value.is_empty())
 }
 

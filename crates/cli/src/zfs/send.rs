@@ -6,7 +6,7 @@ use crate::command::Cx;
 use crate::fail::{Noun, Outcome, Stop, fail, sentence, usage};
 use crate::getopt;
 use crate::human::{nicebytes, nicenum};
-use api_types::{Send, StreamEvent, kind, routes};
+use api_types::{SendRequest, StreamEvent, kind, routes};
 use std::collections::HashMap;
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
@@ -143,7 +143,7 @@ pub fn send(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
     let raw = options.has("w");
     // OpenZFS ends so when what it resumes fails.
     let failed = if resumes { 255 } else { 1 };
-    let request = Send {
+    let request = SendRequest {
         snapshot: snapshot.clone(),
         token: options.value("t").map(str::to_owned),
         saved,

@@ -7,7 +7,7 @@ use super::select::{self, Selection};
 use crate::command::Cx;
 use crate::fail::{Outcome, Stop, usage};
 use crate::getopt;
-use api_types::{Dataset, PropSet, PropertiesSet, Upgradable, routes};
+use api_types::{DatasetInfo, PropertiesSet, PropertyChange, Upgradable, routes};
 use std::collections::BTreeMap;
 
 /// The newest version.
@@ -63,7 +63,7 @@ pub fn upgrade(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
         return raise(cx, &found, wanted.unwrap_or(CURRENT)).map(|failed| status | failed);
     }
     write!(cx.io.out, "This system is currently running ZFS filesystem version {CURRENT}.\n\n")?;
-    let old: Vec<&Dataset> = found.iter().filter(|dataset| version_of(dataset) < CURRENT).collect();
+    let old: Vec<&DatasetInfo> = found.iter().filter(|dataset| version_of(dataset) < CURRENT).collect();
     if old.is_empty() {
         writeln!(cx.io.out, "All filesystems are formatted with the current version.")?;
         return Ok(status);
@@ -85,7 +85,7 @@ fn version(text: &str) -> Result<u64, Stop> {
     }
 }
 
-fn version_of(dataset: &Dataset) -> u64 {
+fn version_of(dataset: &DatasetInfo) -> u64 {
     let prop = dataset.props.iter().find(|prop| prop.name == "version");
     prop.and_then(|prop| prop.value.parse().ok()).unwrap_or(CURRENT)
 }
@@ -101,7 +101,7 @@ fn needed(version: u64) -> u64 {
 }
 
 /// Upgrades file systems; the exit status.
-fn raise(cx: &mut Cx<'_>, found: &[Dataset], version: u64) -> Outcome {
+fn raise(cx: &mut Cx<'_>, found: &[DatasetInfo], version: u64) -> Outcome {
     let mut pools: BTreeMap<String, u64> = BTreeMap::new();
     let (mut raised, mut same, mut failed) = (0, 0, 0);
     for dataset in found {
@@ -121,7 +121,7 @@ fn raise(cx: &mut Cx<'_>, found: &[Dataset], version: u64) -> Outcome {
             )?;
             failed += 1;
         } else if now < version {
-            let props = vec![PropSet { name: "version".into(), value: version.to_string() }];
+            let props = vec![PropertyChange { name: "version".into(), value: version.to_string() }];
             let request = PropertiesSet { props, no_mount: false, history: cx.history.clone() };
             match set_one(cx, name, &request)? {
                 0 => raised += 1,

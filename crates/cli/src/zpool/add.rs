@@ -6,7 +6,7 @@ use crate::command::Cx;
 use crate::fail::{Noun, Outcome, Stop, fail, sentence, usage};
 use crate::vdevs::{self, Layout, Naming};
 use crate::{getopt, jobs};
-use api_types::{Pool, PoolAdd, Vdev, kind, routes};
+use api_types::{PoolAdd, PoolStatus, VdevStatus, kind, routes};
 
 pub fn add(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
     let options = getopt::parse(args, "afgLnPo:", &[])?;
@@ -75,11 +75,11 @@ fn send(cx: &mut Cx<'_>, name: &str, request: &PoolAdd) -> Outcome {
 
 /// `-n`: what there is, and what would come. Vdevs have their numbers only among data, as
 /// `print_vdev_tree` has it.
-fn show(cx: &mut Cx<'_>, pool: &Pool, layout: &Layout, naming: Naming) -> Outcome {
+fn show(cx: &mut Cx<'_>, pool: &PoolStatus, layout: &Layout, naming: Naming) -> Outcome {
     writeln!(cx.io.out, "would update '{0}' to the following configuration:\n\n\t{0}", pool.name)?;
     let apart = vdevs::classes(&pool.root);
     for (title, new) in classes(layout) {
-        let old: Vec<&Vdev> = match title {
+        let old: Vec<&VdevStatus> = match title {
             "" => vdevs::normal(&pool.root).collect(),
             "cache" => pool.cache.iter().collect(),
             "spares" => pool.spares.iter().collect(),
@@ -106,12 +106,12 @@ fn show(cx: &mut Cx<'_>, pool: &Pool, layout: &Layout, naming: Naming) -> Outcom
 }
 
 /// `mirror` of `mirror-1`.
-fn unnumbered<'a>(vdev: &Vdev, name: &'a str) -> &'a str {
+fn unnumbered<'a>(vdev: &VdevStatus, name: &'a str) -> &'a str {
     let numbered = vdev.path.is_none().then(|| name.rsplit_once('-')).flatten();
     numbered.map_or(name, |(kind, _)| kind)
 }
 
 /// The pool of this name; complains where there is none.
-pub(super) fn known(cx: &mut Cx<'_>, name: &str) -> Result<Option<Pool>, Stop> {
+pub(super) fn known(cx: &mut Cx<'_>, name: &str) -> Result<Option<PoolStatus>, Stop> {
     Ok(pools(cx, &[name.to_owned()])?.0.pop())
 }

@@ -5,7 +5,7 @@ use crate::fail::{Noun, Outcome, Stop, fail, sentence, usage};
 use crate::vdevs::Layout;
 use crate::{accounts, getopt, jobs, props, vdevs};
 use api_types::{
-    PoolCreate, PropSet, VdevSpec, dataset_property, is_dataset_at_property, is_feature_property,
+    PoolSpec, PropertyChange, VdevSpec, dataset_property, is_dataset_at_property, is_feature_property,
     is_user_property, pool_property, routes,
 };
 
@@ -14,14 +14,14 @@ const OF_VOLUMES: [&str; 3] = ["volblocksize", "volsize", "volthreading"];
 
 pub fn create(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
     let options = getopt::parse(args, "fndR:m:o:O:t:", &[])?;
-    let mut request = PoolCreate {
+    let mut request = PoolSpec {
         no_features: options.has("d"),
         force: options.has("f"),
         mountpoint: options.value("m").map(str::to_owned),
         altroot: options.value("R").map(str::to_owned),
         temporary_name: options.value("t").map(str::to_owned),
         history: cx.history.clone(),
-        ..PoolCreate::default()
+        ..PoolSpec::default()
     };
     for text in options.values("o") {
         let prop = props::assignment(text, "missing '=' for -o option")?;
@@ -99,8 +99,8 @@ pub(super) fn refuse_mismatches(found: &[String]) -> Result<(), Stop> {
 }
 
 /// `-O mountpoint=` and `-m` say the same.
-fn take_mountpoint(request: &mut PoolCreate) {
-    let is_mountpoint = |prop: &PropSet| prop.name == "mountpoint";
+fn take_mountpoint(request: &mut PoolSpec) {
+    let is_mountpoint = |prop: &PropertyChange| prop.name == "mountpoint";
     if let Some(at) = request.fs_props.iter().position(is_mountpoint)
         && request.mountpoint.is_none()
     {
@@ -137,7 +137,7 @@ pub fn name_fault(name: &str) -> Option<String> {
         .then(|| "name must begin with a letter".into())
 }
 
-fn check_roots(request: &PoolCreate) -> Result<(), Stop> {
+fn check_roots(request: &PoolSpec) -> Result<(), Stop> {
     if let Some(root) = request.altroot.as_deref().filter(|root| !root.starts_with('/')) {
         return fail(format!("invalid alternate root '{root}': must be an absolute path"));
     }

@@ -3,7 +3,7 @@
 use crate::command::Cx;
 use crate::fail::{Outcome, Stop, usage};
 use crate::{clock, getopt};
-use api_types::{Event, EventValue, EventsCleared, EventsQuery, routes};
+use api_types::{EventsCleared, EventsQuery, Zevent, ZeventValue, routes};
 
 /// How long one request of `-f` waits.
 const WAIT_MS: u64 = 25_000;
@@ -33,7 +33,7 @@ pub fn events(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
     let mut asked = EventsQuery::default();
     loop {
         let path = format!("{}?after={}&wait_ms={}", routes::EVENTS, asked.after, asked.wait_ms);
-        let found: Vec<Event> = cx.client.get(&path)?;
+        let found: Vec<Zevent> = cx.client.get(&path)?;
         for event in found.iter().filter(|event| concerns(event, pool)) {
             print(cx, event, scripted)?;
             if verbose {
@@ -50,29 +50,29 @@ pub fn events(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
 }
 
 /// An event of no pool concerns all.
-fn concerns(event: &Event, pool: Option<&str>) -> bool {
+fn concerns(event: &Zevent, pool: Option<&str>) -> bool {
     let of = event.payload.iter().find(|(name, _)| name == "pool");
     match (pool, of) {
-        (Some(pool), Some((_, EventValue::Text(name)))) => name == pool,
+        (Some(pool), Some((_, ZeventValue::Text(name)))) => name == pool,
         _ => true,
     }
 }
 
-fn print(cx: &mut Cx<'_>, event: &Event, scripted: bool) -> Result<(), Stop> {
+fn print(cx: &mut Cx<'_>, event: &Zevent, scripted: bool) -> Result<(), Stop> {
     let separator = if scripted { '\t' } else { ' ' };
     let time = clock::event(event.time.0, event.time.1);
     Ok(writeln!(cx.io.out, "{time}{separator}{}", event.class)?)
 }
 
-fn print_payload(cx: &mut Cx<'_>, event: &Event) -> Result<(), Stop> {
+fn print_payload(cx: &mut Cx<'_>, event: &Zevent) -> Result<(), Stop> {
     writeln!(cx.io.out, "{:8}version = 0x0\n{:8}class = \"{}\"", "", "", event.class)?;
     for (name, value) in &event.payload {
         match value {
-            EventValue::Text(text) => writeln!(cx.io.out, "{:8}{name} = \"{text}\"", "")?,
-            EventValue::Number(state) if matches!(name.as_str(), "vdev_state" | "vdev_laststate") => {
+            ZeventValue::Text(text) => writeln!(cx.io.out, "{:8}{name} = \"{text}\"", "")?,
+            ZeventValue::Number(state) if matches!(name.as_str(), "vdev_state" | "vdev_laststate") => {
                 writeln!(cx.io.out, "{:8}{name} = \"{}\" (0x{state:x})", "", state_name(*state))?;
             }
-            EventValue::Number(number) => writeln!(cx.io.out, "{:8}{name} = 0x{number:x}", "")?,
+            ZeventValue::Number(number) => writeln!(cx.io.out, "{:8}{name} = 0x{number:x}", "")?,
         }
     }
     writeln!(cx.io.out, "{:8}time = 0x{:x} 0x{:x} ", "", event.time.0, event.time.1)?;

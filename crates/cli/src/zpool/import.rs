@@ -7,7 +7,7 @@ use crate::fail::{Noun, Outcome, Stop, fail, sentence, usage};
 use crate::getopt::{self, Parsed};
 use crate::vdevs::{self, Naming};
 use crate::{jobs, props};
-use api_types::{CacheFileSearch, ImportSearch, Importable, JobResult, PoolImport, Vdev, kind, routes};
+use api_types::{CacheFileSearch, ImportSearch, Importable, JobResult, PoolImport, VdevStatus, kind, routes};
 
 pub fn import(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
     let options = getopt::parse(args, "aCc:d:DEfFlmnNo:R:stT:VX", &["rewind-to-checkpoint"])?;
@@ -165,7 +165,7 @@ fn folded_action(action: &str) -> String {
     if action == UNBROKEN { action.to_owned() } else { folded(action) }
 }
 
-fn show_vdev(cx: &mut Cx<'_>, vdev: &Vdev, name: &str, depth: usize, width: usize) -> Result<(), Stop> {
+fn show_vdev(cx: &mut Cx<'_>, vdev: &VdevStatus, name: &str, depth: usize, width: usize) -> Result<(), Stop> {
     let pad = width.saturating_sub(depth);
     write!(cx.io.out, "\t{:depth$}{name:<pad$}  {}", "", vdev.health.name())?;
     if let Some(note) = &vdev.note {

@@ -13,7 +13,7 @@ use crate::fail::{Outcome, Stop, fail, usage};
 use crate::getopt;
 use crate::json::Json;
 use crate::vdevs::{self, Naming};
-use api_types::{Pool, Vdev};
+use api_types::{PoolStatus, VdevStatus};
 use columns::Group;
 use histogram::Histogram;
 use sample::{Change, Sample};
@@ -110,7 +110,7 @@ pub fn iostat(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
                 writeln!(cx.io.out, "{time}")?;
             }
             if let Some(programs) = &programs {
-                let wanted = |vdev: &Vdev| format.wants(&vdevs::name(vdev, naming));
+                let wanted = |vdev: &VdevStatus| format.wants(&vdevs::name(vdev, naming));
                 format.scripts = Scripts::run(programs, &found, &wanted);
             }
             let change = Change { before: before.as_ref(), now: &sample };
@@ -147,11 +147,11 @@ fn show(options: &getopt::Parsed) -> Result<Show, Stop> {
 fn print(
     cx: &mut Cx<'_>,
     format: &mut Format,
-    pools: &[Pool],
+    pools: &[PoolStatus],
     change: &Change<'_>,
     heading: bool,
 ) -> Result<(), Stop> {
-    let width = |pool: &Pool| match format.verbose {
+    let width = |pool: &PoolStatus| match format.verbose {
         true => vdevs::pool_width(pool, format.naming),
         false => pool.name.chars().count(),
     };
@@ -187,7 +187,7 @@ fn print_section(
     cx: &mut Cx<'_>,
     format: &Format,
     title: &str,
-    vdevs: &[&Vdev],
+    vdevs: &[&VdevStatus],
     change: &Change<'_>,
 ) -> Result<(), Stop> {
     if vdevs.is_empty() {
@@ -206,7 +206,7 @@ fn print_section(
 fn print_vdev(
     cx: &mut Cx<'_>,
     format: &Format,
-    vdev: &Vdev,
+    vdev: &VdevStatus,
     name: &str,
     depth: usize,
     change: &Change<'_>,
@@ -228,7 +228,7 @@ fn print_vdev(
     Ok(())
 }
 
-fn as_json(format: &Format, pools: &[Pool], change: &Change<'_>) -> Json {
+fn as_json(format: &Format, pools: &[PoolStatus], change: &Change<'_>) -> Json {
     let mut all = Json::object();
     for pool in pools {
         let mut object = vdev_json(format, &pool.root, change);
@@ -245,7 +245,7 @@ fn as_json(format: &Format, pools: &[Pool], change: &Change<'_>) -> Json {
 }
 
 /// Numbers are of the interval, not a second; sizes and queues are as of now.
-fn vdev_json(format: &Format, vdev: &Vdev, change: &Change<'_>) -> Json {
+fn vdev_json(format: &Format, vdev: &VdevStatus, change: &Change<'_>) -> Json {
     let io = change.counters(vdev);
     let mut object = Json::object()
         .with("guid", Json::Number(vdev.guid))

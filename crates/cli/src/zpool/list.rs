@@ -8,7 +8,7 @@ use crate::json::Json;
 use crate::props::{self, Column, Domain};
 use crate::vdevs::{self, Naming};
 use crate::{getopt, propget};
-use api_types::{Pool, PropValue, Source, Vdev, routes};
+use api_types::{PoolStatus, PropValue, Source, VdevStatus, routes};
 
 const DEFAULT: &str =
     "name,size,allocated,free,checkpoint,expandsize,fragmentation,capacity,dedupratio,health,altroot";
@@ -25,7 +25,7 @@ struct Format {
 
 /// A pool with the values asked for.
 struct Row {
-    pool: Pool,
+    pool: PoolStatus,
     props: Vec<PropValue>,
 }
 
@@ -73,7 +73,7 @@ pub fn list(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
     }
 }
 
-fn rows(cx: &mut Cx<'_>, format: &Format, pools: Vec<Pool>) -> Result<Vec<Row>, Stop> {
+fn rows(cx: &mut Cx<'_>, format: &Format, pools: Vec<PoolStatus>) -> Result<Vec<Row>, Stop> {
     let names = propget::query_names(Some(&format.columns));
     let mut rows = Vec::new();
     for pool in pools {
@@ -143,7 +143,7 @@ fn print_line(cx: &mut Cx<'_>, format: &Format, cells: &[String], widths: &[usiz
 }
 
 /// The tree, then what stands beside it, each kind under a heading.
-fn print_vdevs(cx: &mut Cx<'_>, format: &Format, pool: &Pool, widths: &[usize]) -> Result<(), Stop> {
+fn print_vdevs(cx: &mut Cx<'_>, format: &Format, pool: &PoolStatus, widths: &[usize]) -> Result<(), Stop> {
     for top in vdevs::normal(&pool.root) {
         print_vdev(cx, format, top, 2, Place::Normal, widths)?;
     }
@@ -180,7 +180,7 @@ fn print_title(cx: &mut Cx<'_>, format: &Format, title: &str, widths: &[usize]) 
 }
 
 /// A vdev's value for a column; only some have space of their own.
-fn vdev_value(format: &Format, vdev: &Vdev, place: Place, column: &str) -> String {
+fn vdev_value(format: &Format, vdev: &VdevStatus, place: Place, column: &str) -> String {
     let top = vdev.size > 0;
     let size = |bytes: u64| match bytes {
         0 => "-".to_owned(),
@@ -204,7 +204,7 @@ fn vdev_value(format: &Format, vdev: &Vdev, place: Place, column: &str) -> Strin
 }
 
 /// A vdev's capacity comes in three digits, a pool's in whole percent.
-fn capacity(format: &Format, vdev: &Vdev) -> String {
+fn capacity(format: &Format, vdev: &VdevStatus) -> String {
     let permyriad = (u128::from(vdev.allocated) * 10_000 / u128::from(vdev.size)) as u64;
     let percent = permyriad as f64 / 100.0;
     match permyriad {
@@ -218,7 +218,7 @@ fn capacity(format: &Format, vdev: &Vdev) -> String {
 fn print_vdev(
     cx: &mut Cx<'_>,
     format: &Format,
-    vdev: &Vdev,
+    vdev: &VdevStatus,
     depth: usize,
     place: Place,
     widths: &[usize],
@@ -269,7 +269,7 @@ fn print_json(cx: &mut Cx<'_>, format: &Format, rows: &[Row], time: Option<Strin
     Ok(writeln!(cx.io.out, "{document}")?)
 }
 
-fn put_vdevs(format: &Format, pool: &Pool, item: &mut Json) {
+fn put_vdevs(format: &Format, pool: &PoolStatus, item: &mut Json) {
     item.put("vdevs", json_vdevs(format, vdevs::normal(&pool.root), Place::Normal));
     for (title, vdevs) in vdevs::classes(&pool.root) {
         let place = Place::titled(title);
@@ -284,7 +284,7 @@ fn put_vdevs(format: &Format, pool: &Pool, item: &mut Json) {
     }
 }
 
-fn json_vdevs<'a>(format: &Format, vdevs: impl Iterator<Item = &'a Vdev>, place: Place) -> Json {
+fn json_vdevs<'a>(format: &Format, vdevs: impl Iterator<Item = &'a VdevStatus>, place: Place) -> Json {
     let mut all = Json::object();
     for vdev in vdevs {
         let name = vdevs::name(vdev, format.naming);

@@ -7,8 +7,8 @@ use crate::fail::{Noun, Outcome, Stop, sentence, usage};
 use crate::human::nicenum;
 use crate::{getopt, jobs};
 use api_types::{
-    Pool, PoolScan, PropValue, RebuildState, ScanCommand, ScanKind, ScanState, SweepState, SweepStatus, Vdev,
-    kind, routes,
+    PoolScan, PoolStatus, PropValue, RebuildState, ScanCommand, ScanKind, ScanState, SweepState, SweepStatus,
+    VdevStatus, kind, routes,
 };
 use std::time::{Duration, Instant};
 
@@ -223,8 +223,8 @@ fn left(cx: &mut Cx<'_>, pool: &str, activity: &str) -> Result<Option<u64>, Stop
     }))
 }
 
-fn get(cx: &mut Cx<'_>, pool: &str) -> Result<Option<Pool>, Stop> {
-    absent(cx.client.get::<Pool>(&routes::at(routes::POOL, pool)))
+fn get(cx: &mut Cx<'_>, pool: &str) -> Result<Option<PoolStatus>, Stop> {
+    absent(cx.client.get::<PoolStatus>(&routes::at(routes::POOL, pool)))
 }
 
 /// No pool is an answer, not a failure.
@@ -239,23 +239,23 @@ fn absent<T>(answer: Result<T, CallError>) -> Result<Option<T>, Stop> {
 }
 
 /// Bytes left of a scan of this kind, if one runs and does not pause.
-fn running(pool: &Pool, kind: ScanKind) -> Option<u64> {
+fn running(pool: &PoolStatus, kind: ScanKind) -> Option<u64> {
     let scan = pool.scan.filter(|scan| scan.kind == kind && scan.state == ScanState::Running)?;
     Some(scan.to_examine.saturating_sub(scan.issued))
 }
 
 /// Bytes left of a checkpoint that is being discarded.
-fn discarding(pool: &Pool) -> Option<u64> {
+fn discarding(pool: &PoolStatus) -> Option<u64> {
     pool.checkpoint.filter(|checkpoint| checkpoint.discarding).map(|checkpoint| checkpoint.space)
 }
 
 /// Whether a scrub of known errors runs.
-fn of_errors(pool: &Pool) -> bool {
+fn of_errors(pool: &PoolStatus) -> bool {
     pool.error_scrub.is_some_and(|errors| errors.state == ScanState::Running)
 }
 
 /// Bytes left of resilvering, of one kind or the other.
-fn resilvering(pool: &Pool) -> Option<u64> {
+fn resilvering(pool: &PoolStatus) -> Option<u64> {
     let rebuilds = pool.root.children.iter().filter_map(|top| top.rebuild);
     let rebuilds = rebuilds.filter(|rebuild| rebuild.state == RebuildState::Running);
     let left = rebuilds.map(|rebuild| rebuild.to_scan.saturating_sub(rebuild.rebuilt));
@@ -263,7 +263,7 @@ fn resilvering(pool: &Pool) -> Option<u64> {
 }
 
 /// Whether a disk is being replaced, be it by a spare that has not everything yet.
-fn any_replacing(vdev: &Vdev, resilvering: bool) -> bool {
+fn any_replacing(vdev: &VdevStatus, resilvering: bool) -> bool {
     let is_replacing = match vdev.kind.as_str() {
         "replacing" => true,
         "spare" => resilvering || vdev.children.len() > 2,
@@ -273,7 +273,7 @@ fn any_replacing(vdev: &Vdev, resilvering: bool) -> bool {
 }
 
 /// Bytes left of what goes over the free space of disks.
-fn left_at(vdev: &Vdev, of: &dyn Fn(&Vdev) -> SweepStatus) -> u64 {
+fn left_at(vdev: &VdevStatus, of: &dyn Fn(&VdevStatus) -> SweepStatus) -> u64 {
     let sweep = of(vdev);
     let here = match sweep.state {
         SweepState::Running => vdev.physical / 100 * u64::from(100 - sweep.percent.min(100)),
@@ -282,6 +282,6 @@ fn left_at(vdev: &Vdev, of: &dyn Fn(&Vdev) -> SweepStatus) -> u64 {
     here + vdev.children.iter().map(|child| left_at(child, of)).sum::<u64>()
 }
 
-fn any_at(vdev: &Vdev, of: &dyn Fn(&Vdev) -> SweepState) -> bool {
+fn any_at(vdev: &VdevStatus, of: &dyn Fn(&VdevStatus) -> SweepState) -> bool {
     of(vdev) == SweepState::Running || vdev.children.iter().any(|child| any_at(child, of))
 }

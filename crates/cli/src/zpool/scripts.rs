@@ -8,7 +8,7 @@
 
 use crate::command::Cx;
 use crate::fail::{Stop, fail};
-use api_types::{Pool, Vdev};
+use api_types::{PoolStatus, VdevStatus};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fmt::Write as _;
@@ -108,7 +108,7 @@ fn run(path: &Path, args: &[&str], environment: &[(&str, OsString)]) -> String {
 
 impl Scripts {
     /// Runs the programs of a list for the devices of these pools that are `wanted`.
-    pub fn run(list: &str, pools: &[Pool], wanted: &dyn Fn(&Vdev) -> bool) -> Scripts {
+    pub fn run(list: &str, pools: &[PoolStatus], wanted: &dyn Fn(&VdevStatus) -> bool) -> Scripts {
         let mut scripts = Scripts::default();
         let folders = folders();
         let find = |name: &str| folders.iter().map(|folder| folder.join(name)).find(|path| is_program(path));
@@ -122,7 +122,7 @@ impl Scripts {
         scripts
     }
 
-    fn visit(&mut self, vdev: &Vdev, programs: &[PathBuf], wanted: &dyn Fn(&Vdev) -> bool) {
+    fn visit(&mut self, vdev: &VdevStatus, programs: &[PathBuf], wanted: &dyn Fn(&VdevStatus) -> bool) {
         vdev.children.iter().for_each(|child| self.visit(child, programs, wanted));
         let Some(path) = vdev.path.as_ref().filter(|_| wanted(vdev)) else { return };
         if self.devices.contains_key(path) {
@@ -164,7 +164,7 @@ impl Scripts {
     }
 
     /// What stands behind a device; nothing behind other vdevs.
-    pub fn cells(&self, vdev: &Vdev) -> String {
+    pub fn cells(&self, vdev: &VdevStatus) -> String {
         let Some(output) = vdev.path.as_ref().and_then(|path| self.devices.get(path)) else {
             return String::new();
         };

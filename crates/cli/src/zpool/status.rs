@@ -15,8 +15,8 @@ use crate::term::{Tone, of_health, paint};
 use crate::vdevs::{self, Naming};
 use crate::{clock, ddt};
 use api_types::{
-    Checkpoint, DedupTables, Health, Pool, RebuildState, Removal, RemovalState, ScanKind, ScanState,
-    ScanStatus, SweepState, SweepStatus, Vdev, routes,
+    Checkpoint, DedupTables, Health, PoolStatus, RebuildState, Removal, RemovalState, ScanKind, ScanState,
+    ScanStatus, SweepState, SweepStatus, VdevStatus, routes,
 };
 
 /// Where OpenZFS's pages about what is wrong are.
@@ -94,7 +94,7 @@ pub fn status(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
 }
 
 /// Whether `-x` passes over it: what the software could do better is no problem of the pool's.
-fn is_healthy(pool: &Pool) -> bool {
+fn is_healthy(pool: &PoolStatus) -> bool {
     const HARMLESS: [&str; 3] = [
         "The pool is formatted using a legacy",
         "Some supported",
@@ -104,7 +104,7 @@ fn is_healthy(pool: &Pool) -> bool {
     pool.health == Health::Online && pool.data_errors == 0 && pool.status.as_ref().is_none_or(advice)
 }
 
-fn print_all(cx: &mut Cx<'_>, format: &Format, pools: &[Pool], names: &[String]) -> Result<(), Stop> {
+fn print_all(cx: &mut Cx<'_>, format: &Format, pools: &[PoolStatus], names: &[String]) -> Result<(), Stop> {
     if pools.is_empty() && names.is_empty() {
         return cx.complain("no pools available");
     }
@@ -129,7 +129,7 @@ fn print_all(cx: &mut Cx<'_>, format: &Format, pools: &[Pool], names: &[String])
     Ok(())
 }
 
-fn print(cx: &mut Cx<'_>, format: &Format, pool: &Pool) -> Result<(), Stop> {
+fn print(cx: &mut Cx<'_>, format: &Format, pool: &PoolStatus) -> Result<(), Stop> {
     let colour = cx.io.colour;
     let bold = |text: &str| paint(colour, Tone::Bold, text);
     writeln!(cx.io.out, "  {} {}", bold("pool:"), pool.name)?;
@@ -205,7 +205,7 @@ fn dedup(tables: &DedupTables, literal: bool) -> String {
 
 /// What is said of the last scrub, and of the resilver that runs or ran last, be it block by block
 /// or sequential (`print_scan_status`).
-fn scans(format: &Format, pool: &Pool, with_scrub: bool) -> Vec<String> {
+fn scans(format: &Format, pool: &PoolStatus, with_scrub: bool) -> Vec<String> {
     let lines = |scan: &ScanStatus| scan::lines(scan, clock::seconds());
     let (scrub, resilver): (Vec<_>, Vec<_>) = pool.scan.iter().partition(|scan| scan.kind == ScanKind::Scrub);
     let rebuilds: Vec<_> =
@@ -217,7 +217,7 @@ fn scans(format: &Format, pool: &Pool, with_scrub: bool) -> Vec<String> {
     match resilver.into_iter().find(of_blocks) {
         Some(resilver) => said.push(lines(resilver)),
         None if runs || last > 0 => {
-            let name = |top: &Vdev| vdevs::name(top, format.naming);
+            let name = |top: &VdevStatus| vdevs::name(top, format.naming);
             said.extend(rebuilds.iter().map(|(top, rebuild)| rebuild::lines(rebuild, &name(top))));
         }
         None => {}
@@ -226,7 +226,7 @@ fn scans(format: &Format, pool: &Pool, with_scrub: bool) -> Vec<String> {
 }
 
 /// What scans of a pool with a checkpoint do not look at (`print_checkpoint_scan_warning`).
-fn scan_warning(pool: &Pool, checkpoint: &Checkpoint) -> Option<&'static str> {
+fn scan_warning(pool: &PoolStatus, checkpoint: &Checkpoint) -> Option<&'static str> {
     let scan = pool.scan.filter(|_| !checkpoint.discarding)?;
     match scan.state {
         ScanState::Running | ScanState::Paused => {
@@ -274,7 +274,7 @@ fn words_of_removal(removal: &Removal) -> String {
 }
 
 /// What is hurt, by name.
-fn print_errors(cx: &mut Cx<'_>, pool: &Pool) -> Result<(), Stop> {
+fn print_errors(cx: &mut Cx<'_>, pool: &PoolStatus) -> Result<(), Stop> {
     let names = match cx.client.get::<Vec<String>>(&routes::at(routes::POOL_ERRORS, &pool.name)) {
         Ok(names) => names,
         Err(error) => {
@@ -311,7 +311,7 @@ pub fn folded(text: &str) -> String {
     out
 }
 
-fn leaf_is_healthy(vdev: &Vdev) -> bool {
+fn leaf_is_healthy(vdev: &VdevStatus) -> bool {
     match vdev.children.as_slice() {
         [] => {
             vdev.health == Health::Online && vdev.read_errors + vdev.write_errors + vdev.checksum_errors == 0
@@ -338,7 +338,7 @@ fn sweep_note(sweep: &SweepStatus, wanted: bool, (doing, done): (&str, &str)) ->
 fn print_vdev(
     cx: &mut Cx<'_>,
     format: &Format,
-    vdev: &Vdev,
+    vdev: &VdevStatus,
     name: &str,
     depth: usize,
     width: usize,
@@ -381,7 +381,7 @@ fn print_vdev(
 }
 
 /// Cache devices and spares, each under a heading; nothing is counted on a spare.
-fn print_extras(cx: &mut Cx<'_>, format: &Format, pool: &Pool, width: usize) -> Result<(), Stop> {
+fn print_extras(cx: &mut Cx<'_>, format: &Format, pool: &PoolStatus, width: usize) -> Result<(), Stop> {
     if !pool.cache.is_empty() {
         writeln!(cx.io.out, "\tcache")?;
     }

@@ -10,7 +10,8 @@ use crate::command::Cx;
 use crate::fail::{Noun, Outcome, Stop, fail, sentence, usage};
 use crate::{getopt, jobs, vdevs};
 use api_types::{
-    InitializeCommand, Pool, PoolInitialize, PoolTrim, SweepState, TrimCommand, Vdev, kind, routes,
+    InitializeCommand, PoolInitialize, PoolStatus, PoolTrim, SweepState, TrimCommand, VdevStatus, kind,
+    routes,
 };
 use serde::Serialize;
 use std::time::Duration;
@@ -75,8 +76,8 @@ pub fn trim(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
 const NOT_SUPPORTED: &str = "trim operations are not supported by this device";
 
 /// All disks of a pool that can be trimmed.
-fn whole(cx: &mut Cx<'_>, pool: &Pool, request: &PoolTrim, (secure, wait): (bool, bool)) -> Outcome {
-    let able = |vdev: &&Vdev| {
+fn whole(cx: &mut Cx<'_>, pool: &PoolStatus, request: &PoolTrim, (secure, wait): (bool, bool)) -> Outcome {
+    let able = |vdev: &&VdevStatus| {
         vdev.trim.supported
             && match request.command {
                 TrimCommand::Start => true,
@@ -95,27 +96,27 @@ fn whole(cx: &mut Cx<'_>, pool: &Pool, request: &PoolTrim, (secure, wait): (bool
     send(cx, pool, PoolTrim { guids, ..request.clone() }, wait)
 }
 
-fn leaves(vdev: &Vdev) -> Vec<&Vdev> {
+fn leaves(vdev: &VdevStatus) -> Vec<&VdevStatus> {
     match vdev.children.as_slice() {
         [] => vec![vdev],
         children => children.iter().flat_map(leaves).collect(),
     }
 }
 
-fn send(cx: &mut Cx<'_>, pool: &Pool, request: PoolTrim, wait: bool) -> Outcome {
+fn send(cx: &mut Cx<'_>, pool: &PoolStatus, request: PoolTrim, wait: bool) -> Outcome {
     let of: How<'_> = &|vdev| vdev.trim.state;
     ask(cx, routes::POOL_TRIM, pool, &request, wait.then_some((&request.guids[..], of)))
 }
 
 /// Tells how a disk is.
-type How<'a> = &'a dyn Fn(&Vdev) -> SweepState;
+type How<'a> = &'a dyn Fn(&VdevStatus) -> SweepState;
 
 /// Has it begun, or stopped; with `until` waits until these disks are not at it any more, by what
 /// tells how they are.
 fn ask(
     cx: &mut Cx<'_>,
     route: &'static str,
-    pool: &Pool,
+    pool: &PoolStatus,
     request: &impl Serialize,
     until: Option<(&[u64], How<'_>)>,
 ) -> Outcome {
@@ -127,7 +128,7 @@ fn ask(
         };
     }
     let Some((guids, of)) = until else { return Ok(0) };
-    let at_it = |vdev: &Vdev| guids.contains(&vdev.guid) && of(vdev) == SweepState::Running;
+    let at_it = |vdev: &VdevStatus| guids.contains(&vdev.guid) && of(vdev) == SweepState::Running;
     while let Some(pool) = known(cx, &pool.name)?
         && leaves(&pool.root).into_iter().any(at_it)
     {
@@ -137,7 +138,12 @@ fn ask(
 }
 
 /// The guids of these disks; `None`, and a complaint, where one is none of the pool's.
-fn named(cx: &mut Cx<'_>, pool: &Pool, devices: &[String], verb: &str) -> Result<Option<Vec<u64>>, Stop> {
+fn named(
+    cx: &mut Cx<'_>,
+    pool: &PoolStatus,
+    devices: &[String],
+    verb: &str,
+) -> Result<Option<Vec<u64>>, Stop> {
     let mut guids = Vec::new();
     for device in devices {
         match vdevs::find(pool, device).filter(|vdev| vdev.children.is_empty()) {

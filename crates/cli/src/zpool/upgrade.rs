@@ -7,7 +7,7 @@ use super::pools;
 use crate::command::Cx;
 use crate::fail::{Noun, Outcome, Stop, sentence, usage};
 use crate::getopt;
-use api_types::{Changed, Feature, Pool, PropSet, PropertiesSet, Upgradable, routes};
+use api_types::{Changed, FeatureInfo, PoolStatus, PropertiesSet, PropertyChange, Upgradable, routes};
 
 /// The version of pools with feature flags.
 pub const FEATURE_FLAGS: u64 = 5000;
@@ -124,12 +124,12 @@ fn version(text: &str) -> Result<u64, Stop> {
     }
 }
 
-fn upgradable(cx: &mut Cx<'_>, pool: &Pool) -> Result<Upgradable, Stop> {
+fn upgradable(cx: &mut Cx<'_>, pool: &PoolStatus) -> Result<Upgradable, Stop> {
     Ok(cx.client.get(&routes::at(routes::POOL_UPGRADE, &pool.name))?)
 }
 
 fn show_versions(cx: &mut Cx<'_>) -> Outcome {
-    let features: Vec<Feature> = cx.client.get(routes::FEATURES)?;
+    let features: Vec<FeatureInfo> = cx.client.get(routes::FEATURES)?;
     let out = &mut cx.io.out;
     write!(out, "The following features are supported:\n\nFEAT DESCRIPTION\n{}\n", "-".repeat(61))?;
     for feature in features {
@@ -183,26 +183,34 @@ fn list(cx: &mut Cx<'_>) -> Outcome {
 }
 
 /// Says of a pool that was named that it needs no upgrade.
-fn is_settled(cx: &mut Cx<'_>, pool: &Pool, state: &Upgradable, version: u64) -> Result<bool, Stop> {
+fn is_settled(cx: &mut Cx<'_>, pool: &PoolStatus, state: &Upgradable, version: u64) -> Result<bool, Stop> {
     let name = &pool.name;
     if state.version > version {
         let now = state.version;
-        write!(cx.io.out, "Pool '{name}' is already formatted using more current version '{now}'.\n\n")?;
+        write!(
+            cx.io.out,
+            "PoolStatus '{name}' is already formatted using more current version '{now}'.\n\n"
+        )?;
         return Ok(true);
     }
     if state.version == version && version != FEATURE_FLAGS {
-        write!(cx.io.out, "Pool '{name}' is already formatted using version {version}.\n\n")?;
+        write!(cx.io.out, "PoolStatus '{name}' is already formatted using version {version}.\n\n")?;
         return Ok(true);
     }
     if state.version == version && state.requested.is_empty() {
-        writeln!(cx.io.out, "Pool '{name}' already has all supported and requested features enabled.")?;
+        writeln!(cx.io.out, "PoolStatus '{name}' already has all supported and requested features enabled.")?;
         return Ok(true);
     }
     Ok(false)
 }
 
 /// Upgrades a pool; whether anything changed. `None`: it was refused, which has been said.
-fn bring_up(cx: &mut Cx<'_>, pool: &Pool, state: &Upgradable, version: u64) -> Result<Option<bool>, Stop> {
+fn bring_up(
+    cx: &mut Cx<'_>,
+    pool: &PoolStatus,
+    state: &Upgradable,
+    version: u64,
+) -> Result<Option<bool>, Stop> {
     let name = &pool.name;
     let mut changed = false;
     if state.version < version {
@@ -235,12 +243,12 @@ fn bring_up(cx: &mut Cx<'_>, pool: &Pool, state: &Upgradable, version: u64) -> R
     Ok(Some(changed))
 }
 
-fn prop(name: &str, value: &str) -> PropSet {
-    PropSet { name: name.to_owned(), value: value.to_owned() }
+fn prop(name: &str, value: &str) -> PropertyChange {
+    PropertyChange { name: name.to_owned(), value: value.to_owned() }
 }
 
 /// Whether the properties could be set; if not, it says why.
-fn set(cx: &mut Cx<'_>, pool: &str, props: Vec<PropSet>) -> Result<bool, Stop> {
+fn set(cx: &mut Cx<'_>, pool: &str, props: Vec<PropertyChange>) -> Result<bool, Stop> {
     let request = PropertiesSet { props, no_mount: false, history: cx.history.clone() };
     match cx.client.post::<Changed>(&routes::at(routes::POOL_PROPERTIES, pool), &request) {
         Ok(_) => Ok(true),

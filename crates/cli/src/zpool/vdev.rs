@@ -9,7 +9,8 @@ use crate::command::Cx;
 use crate::fail::{Noun, Outcome, Stop, fail, sentence, usage};
 use crate::{getopt, jobs, vdevs};
 use api_types::{
-    Health, PoolAttach, PoolClear, PoolOffline, PoolOnline, PoolReguid, PoolReopen, PoolVdev, Vdev, routes,
+    Health, PoolAttach, PoolClear, PoolOffline, PoolOnline, PoolReguid, PoolReopen, PoolVdev, VdevStatus,
+    routes,
 };
 
 pub fn remove(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
@@ -38,7 +39,7 @@ pub fn online(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
         return usage("missing device name");
     }
     let expand = options.has("e");
-    let act = |cx: &mut Cx<'_>, vdev: &Vdev| {
+    let act = |cx: &mut Cx<'_>, vdev: &VdevStatus| {
         let request = PoolOnline { guid: vdev.guid, expand, history: cx.history.clone() };
         jobs::run(cx, &routes::at(routes::POOL_ONLINE, name), &request).map(drop)
     };
@@ -211,9 +212,9 @@ pub fn clear(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
     }
 }
 
-type Act<'a> = &'a dyn Fn(&mut Cx<'_>, &Vdev) -> Result<(), CallError>;
+type Act<'a> = &'a dyn Fn(&mut Cx<'_>, &VdevStatus) -> Result<(), CallError>;
 
-fn send(cx: &mut Cx<'_>, route: &'static str, pool: &str, vdev: &Vdev) -> Result<(), CallError> {
+fn send(cx: &mut Cx<'_>, route: &'static str, pool: &str, vdev: &VdevStatus) -> Result<(), CallError> {
     let request = PoolVdev { guid: vdev.guid, history: cx.history.clone() };
     jobs::run(cx, &routes::at(route, pool), &request).map(drop)
 }
@@ -222,7 +223,7 @@ fn put(
     cx: &mut Cx<'_>,
     route: &'static str,
     pool: &str,
-    vdev: &Vdev,
+    vdev: &VdevStatus,
     request: &PoolAttach,
 ) -> Result<(), CallError> {
     let request = PoolAttach { guid: vdev.guid, history: cx.history.clone(), ..request.clone() };

@@ -94,7 +94,7 @@ pub fn advise(seen: &CacheSeen, question: &AdviceQuestion, stage: Option<&dyn St
         } else {
             "Nothing would change: all that was read since start fits into the cache as it is.".to_owned()
         };
-        let finding = |about| Finding { about, text: why.clone(), figures: Vec::new() };
+        let finding = |about| Finding::new(about, why.clone(), []);
         return vec![finding("memory"), finding("cache")];
     }
     let latency =
@@ -131,7 +131,7 @@ fn memory(seen: &CacheSeen, question: &AdviceQuestion, rehearsed: &Rehearsed) ->
         ("predicted_hit_percent", 100.0 * then),
         ("predicted_read_factor", faster.factor),
     ];
-    Finding { about: "memory", text, figures }
+    Finding::new("memory", text, figures)
 }
 
 fn device(seen: &CacheSeen, question: &AdviceQuestion, latency: f64, rehearsed: &Rehearsed) -> Finding {
@@ -144,11 +144,7 @@ fn device(seen: &CacheSeen, question: &AdviceQuestion, latency: f64, rehearsed: 
             percent(seen.device_hits / all),
             count(all)
         );
-        return Finding {
-            about: "cache",
-            text,
-            figures: vec![("device_hit_percent", 100.0 * seen.device_hits / all)],
-        };
+        return Finding::new("cache", text, [("device_hit_percent", 100.0 * seen.device_hits / all)]);
     }
     let share = seen.saved_by(seen.memory + size);
     let load = seen.load();
@@ -183,5 +179,5 @@ fn device(seen: &CacheSeen, question: &AdviceQuestion, latency: f64, rehearsed: 
         ("predicted_rest_nanos", faster.rest),
     ]);
     figures.extend(rehearsed.figures());
-    Finding { about: "cache", text, figures }
+    Finding::new("cache", text, figures)
 }

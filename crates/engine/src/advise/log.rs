@@ -133,7 +133,7 @@ pub fn advise(seen: &LogSeen, question: &AdviceQuestion, stage: Option<&dyn Stag
             "No data yet: {} synchronous operations have waited since import, and {ENOUGH} say something.",
             count(commits as f64)
         );
-        return Finding { about: "log", text, figures: Vec::new() };
+        return Finding::new("log", text, []);
     }
     let flush_share = (1.0 - seen.group_share()) * share_of(seen.main.flush, seen);
     let write_share = (1.0 - seen.group_share()) * share_of(seen.main.write, seen);
@@ -174,7 +174,7 @@ pub fn advise(seen: &LogSeen, question: &AdviceQuestion, stage: Option<&dyn Stag
             figures.extend(then.rehearsed.figures());
         }
     }
-    Finding { about: "log", text, figures }
+    Finding::new("log", text, figures)
 }
 
 /// Names of rate, wait, factor, and of what is not the device's between two waits of a caller.

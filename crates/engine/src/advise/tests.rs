@@ -44,7 +44,7 @@ impl Stage for Told {
 }
 
 fn figure(finding: &engine_api::Finding, name: &str) -> f64 {
-    finding.figures.iter().find(|(known, _)| *known == name).unwrap_or_else(|| panic!("{name}")).1
+    *finding.figures.get(name).unwrap_or_else(|| panic!("{name}"))
 }
 
 #[test]

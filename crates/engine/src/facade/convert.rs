@@ -13,7 +13,7 @@ use ::pool::sweep::LeafSweep;
 use engine_api::{
     Checkpoint, Delegation, Error, ErrorScrubStatus, Grant, Grantee, Health, IoCounters, PropKind, PropValue,
     RebuildState, RebuildStatus, Removal, RemovalState, Rewound, ScanCommand, ScanKind, ScanState,
-    ScanStatus, Source, SpaceExplained, SpaceHolder, SweepState, SweepStatus, VdevStatus, Zevent,
+    ScanStatus, Source, SpaceExplained, SpaceHolder, SpacePart, SweepState, SweepStatus, VdevStatus, Zevent,
     ZeventValue,
 };
 use ondisk::deleg::{Key, Reach, Who};
@@ -333,24 +333,34 @@ pub(super) fn prop_value(shown: Shown) -> PropValue {
     }
 }
 
-pub(super) fn space_explained(explanation: Explanation) -> SpaceExplained {
-    let holder = |holder: Holder| match holder {
-        Holder::Contents => SpaceHolder::Contents,
-        Holder::Deleted(files) => SpaceHolder::Deleted(files),
-        Holder::Metadata => SpaceHolder::Metadata,
-        Holder::Overhead => SpaceHolder::Overhead,
-        Holder::Snapshots { first, last, clones } => SpaceHolder::Snapshots { first, last, clones },
-        Holder::RefReservation => SpaceHolder::RefReservation,
-        Holder::Child(name) => SpaceHolder::Child(name),
-        Holder::ChildReservation(name) => SpaceHolder::ChildReservation(name),
-        Holder::Receiving => SpaceHolder::Receiving,
-        Holder::Pool => SpaceHolder::Pool,
-        Holder::Freeing => SpaceHolder::Freeing,
-        Holder::Other => SpaceHolder::Other,
-    };
+pub(super) fn space_explained(dataset: &str, explanation: Explanation) -> SpaceExplained {
     let Explanation { used, unique, raw, parts } = explanation;
-    let parts = parts.into_iter().map(|(who, bytes)| (holder(who), bytes)).collect();
-    SpaceExplained { used, unique, raw, parts }
+    let parts = parts.into_iter().map(|(holder, bytes)| space_part(holder, bytes)).collect();
+    SpaceExplained { name: dataset.to_owned(), used, unique, raw, parts }
+}
+
+fn space_part(holder: Holder, bytes: i64) -> SpacePart {
+    let part = |holder| SpacePart { holder, names: Vec::new(), clones: Vec::new(), count: 0, bytes };
+    match holder {
+        Holder::Contents => part(SpaceHolder::Contents),
+        Holder::Deleted(files) => SpacePart { count: files, ..part(SpaceHolder::Deleted) },
+        Holder::Metadata => part(SpaceHolder::Metadata),
+        Holder::Overhead => part(SpaceHolder::Overhead),
+        Holder::Snapshots { first, last, clones } => {
+            let mut names = vec![first, last];
+            names.dedup();
+            SpacePart { names, clones, ..part(SpaceHolder::Snapshots) }
+        }
+        Holder::RefReservation => part(SpaceHolder::RefReservation),
+        Holder::Child(name) => SpacePart { names: vec![name], ..part(SpaceHolder::Child) },
+        Holder::ChildReservation(name) => {
+            SpacePart { names: vec![name], ..part(SpaceHolder::ChildReservation) }
+        }
+        Holder::Receiving => part(SpaceHolder::Receiving),
+        Holder::Pool => part(SpaceHolder::Pool),
+        Holder::Freeing => part(SpaceHolder::Freeing),
+        Holder::Other => part(SpaceHolder::Other),
+    }
 }
 
 /// A vdev of which no more is known.

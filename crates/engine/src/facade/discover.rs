@@ -51,7 +51,8 @@ pub(super) fn importable(around: &Surroundings, found: &FoundPool, host: &Host) 
         action: action.to_owned(),
         exported: config.state == PoolState::Exported,
         destroyed: config.state == PoolState::Destroyed,
-        host: (config.host.id != 0).then(|| (config.host.id, config.host.name.clone())),
+        hostid: (config.host.id != 0).then_some(config.host.id),
+        hostname: (config.host.id != 0).then(|| config.host.name.clone()),
     }
 }
 

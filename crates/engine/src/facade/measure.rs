@@ -251,6 +251,7 @@ pub fn vdev_tallies(report: &VdevReport, into: &mut Vec<VdevTallies>) {
             (busy, vec![active[kind]]),
         ]);
     }
+    let tallies = tallies.into_iter().map(|(name, counts)| (name.to_owned(), counts)).collect();
     into.push(VdevTallies { guid: report.stat.guid, tallies });
     report.children.iter().for_each(|child| vdev_tallies(child, into));
 }

@@ -310,7 +310,7 @@ impl Pool for LocalPool {
 
     fn explain_space(&self, dataset: &str) -> Result<SpaceExplained> {
         self.not_suspended()?;
-        Ok(space_explained(self.pool.dsl.explain(dataset).map_err(api_error)?))
+        Ok(space_explained(dataset, self.pool.dsl.explain(dataset).map_err(api_error)?))
     }
 
     fn diff(&self, from: &str, to: &str, tell: &mut dyn FnMut(DiffEntry)) -> Result<()> {

@@ -3,7 +3,7 @@
 /// Crate → what it may import of the workspace. ARCHITECTURE.md shows the same table.
 const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("stdx", &[]),
-    ("engine-api", &[]),
+    ("engine-api", &["api-types"]),
     ("ondisk", &["stdx"]),
     ("codec", &["stdx"]),
     ("env", &["stdx"]),

@@ -6,7 +6,7 @@
 use super::sample::Change;
 use super::{Format, Show};
 use crate::human::{nicenum, nicetime};
-use api_types::Vdev;
+use api_types::VdevStatus;
 
 /// Columns that are asked for together.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -93,7 +93,7 @@ impl Group {
         }
     }
 
-    fn cells(self, format: &Format, vdev: &Vdev, change: &Change<'_>) -> Vec<String> {
+    fn cells(self, format: &Format, vdev: &VdevStatus, change: &Change<'_>) -> Vec<String> {
         match self {
             Group::Default => usual(format, vdev, change),
             Group::Latency => LATENCIES.iter().map(|name| mean(format, &change.tally(vdev, name))).collect(),
@@ -111,7 +111,7 @@ fn number(format: &Format, value: u64) -> String {
 }
 
 /// Capacity, then operations and bytes a second.
-fn usual(format: &Format, vdev: &Vdev, change: &Change<'_>) -> Vec<String> {
+fn usual(format: &Format, vdev: &VdevStatus, change: &Change<'_>) -> Vec<String> {
     let none = if format.literal { "0" } else { "-" }.to_owned();
     let (alloc, free) = match vdev.size > 0 {
         true => (number(format, vdev.allocated), number(format, vdev.size.saturating_sub(vdev.allocated))),
@@ -176,7 +176,7 @@ pub fn dashes(format: &Format, title: &str) -> String {
     line
 }
 
-pub fn line(format: &Format, vdev: &Vdev, name: &str, depth: usize, change: &Change<'_>) -> String {
+pub fn line(format: &Format, vdev: &VdevStatus, name: &str, depth: usize, change: &Change<'_>) -> String {
     let pad = format.name_width.saturating_sub(depth);
     let mut line = if format.scripted { name.to_owned() } else { format!("{:depth$}{name:<pad$}", "") };
     let Show::Columns(groups) = &format.show else { return line };

@@ -6,7 +6,7 @@ use super::Format;
 use super::columns::{LATENCIES, Label, label};
 use super::sample::Change;
 use crate::human::{nicenum, nicetime};
-use api_types::Vdev;
+use api_types::VdevStatus;
 
 pub struct Histogram {
     title: &'static str,
@@ -70,7 +70,7 @@ pub static SIZES: Histogram = Histogram {
 };
 
 impl Histogram {
-    pub fn table(&self, format: &Format, vdev: &Vdev, name: &str, change: &Change<'_>) -> String {
+    pub fn table(&self, format: &Format, vdev: &VdevStatus, name: &str, change: &Change<'_>) -> String {
         let all: Vec<Vec<u64>> = self.tallies.iter().map(|tally| change.tally(vdev, tally)).collect();
         let most = all.iter().flatten().copied().max().unwrap_or(0);
         let width = if format.literal { most.to_string().len().max(5) } else { 5 };

@@ -2,7 +2,7 @@
 
 use crate::client::Client;
 use crate::fail::Stop;
-use api_types::{IoCounters, Pool, Vdev, VdevTallies, routes};
+use api_types::{IoCounters, PoolStatus, VdevStatus, VdevTallies, routes};
 use std::collections::{BTreeMap, HashMap};
 use std::time::Instant;
 
@@ -14,7 +14,7 @@ pub struct Sample {
 }
 
 impl Sample {
-    pub fn take(client: &Client, pools: &[Pool], with_tallies: bool) -> Result<Sample, Stop> {
+    pub fn take(client: &Client, pools: &[PoolStatus], with_tallies: bool) -> Result<Sample, Stop> {
         let mut counters = HashMap::new();
         for pool in pools {
             collect(&pool.root, &mut counters);
@@ -29,7 +29,7 @@ impl Sample {
     }
 }
 
-fn collect(vdev: &Vdev, into: &mut HashMap<u64, IoCounters>) {
+fn collect(vdev: &VdevStatus, into: &mut HashMap<u64, IoCounters>) {
     into.insert(vdev.guid, vdev.io);
     vdev.children.iter().for_each(|child| collect(child, into));
 }
@@ -46,7 +46,7 @@ impl Change<'_> {
         self.before.map_or(1.0, |before| self.now.at.duration_since(before.at).as_secs_f64().max(0.001))
     }
 
-    pub fn counters(&self, vdev: &Vdev) -> IoCounters {
+    pub fn counters(&self, vdev: &VdevStatus) -> IoCounters {
         let old = self.before.and_then(|sample| sample.counters.get(&vdev.guid)).copied().unwrap_or_default();
         let new = &vdev.io;
         IoCounters {
@@ -59,18 +59,18 @@ impl Change<'_> {
         }
     }
 
-    pub fn tally_names(&self, vdev: &Vdev) -> impl Iterator<Item = &str> {
+    pub fn tally_names(&self, vdev: &VdevStatus) -> impl Iterator<Item = &str> {
         self.now.tallies.get(&vdev.guid).into_iter().flat_map(|all| all.keys().map(String::as_str))
     }
 
     /// As of now; nothing where there is no such tally.
-    pub fn now_of(&self, vdev: &Vdev, name: &str) -> Vec<u64> {
+    pub fn now_of(&self, vdev: &VdevStatus, name: &str) -> Vec<u64> {
         let tally = |sample: &Sample| sample.tallies.get(&vdev.guid)?.get(name).cloned();
         tally(self.now).unwrap_or_default()
     }
 
     /// The change of a histogram.
-    pub fn tally(&self, vdev: &Vdev, name: &str) -> Vec<u64> {
+    pub fn tally(&self, vdev: &VdevStatus, name: &str) -> Vec<u64> {
         let old = self.before.and_then(|sample| sample.tallies.get(&vdev.guid)?.get(name));
         let mut new = self.now_of(vdev, name);
         new.iter_mut().zip(old.into_iter().flatten()).for_each(|(new, old)| *new = new.saturating_sub(*old));

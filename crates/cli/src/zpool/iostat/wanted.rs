@@ -4,7 +4,7 @@
 use crate::command::Cx;
 use crate::fail::{Stop, fail, usage};
 use crate::vdevs::{self, Naming};
-use api_types::{Pool, Vdev, routes};
+use api_types::{PoolStatus, VdevStatus, routes};
 
 /// What to print.
 pub struct Wanted {
@@ -16,7 +16,8 @@ pub struct Wanted {
 
 impl Wanted {
     pub fn of(cx: &mut Cx<'_>, operands: &[String], naming: Naming) -> Result<Wanted, Stop> {
-        let pools: Vec<Pool> = if operands.is_empty() { Vec::new() } else { cx.client.get(routes::POOLS)? };
+        let pools: Vec<PoolStatus> =
+            if operands.is_empty() { Vec::new() } else { cx.client.get(routes::POOLS)? };
         let is_pool = |name: &String| pools.iter().any(|pool| pool.name == *name);
         if operands.iter().all(is_pool) {
             return Ok(Wanted { pools: operands.to_vec(), vdevs: Vec::new() });
@@ -47,11 +48,11 @@ impl Wanted {
     }
 }
 
-fn is_vdev(pools: &[Pool], name: &str, naming: Naming) -> bool {
-    fn within(vdev: &Vdev, name: &str, naming: Naming) -> bool {
+fn is_vdev(pools: &[PoolStatus], name: &str, naming: Naming) -> bool {
+    fn within(vdev: &VdevStatus, name: &str, naming: Naming) -> bool {
         vdevs::name(vdev, naming) == name || vdev.children.iter().any(|child| within(child, name, naming))
     }
     let tops =
-        |pool: &Pool| pool.root.children.iter().chain(&pool.cache).any(|top| within(top, name, naming));
+        |pool: &PoolStatus| pool.root.children.iter().chain(&pool.cache).any(|top| within(top, name, naming));
     pools.iter().any(tops)
 }

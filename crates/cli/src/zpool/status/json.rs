@@ -11,14 +11,14 @@ use crate::fail::Stop;
 use crate::json::Json;
 use crate::{ddt, vdevs};
 use api_types::{
-    Checkpoint, DedupBucket, DedupTables, ErrorScrubStatus, Pool, Removal, RemovalState, ScanKind, ScanState,
-    ScanStatus, SweepState, SweepStatus, Vdev, routes,
+    Checkpoint, DedupBucket, DedupTables, ErrorScrubStatus, PoolStatus, Removal, RemovalState, ScanKind,
+    ScanState, ScanStatus, SweepState, SweepStatus, VdevStatus, routes,
 };
 
 pub(super) fn print(
     cx: &mut Cx<'_>,
     format: &Format,
-    pools: &[Pool],
+    pools: &[PoolStatus],
     time: Option<String>,
 ) -> Result<(), Stop> {
     let as_int = format.json.as_int;
@@ -121,7 +121,7 @@ fn checkpoint_stats(format: &Format, checkpoint: &Checkpoint) -> Json {
 }
 
 /// `removal_stats`; what was removed is no vdev of the pool any more, and has a name only.
-fn removal_stats(format: &Format, pool: &Pool, removal: &Removal) -> Json {
+fn removal_stats(format: &Format, pool: &PoolStatus, removal: &Removal) -> Json {
     let top = pool.root.children.iter().find(|top| !removal.name.is_empty() && top.name == removal.name);
     let mut item = match top {
         Some(top) => {
@@ -146,7 +146,7 @@ fn removal_stats(format: &Format, pool: &Pool, removal: &Removal) -> Json {
 
 /// Log and cache devices and spares are members of their own, beside the tree; with
 /// `--json-flat-vdevs`, in it.
-fn sections(format: &Format, pool: &Pool, tree: &mut Json, item: &mut Json) {
+fn sections(format: &Format, pool: &PoolStatus, tree: &mut Json, item: &mut Json) {
     let mut sections = Json::object();
     let classes = vdevs::classes(&pool.root).into_iter().map(|(title, vdevs)| (Place::titled(title), vdevs));
     let extras =
@@ -167,7 +167,14 @@ fn sections(format: &Format, pool: &Pool, tree: &mut Json, item: &mut Json) {
     }
 }
 
-fn vdev_stats(format: &Format, vdev: &Vdev, name: &str, place: Place, parent: Option<&str>, into: &mut Json) {
+fn vdev_stats(
+    format: &Format,
+    vdev: &VdevStatus,
+    name: &str,
+    place: Place,
+    parent: Option<&str>,
+    into: &mut Json,
+) {
     let mut item = vdev_info(vdev, name, place, format.json.as_int);
     if let Some(parent) = parent.filter(|_| format.json.flat) {
         item.put("parent", parent);
@@ -244,7 +251,7 @@ fn vdev_stats(format: &Format, vdev: &Vdev, name: &str, place: Place, parent: Op
 }
 
 /// The constant for what is wrong with a vdev.
-fn aux(vdev: &Vdev) -> Option<&'static str> {
+fn aux(vdev: &VdevStatus) -> Option<&'static str> {
     match vdev.note.as_deref()? {
         "cannot open" => Some("OPEN_FAILED"),
         "corrupted data" => Some("CORRUPT_DATA"),
@@ -259,7 +266,7 @@ fn aux(vdev: &Vdev) -> Option<&'static str> {
 /// done, of when, and of errors.
 fn sweep_stats(
     format: &Format,
-    vdev: &Vdev,
+    vdev: &VdevStatus,
     sweep: &SweepStatus,
     names: [&str; 5],
     never: &str,

@@ -9,7 +9,7 @@ use crate::clock;
 use crate::human::{nicebytes, nicetime};
 use crate::json::Json;
 use crate::vdevs;
-use api_types::{Pool, RebuildState, RebuildStatus};
+use api_types::{PoolStatus, RebuildState, RebuildStatus};
 
 /// What stands behind `scan: `, of the top-level vdev of this name.
 pub fn lines(rebuild: &RebuildStatus, name: &str) -> String {
@@ -47,7 +47,7 @@ fn progress(rebuild: &RebuildStatus) -> String {
 }
 
 /// `rebuild_stats`; `None` if there never was one.
-pub(super) fn json(format: &Format, pool: &Pool) -> Option<Json> {
+pub(super) fn json(format: &Format, pool: &PoolStatus) -> Option<Json> {
     let mut all = Json::object();
     for top in &pool.root.children {
         let Some(rebuild) = &top.rebuild else { continue };
