@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use crate::limits::MAX_ATTENTIONS;
-use crate::unit::Nexus;
+use crate::nexus::Nexus;
 
 /// Of a session's beginning: nothing that was before is sure to be.
 pub const POWER_ON: u16 = 0x2900;

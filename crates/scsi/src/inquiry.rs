@@ -3,14 +3,15 @@
 //! Sources: SPC-4 6.6, 7.8 (7.8.15 for the ports); SBC-3 6.6.
 
 use crate::bytes::{cut, padded, u16_at};
+use crate::command::{Command, Done};
 use crate::copy;
+use crate::identity::{Name, VENDOR};
 use crate::limits::{BLOCK, MAX_ATOMIC, MAX_COMPARE, MAX_SAME, MAX_TRANSFER, MAX_UNMAP, MAX_UNMAP_RANGES};
 use crate::room::SET_SHIFT;
 use crate::sense::{INVALID_FIELD, Refusal};
 use crate::target::{Target, TargetPort};
-use crate::unit::{Command, Done, LogicalUnit};
+use crate::unit::LogicalUnit;
 
-const VENDOR: &str = "CISTERN";
 const PRODUCT: &str = "VOLUME";
 const REVISION: &str = "0001";
 /// SAM-5, iSCSI, SPC-4, SBC-3, as version descriptors have them.
@@ -77,31 +78,10 @@ pub fn standard(peripheral: u8, target: &Target) -> Vec<u8> {
     bytes
 }
 
-/// A name of a unit, as others find it.
-pub struct Name {
-    pub code_set: u8,
-    /// Of designator, and what it names: the unit.
-    pub kind: u8,
-    pub name: Vec<u8>,
-}
-
-/// One NAA name, and one for people.
-pub fn names(unit: &LogicalUnit) -> [Name; 2] {
-    // NAA 6, registered extended; in place of the number that a vendor would register there is
-    // none.
-    let own = unit.identity.id & ((1 << 100) - 1);
-    let mut text = padded(VENDOR, 8);
-    text.extend(unit.identity.serial.bytes());
-    [
-        Name { code_set: 1, kind: 3, name: (0x6 << 124 | own).to_be_bytes().to_vec() },
-        Name { code_set: 2, kind: 1, name: text },
-    ]
-}
-
 /// The names of the unit, of the port that was asked, and of its target.
 fn identification(unit: &LogicalUnit, command: &Command<'_>) -> Vec<u8> {
     let mut bytes = Vec::new();
-    for Name { code_set, kind, name } in names(unit) {
+    for Name { code_set, kind, name } in unit.identity.names() {
         bytes.extend(designator(code_set, kind, &name));
     }
     let id = command.nexus.port;

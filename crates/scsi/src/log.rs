@@ -5,10 +5,11 @@
 use engine_api::Seek;
 
 use crate::bytes::{cut, u16_at};
+use crate::command::Done;
 use crate::limits::BLOCK;
 use crate::room::{self, SET_SHIFT};
 use crate::sense::{INVALID_FIELD, Refusal};
-use crate::unit::{Done, LogicalUnit};
+use crate::unit::LogicalUnit;
 
 const SUPPORTED: u8 = 0x00;
 const PROVISIONING: u8 = 0x0c;

@@ -5,10 +5,11 @@
 
 use crate::bytes::{cut, u16_at};
 use crate::codes;
+use crate::command::{Command, Done};
 use crate::limits::BLOCK;
 use crate::room;
 use crate::sense::{INVALID_FIELD, INVALID_PARAMETER, NO_SAVING, PARAMETER_LIST_LENGTH, Refusal};
-use crate::unit::{Command, Done, LogicalUnit};
+use crate::unit::{Control, LogicalUnit};
 
 const CACHING: u8 = 0x08;
 const CONTROL: u8 = 0x0a;
@@ -18,22 +19,6 @@ const ALL: u8 = 0x3f;
 /// In the control page: byte and bit.
 const SWP: (usize, u8) = (4, 0x08);
 const TAS: (usize, u8) = (5, 0x40);
-
-/// What initiators can change of the control page.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Control {
-    /// SWP: nothing is written.
-    pub protected: bool,
-    /// TAS: a command that another initiator ends has the status TASK ABORTED, and not none.
-    pub tells_aborted: bool,
-}
-
-impl Default for Control {
-    /// Who is told can try again at once.
-    fn default() -> Control {
-        Control { protected: false, tells_aborted: true }
-    }
-}
 
 /// Its header included. `changeable`: which bits can be changed, instead of what they are.
 fn page(unit: &LogicalUnit, code: u8, changeable: bool) -> Vec<u8> {

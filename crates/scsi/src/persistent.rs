@@ -1,22 +1,17 @@
 //! PERSISTENT RESERVE IN and OUT: initiators' ports register a key, each for the port of the target
 //! that it came through, and one of them (or, for some types, all) holds a reservation.
 //!
-//! Registrations outlive sessions, and with ACTIVATE PERSIST THROUGH POWER LOSS all else too: then
-//! the volume remembers them ([`kept`]), and a change is durable before it is answered. Changes
-//! take turns; others go by what was before until then.
+//! What is to outlive the loss of power the volume remembers ([`kept`]), and a change is durable
+//! before it is answered. Changes take turns; others go by what was before until then.
 //!
 //! An initiator's port can register for others too, and for all ports of the target at once
 //! (`parameters`); and who holds a reservation can hand it over.
 //!
 //! Sources: SPC-4 5.13, 6.15, 6.16.
 
-mod kept;
 pub mod parameters;
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
-
-use engine_api::Volume;
 
 use self::parameters::{Initiator, Move, Parameters};
 use crate::attention::{REGISTRATIONS_PREEMPTED, RESERVATIONS_PREEMPTED, RESERVATIONS_RELEASED};
@@ -26,39 +21,18 @@ use crate::codes::reserve_out::{
     RELEASE, RESERVE,
 };
 use crate::codes::{self, reserve_in};
+use crate::command::{Command, Done};
 use crate::limits::MAX_REGISTRATIONS;
+use crate::nexus::Nexus;
+use crate::registry::{Registry, Reservation, TYPES, kept};
 use crate::sense::{INVALID_FIELD, INVALID_PARAMETER, INVALID_RELEASE, NO_REGISTRATION_RESOURCES, Refusal};
-use crate::unit::{Command, Done, LogicalUnit, Nexus};
+use crate::unit::LogicalUnit;
 
-const WRITE: u8 = 1;
-pub const EXCLUSIVE: u8 = 3;
-const WRITE_REGISTRANTS: u8 = 5;
-pub const EXCLUSIVE_REGISTRANTS: u8 = 6;
-const WRITE_ALL: u8 = 7;
-pub const EXCLUSIVE_ALL: u8 = 8;
-const TYPES: [u8; 6] = [WRITE, EXCLUSIVE, WRITE_REGISTRANTS, EXCLUSIVE_REGISTRANTS, WRITE_ALL, EXCLUSIVE_ALL];
 /// By bit of the type: bytes 4 and 5 of the capabilities.
 const TYPE_MASK: [u8; 2] = [0xea, 0x01];
 
 /// What others are to be told.
 type Notices = Vec<(Nexus, u16)>;
-
-/// Who is registered with a unit, and what is reserved.
-#[derive(Clone, Default)]
-pub struct Registry {
-    generation: u32,
-    keys: BTreeMap<Nexus, u64>,
-    reservation: Option<Reservation>,
-    /// All of it outlives the loss of power.
-    persists: bool,
-}
-
-#[derive(Clone)]
-struct Reservation {
-    kind: u8,
-    /// Who asked for it; all that are registered hold one of a type for all.
-    holder: Nexus,
-}
 
 /// PERSISTENT RESERVE OUT.
 pub fn reserve_out(unit: &LogicalUnit, command: &Command<'_>) -> Result<Done, Refusal> {
@@ -88,40 +62,6 @@ pub fn reserve_out(unit: &LogicalUnit, command: &Command<'_>) -> Result<Done, Re
 }
 
 impl Registry {
-    /// As the volume remembers it. Errors: that is not known.
-    pub fn of(volume: &dyn Volume) -> Result<Registry, engine_api::Error> {
-        kept::load(volume)
-    }
-
-    /// The type of the reservation.
-    pub fn reservation(&self) -> Option<u8> {
-        self.reservation.as_ref().map(|reservation| reservation.kind)
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.keys.is_empty()
-    }
-
-    pub fn is_registered(&self, nexus: &Nexus) -> bool {
-        self.keys.contains_key(nexus)
-    }
-
-    pub fn is_for_registrants(&self) -> bool {
-        self.reservation().is_some_and(|kind| kind >= WRITE_REGISTRANTS)
-    }
-
-    fn is_for_all(&self) -> bool {
-        matches!(self.reservation(), Some(WRITE_ALL | EXCLUSIVE_ALL))
-    }
-
-    pub fn holds(&self, nexus: &Nexus) -> bool {
-        match &self.reservation {
-            Some(_) if self.is_for_all() => self.is_registered(nexus),
-            Some(reservation) => reservation.holder == *nexus,
-            None => false,
-        }
-    }
-
     /// PERSISTENT RESERVE IN.
     pub fn report(&self, cdb: &[u8]) -> Result<Done, Refusal> {
         let room = u16_at(cdb, 7).into();
@@ -157,10 +97,6 @@ impl Registry {
         bytes[20..24].copy_from_slice(&(id.len() as u32).to_be_bytes());
         bytes.extend(id);
         bytes
-    }
-
-    fn key_of(&self, nexus: &Nexus) -> u64 {
-        self.keys.get(nexus).copied().unwrap_or(0)
     }
 
     /// `joined`: those that have a session.

@@ -7,7 +7,7 @@
 //!
 //! Source: SBC-3, logical block provisioning: thresholds, its log page, mode page and VPD page.
 
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
+use std::sync::atomic::Ordering::SeqCst;
 
 use crate::attention::SOFT_THRESHOLD;
 use crate::limits::BLOCK;
@@ -23,13 +23,6 @@ const LITTLE: u64 = 10;
 const LOOK_EVERY: u32 = 64;
 /// Mode page of logical block provisioning: code and subpage.
 pub const PAGE: (u8, u8) = (0x1c, 0x02);
-
-/// Whether initiators have been warned.
-#[derive(Default)]
-pub struct Watch {
-    writes: AtomicU32,
-    warned: AtomicBool,
-}
 
 /// Bytes: what is left, and with how little initiators are warned.
 fn left(unit: &LogicalUnit) -> Result<(u64, u64), Refusal> {
