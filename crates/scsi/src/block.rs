@@ -5,13 +5,15 @@
 use engine_api::{ReadBuf, Seek, Stable};
 
 use crate::bytes::{cut, u16_at, u32_at, u64_at};
-use crate::codes;
+use crate::codes::{self, service_in};
 use crate::command::{Command, Data, Done};
 use crate::limits::{
     BLOCK, MAX_ATOMIC, MAX_COMPARE, MAX_SAME, MAX_STATUS, MAX_TRANSFER, MAX_UNMAP, MAX_UNMAP_RANGES,
 };
 use crate::report;
-use crate::sense::{INVALID_FIELD, INVALID_PARAMETER, OUT_OF_RANGE, PARAMETER_LIST_LENGTH, Refusal, Sense};
+use crate::sense::{
+    INVALID_FIELD, INVALID_OPCODE, INVALID_PARAMETER, OUT_OF_RANGE, PARAMETER_LIST_LENGTH, Refusal, Sense,
+};
 use crate::unit::LogicalUnit;
 
 /// Bytes that one step of a longer command writes.
@@ -92,8 +94,12 @@ pub fn run(unit: &LogicalUnit, command: &Command<'_>) -> Result<Done, Refusal> {
         codes::COMPARE_AND_WRITE => compare_and_write(unit, command),
         codes::OR_WRITE_16 => or_write(unit, command),
         codes::WRITE_ATOMIC_16 => write_atomic(unit, command),
-        _ if codes::service_action(cdb) == codes::service_in::READ_CAPACITY => report::capacity_16(unit, cdb),
-        _ => block_status(unit, cdb),
+        codes::SERVICE_ACTION_IN_16 => match codes::service_action(cdb) {
+            service_in::READ_CAPACITY_16 => report::capacity_16(unit, cdb),
+            service_in::GET_LBA_STATUS => block_status(unit, cdb),
+            _ => Err(INVALID_FIELD.into()),
+        },
+        _ => Err(INVALID_OPCODE.into()),
     }
 }
 

@@ -15,7 +15,7 @@
 use std::sync::Arc;
 
 use crate::bytes::{cut, u8_at, u16_at, u32_at, u64_at};
-use crate::codes;
+use crate::codes::{self, third_party_copy};
 use crate::command::{Command, Done};
 use crate::copies::{DONE, FAILED, Results};
 use crate::limits::{BLOCK, MAX_COPIES, MAX_COPY_BLOCKS, MAX_COPY_SEGMENTS, MAX_COPY_UNITS};
@@ -197,7 +197,8 @@ pub fn results(unit: &LogicalUnit, command: &Command<'_>) -> Result<Done, Refusa
             let results = unit.state().copies.take(command.nexus, list);
             status(results.ok_or(INVALID_FIELD)?)
         }
-        _ => parameters(),
+        codes::copy::OPERATING_PARAMETERS => parameters(),
+        _ => return Err(INVALID_FIELD.into()),
     };
     Ok(Done::bytes(cut(bytes, room)))
 }
@@ -248,7 +249,16 @@ pub fn third_party() -> Vec<u8> {
         bytes
     };
     // EXTENDED COPY (LID1); RECEIVE COPY RESULTS: status and parameters.
-    let commands = [7, 0x83, 1, 0x00, 0x84, 2, 0x00, 0x03];
+    let commands = [
+        7,
+        codes::EXTENDED_COPY,
+        1,
+        codes::copy::EXTENDED_COPY,
+        codes::RECEIVE_COPY_RESULTS,
+        2,
+        codes::copy::COPY_STATUS,
+        codes::copy::OPERATING_PARAMETERS,
+    ];
     let mut limits = vec![0; 28];
     limits[4..6].copy_from_slice(&(MAX_COPY_UNITS as u16).to_be_bytes());
     limits[6..8].copy_from_slice(&(MAX_COPY_SEGMENTS as u16).to_be_bytes());
@@ -259,12 +269,12 @@ pub fn third_party() -> Vec<u8> {
     general[8..12].copy_from_slice(&MAX_SEGMENT.to_be_bytes());
     general[12] = GRANULARITY;
     [
-        described(0x0001, &commands),
-        described(0x0004, &limits),
-        described(0x0008, &[2, BLOCKS, BY_NAME]),
+        described(third_party_copy::SUPPORTED_COMMANDS, &commands),
+        described(third_party_copy::PARAMETER_DATA, &limits),
+        described(third_party_copy::SUPPORTED_DESCRIPTORS, &[2, BLOCKS, BY_NAME]),
         // No identifiers beyond the descriptors of a command.
-        described(0x000c, &[0, 0]),
-        described(0x8001, &general),
+        described(third_party_copy::SUPPORTED_IDENTIFIERS, &[0, 0]),
+        described(third_party_copy::GENERAL_COPY_OPERATIONS, &general),
     ]
     .concat()
 }

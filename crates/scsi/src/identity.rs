@@ -4,6 +4,7 @@
 //! Source: SPC-4 7.8, Device Identification VPD page.
 
 use crate::bytes::padded;
+use crate::codes::{code_set, designator};
 
 /// Of all units.
 pub(crate) const VENDOR: &str = "CISTERN";
@@ -35,8 +36,12 @@ impl Identity {
         let mut text = padded(VENDOR, 8);
         text.extend(self.serial.bytes());
         [
-            Name { code_set: 1, kind: 3, name: (0x6 << 124 | own).to_be_bytes().to_vec() },
-            Name { code_set: 2, kind: 1, name: text },
+            Name {
+                code_set: code_set::BINARY,
+                kind: designator::NAA,
+                name: (0x6 << 124 | own).to_be_bytes().to_vec(),
+            },
+            Name { code_set: code_set::ASCII, kind: designator::T10_VENDOR_ID, name: text },
         ]
     }
 }

@@ -14,13 +14,12 @@ pub mod parameters;
 use std::sync::Arc;
 
 use self::parameters::{Initiator, Move, Parameters};
-use crate::attention::{REGISTRATIONS_PREEMPTED, RESERVATIONS_PREEMPTED, RESERVATIONS_RELEASED};
 use crate::bytes::{cut, u16_at, u32_at};
 use crate::codes::reserve_out::{
     CLEAR, PREEMPT, PREEMPT_AND_ABORT, REGISTER, REGISTER_AND_IGNORE_EXISTING_KEY, REGISTER_AND_MOVE,
     RELEASE, RESERVE,
 };
-use crate::codes::{self, reserve_in};
+use crate::codes::{self, asc, reserve_in};
 use crate::command::{Command, Done};
 use crate::limits::MAX_REGISTRATIONS;
 use crate::nexus::Nexus;
@@ -51,7 +50,7 @@ pub fn reserve_out(unit: &LogicalUnit, command: &Command<'_>) -> Result<Done, Re
     drop(alone);
     if codes::service_action(command.cdb) == PREEMPT_AND_ABORT {
         // Commands that come from now on meet the reservation as it is.
-        let lost = |nexus: &Nexus| notices.contains(&(nexus.clone(), REGISTRATIONS_PREEMPTED));
+        let lost = |nexus: &Nexus| notices.contains(&(nexus.clone(), asc::REGISTRATIONS_PREEMPTED));
         let ended = unit.abort_of(lost);
         done.promise = Some(Box::new(|| {
             ended.into_iter().for_each(|(_, ending)| ending.wait());
@@ -69,7 +68,10 @@ impl Registry {
             reserve_in::READ_KEYS => self.keys.values().flat_map(|key| key.to_be_bytes()).collect(),
             reserve_in::READ_RESERVATION => self.read_reservation(),
             reserve_in::REPORT_CAPABILITIES => return Ok(Done::bytes(cut(self.capabilities(), room))),
-            _ => self.keys.iter().flat_map(|(nexus, key)| self.full_status(nexus, *key)).collect::<Vec<u8>>(),
+            reserve_in::READ_FULL_STATUS => {
+                self.keys.iter().flat_map(|(nexus, key)| self.full_status(nexus, *key)).collect::<Vec<u8>>()
+            }
+            _ => return Err(INVALID_FIELD.into()),
         };
         let mut bytes = self.generation.to_be_bytes().to_vec();
         bytes.extend((list.len() as u32).to_be_bytes());
@@ -126,13 +128,14 @@ impl Registry {
             RELEASE => self.release(nexus, (scope, kind), tell)?,
             CLEAR => {
                 let others: Vec<Nexus> = self.keys.keys().filter(|other| *other != nexus).cloned().collect();
-                tell.extend(others.into_iter().map(|other| (other, RESERVATIONS_PREEMPTED)));
+                tell.extend(others.into_iter().map(|other| (other, asc::RESERVATIONS_PREEMPTED)));
                 self.keys.clear();
                 self.reservation = None;
                 self.changed();
             }
             REGISTER_AND_MOVE => self.hand_over(command, &parameters)?,
-            _ => self.preempt(nexus, kind, parameters.new_key, tell)?,
+            PREEMPT | PREEMPT_AND_ABORT => self.preempt(nexus, kind, parameters.new_key, tell)?,
+            _ => return Err(INVALID_FIELD.into()),
         }
         Ok(Done::taking(u32_at(cdb, 5) as usize))
     }
@@ -225,7 +228,7 @@ impl Registry {
         let last = self.keys.is_empty();
         if held && (!self.is_for_all() || last) {
             if self.is_for_registrants() {
-                tell.extend(self.keys.keys().map(|other| (other.clone(), RESERVATIONS_RELEASED)));
+                tell.extend(self.keys.keys().map(|other| (other.clone(), asc::RESERVATIONS_RELEASED)));
             }
             self.reservation = None;
         }
@@ -251,7 +254,7 @@ impl Registry {
         }
         if self.is_for_registrants() {
             let others = self.keys.keys().filter(|other| *other != nexus);
-            tell.extend(others.map(|other| (other.clone(), RESERVATIONS_RELEASED)));
+            tell.extend(others.map(|other| (other.clone(), asc::RESERVATIONS_RELEASED)));
         }
         self.reservation = None;
         Ok(())
@@ -279,14 +282,14 @@ impl Registry {
         }
         for loser in losers {
             self.keys.remove(&loser);
-            tell.push((loser, REGISTRATIONS_PREEMPTED));
+            tell.push((loser, asc::REGISTRATIONS_PREEMPTED));
         }
         if takes_over {
             let before = self.reservation();
             self.reservation = Some(Reservation { kind, holder: nexus.clone() });
             if before != Some(kind) {
                 let others = self.keys.keys().filter(|other| *other != nexus);
-                tell.extend(others.map(|other| (other.clone(), RESERVATIONS_RELEASED)));
+                tell.extend(others.map(|other| (other.clone(), asc::RESERVATIONS_RELEASED)));
             }
         }
         self.changed();

@@ -69,7 +69,8 @@ pub fn maintenance_in(command: &Command<'_>) -> Result<Done, Refusal> {
     let bytes = match codes::service_action(cdb) {
         maintenance_in::REPORT_TARGET_PORT_GROUPS => port_groups(command.target, cdb)?,
         maintenance_in::REPORT_SUPPORTED_OPERATION_CODES => supported(cdb)?,
-        _ => task_functions(cdb),
+        maintenance_in::REPORT_SUPPORTED_TASK_MANAGEMENT_FUNCTIONS => task_functions(cdb),
+        _ => return Err(INVALID_FIELD.into()),
     };
     Ok(Done::bytes(cut(bytes, room)))
 }

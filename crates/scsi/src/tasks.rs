@@ -14,7 +14,7 @@
 use std::sync::Weak;
 use std::sync::atomic::Ordering::SeqCst;
 
-use crate::attention::{COMMANDS_CLEARED, RESET};
+use crate::codes::asc;
 use crate::nexus::Nexus;
 use crate::unit::{Control, Ending, LogicalUnit, Tasks};
 
@@ -39,7 +39,7 @@ impl LogicalUnit {
         let cleared = self.abort_of(|nexus| nexus != by);
         if !self.control().tells_aborted {
             let mut state = self.state();
-            cleared.iter().for_each(|(nexus, _)| state.attentions.tell(nexus, COMMANDS_CLEARED));
+            cleared.iter().for_each(|(nexus, _)| state.attentions.tell(nexus, asc::COMMANDS_CLEARED));
         }
         cleared.into_iter().for_each(|(_, ending)| ending.wait());
     }
@@ -54,6 +54,6 @@ impl LogicalUnit {
         let mut state = self.state();
         state.reserved = None;
         state.copies.forget(None);
-        state.attentions.tell_all(RESET);
+        state.attentions.tell_all(asc::BUS_DEVICE_RESET);
     }
 }

@@ -10,7 +10,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use engine_api::{Volume, VolumeGeometry};
 
-use crate::attention::{self, Attentions};
+use crate::attention::Attentions;
+use crate::codes::asc;
 use crate::copies::Copies;
 use crate::identity::Identity;
 use crate::limits::BLOCK;
@@ -149,7 +150,7 @@ impl LogicalUnit {
 
     /// The list of units that this one sees is another.
     pub fn luns_changed(&self, nexus: &Nexus) {
-        self.state().attentions.tell(nexus, attention::LUNS_CHANGED);
+        self.state().attentions.tell(nexus, asc::REPORTED_LUNS_CHANGED);
     }
 
     pub fn is_protected(&self) -> bool {
@@ -164,7 +165,7 @@ impl LogicalUnit {
         let protected = self.protected.swap(control.protected, SeqCst);
         let tells_aborted = self.tells_aborted.swap(control.tells_aborted, SeqCst);
         if control != (Control { protected, tells_aborted }) {
-            self.state().attentions.tell_others(Some(by), attention::MODE_CHANGED);
+            self.state().attentions.tell_others(Some(by), asc::MODE_PARAMETERS_CHANGED);
         }
     }
 
@@ -185,7 +186,7 @@ impl LogicalUnit {
     pub(crate) fn notice_size(&self) {
         let Ok(geometry) = self.volume.geometry() else { return };
         if self.size.swap(geometry.size, SeqCst) != geometry.size {
-            self.state().attentions.tell_all(attention::CAPACITY_CHANGED);
+            self.state().attentions.tell_all(asc::CAPACITY_DATA_CHANGED);
         }
     }
 }
