@@ -5,29 +5,18 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use crate::codes::asc;
 use crate::limits::MAX_ATTENTIONS;
-use crate::unit::Nexus;
-
-/// Of a session's beginning: nothing that was before is sure to be.
-pub const POWER_ON: u16 = 0x2900;
-pub const RESET: u16 = 0x2903;
-pub const MODE_CHANGED: u16 = 0x2a01;
-pub const RESERVATIONS_PREEMPTED: u16 = 0x2a03;
-pub const RESERVATIONS_RELEASED: u16 = 0x2a04;
-pub const REGISTRATIONS_PREEMPTED: u16 = 0x2a05;
-pub const CAPACITY_CHANGED: u16 = 0x2a09;
-pub const COMMANDS_CLEARED: u16 = 0x2f00;
-pub const SOFT_THRESHOLD: u16 = 0x3807;
-pub const LUNS_CHANGED: u16 = 0x3f0e;
+use crate::nexus::Nexus;
 
 /// Of those that have a session.
 #[derive(Default)]
 pub struct Attentions(BTreeMap<Nexus, VecDeque<u16>>);
 
 impl Attentions {
-    /// A session begins, or begins anew.
+    /// A session begins, or begins anew: nothing that was before is sure to be.
     pub fn join(&mut self, nexus: &Nexus) {
-        self.0.insert(nexus.clone(), VecDeque::from([POWER_ON]));
+        self.0.insert(nexus.clone(), VecDeque::from([asc::POWER_ON]));
     }
 
     pub fn leave(&mut self, nexus: &Nexus) {

@@ -5,15 +5,16 @@
 use engine_api::{ReadBuf, Seek, Stable};
 
 use crate::bytes::{cut, u16_at, u32_at, u64_at};
-use crate::codes;
+use crate::codes::{self, service_in};
+use crate::command::{Command, Data, Done};
 use crate::limits::{
     BLOCK, MAX_ATOMIC, MAX_COMPARE, MAX_SAME, MAX_STATUS, MAX_TRANSFER, MAX_UNMAP, MAX_UNMAP_RANGES,
 };
 use crate::report;
 use crate::sense::{
-    INVALID_FIELD, INVALID_PARAMETER, OUT_OF_RANGE, PARAMETER_LIST_LENGTH, Refusal, Sense, WRITE_PROTECTED,
+    INVALID_FIELD, INVALID_OPCODE, INVALID_PARAMETER, OUT_OF_RANGE, PARAMETER_LIST_LENGTH, Refusal, Sense,
 };
-use crate::unit::{Command, Data, Done, LogicalUnit};
+use crate::unit::LogicalUnit;
 
 /// Bytes that one step of a longer command writes.
 const STEP: u64 = 1 << 20;
@@ -76,11 +77,6 @@ fn unprotected(cdb: &[u8]) -> Result<(), Refusal> {
     if cdb[0] >> 5 != 0 && cdb[1] & 0xe0 != 0 { Err(INVALID_FIELD.into()) } else { Ok(()) }
 }
 
-/// Whether anything can be written.
-pub fn writable(unit: &LogicalUnit) -> Result<(), Refusal> {
-    if unit.is_protected() || unit.geometry()?.readonly { Err(WRITE_PROTECTED.into()) } else { Ok(()) }
-}
-
 pub fn run(unit: &LogicalUnit, command: &Command<'_>) -> Result<Done, Refusal> {
     let cdb = command.cdb;
     match cdb[0] {
@@ -98,8 +94,12 @@ pub fn run(unit: &LogicalUnit, command: &Command<'_>) -> Result<Done, Refusal> {
         codes::COMPARE_AND_WRITE => compare_and_write(unit, command),
         codes::OR_WRITE_16 => or_write(unit, command),
         codes::WRITE_ATOMIC_16 => write_atomic(unit, command),
-        _ if codes::service_action(cdb) == codes::service_in::READ_CAPACITY => report::capacity_16(unit, cdb),
-        _ => block_status(unit, cdb),
+        codes::SERVICE_ACTION_IN_16 => match codes::service_action(cdb) {
+            service_in::READ_CAPACITY_16 => report::capacity_16(unit, cdb),
+            service_in::GET_LBA_STATUS => block_status(unit, cdb),
+            _ => Err(INVALID_FIELD.into()),
+        },
+        _ => Err(INVALID_OPCODE.into()),
     }
 }
 
@@ -126,7 +126,7 @@ fn sent(extent: Extent, out: &[u8]) -> &[u8] {
 fn write(unit: &LogicalUnit, command: &Command<'_>) -> Result<Done, Refusal> {
     unprotected(command.cdb)?;
     let extent = Extent::of(command.cdb).within(unit)?.at_most(MAX_TRANSFER)?;
-    writable(unit)?;
+    unit.check_writable()?;
     let data = sent(extent, command.out);
     let mut done = Done::taking(extent.len() as usize);
     if data.is_empty() {
@@ -149,7 +149,7 @@ fn write_atomic(unit: &LogicalUnit, command: &Command<'_>) -> Result<Done, Refus
     if boundary != 0 || extent.blocks > MAX_ATOMIC || command.out.len() < extent.len() as usize {
         return Err(INVALID_FIELD.into());
     }
-    writable(unit)?;
+    unit.check_writable()?;
     let len = extent.len() as usize;
     if len > 0 {
         unit.volume.write_whole(extent.offset(), &command.out[..len], stability(cdb))?;
@@ -194,7 +194,7 @@ fn write_and_verify(unit: &LogicalUnit, command: &Command<'_>) -> Result<Done, R
     if mode == 3 {
         return Err(INVALID_FIELD.into());
     }
-    writable(unit)?;
+    unit.check_writable()?;
     let data = sent(extent, command.out);
     if !data.is_empty() {
         unit.volume.write(extent.offset(), data, Stable::DataSync)?;
@@ -256,7 +256,7 @@ fn write_same(unit: &LogicalUnit, command: &Command<'_>) -> Result<Done, Refusal
     if extent.blocks == 0 || extent.blocks > MAX_SAME {
         return Err(INVALID_FIELD.into());
     }
-    writable(unit)?;
+    unit.check_writable()?;
     if no_data {
         unit.volume.write_zeroes(extent.offset(), extent.len(), Stable::Unstable)?;
         return Ok(Done::nothing());
@@ -301,7 +301,7 @@ fn unmap(unit: &LogicalUnit, command: &Command<'_>) -> Result<Done, Refusal> {
         return Err(INVALID_PARAMETER.into());
     }
     extents.iter().try_for_each(|extent| extent.within(unit).map(drop))?;
-    writable(unit)?;
+    unit.check_writable()?;
     for extent in extents.iter().filter(|extent| extent.blocks > 0) {
         // What is unmapped reads as zeroes, also where it is less than a block of the volume.
         unit.volume.write_zeroes(extent.offset(), extent.len(), Stable::Unstable)?;
@@ -314,7 +314,7 @@ fn compare_and_write(unit: &LogicalUnit, command: &Command<'_>) -> Result<Done, 
     unprotected(cdb)?;
     let extent = Extent { lba: u64_at(cdb, 2), blocks: cdb[13].into() };
     let extent = extent.at_most(MAX_COMPARE)?.within(unit)?;
-    writable(unit)?;
+    unit.check_writable()?;
     let len = extent.len() as usize;
     if command.out.len() != 2 * len {
         return Err(INVALID_FIELD.into());
@@ -340,7 +340,7 @@ fn compare_and_write(unit: &LogicalUnit, command: &Command<'_>) -> Result<Done, 
 fn or_write(unit: &LogicalUnit, command: &Command<'_>) -> Result<Done, Refusal> {
     unprotected(command.cdb)?;
     let extent = Extent::of(command.cdb).within(unit)?.at_most(MAX_TRANSFER)?;
-    writable(unit)?;
+    unit.check_writable()?;
     let data = sent(extent, command.out);
     if !data.is_empty() {
         unit.volume.modify(extent.offset(), data.len(), stability(command.cdb), &mut |bytes| {

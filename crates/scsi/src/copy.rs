@@ -12,22 +12,21 @@
 //! Sources: SPC-4 r37, EXTENDED COPY (LID1), RECEIVE COPY STATUS (LID1), RECEIVE COPY OPERATING
 //! PARAMETERS, and the Third-party Copy VPD page.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 
-use crate::block::writable;
 use crate::bytes::{cut, u8_at, u16_at, u32_at, u64_at};
-use crate::codes;
-use crate::inquiry;
+use crate::codes::{self, third_party_copy};
+use crate::command::{Command, Done};
+use crate::copies::{DONE, FAILED, Results};
 use crate::limits::{BLOCK, MAX_COPIES, MAX_COPY_BLOCKS, MAX_COPY_SEGMENTS, MAX_COPY_UNITS};
+use crate::nexus::Nexus;
 use crate::opcodes::Access;
 use crate::reservation;
 use crate::sense::{
-    COPY_ABORTED, COPY_IN_PROGRESS, COPY_UNREACHABLE, COPY_WRONG_TYPE, INLINE_DATA, INVALID_FIELD,
-    INVALID_PARAMETER, PARAMETER_LIST_LENGTH, Refusal, TOO_MANY_SEGMENTS, TOO_MANY_UNITS,
-    UNSUPPORTED_SEGMENT, UNSUPPORTED_UNIT,
+    COPY_ABORTED, COPY_UNREACHABLE, COPY_WRONG_TYPE, INLINE_DATA, INVALID_FIELD, INVALID_PARAMETER,
+    PARAMETER_LIST_LENGTH, Refusal, TOO_MANY_SEGMENTS, TOO_MANY_UNITS, UNSUPPORTED_SEGMENT, UNSUPPORTED_UNIT,
 };
-use crate::unit::{Command, Done, LogicalUnit, Nexus};
+use crate::unit::LogicalUnit;
 
 const HEADER: usize = 16;
 /// Descriptor of a unit by its name, and its length.
@@ -38,65 +37,6 @@ const BLOCKS: u8 = 0x02;
 const SEGMENT_LEN: usize = 28;
 /// Bytes of all descriptors of a command.
 const MAX_LIST: usize = MAX_COPY_UNITS * UNIT_LEN + MAX_COPY_SEGMENTS * SEGMENT_LEN;
-
-/// The results of a copy.
-#[derive(Clone, Copy, Default)]
-struct Results {
-    /// As COPY MANAGER STATUS has it: under way, done, failed.
-    state: u8,
-    segments: u16,
-    bytes: u64,
-}
-
-const DONE: u8 = 1;
-const FAILED: u8 = 2;
-
-/// Copies that were asked for, by list identifier: under way, or done and not asked for yet. The
-/// oldest first.
-#[derive(Default)]
-pub struct Copies(VecDeque<(Nexus, u8, Results)>);
-
-impl Copies {
-    fn find(&mut self, nexus: &Nexus, list: u8) -> Option<usize> {
-        self.0.iter().position(|(of, id, _)| of == nexus && *id == list)
-    }
-
-    fn begin(&mut self, nexus: &Nexus, list: u8) -> Result<(), Refusal> {
-        if let Some(at) = self.find(nexus, list) {
-            if self.0[at].2.state == 0 {
-                return Err(COPY_IN_PROGRESS.into());
-            }
-            self.0.remove(at);
-        }
-        if self.0.len() == MAX_COPIES {
-            let done = self.0.iter().position(|(_, _, results)| results.state != 0);
-            self.0.remove(done.ok_or(Refusal::Busy)?);
-        }
-        self.0.push_back((nexus.clone(), list, Results::default()));
-        Ok(())
-    }
-
-    fn update(&mut self, nexus: &Nexus, list: u8, change: impl FnOnce(&mut Results)) {
-        if let Some(at) = self.find(nexus, list) {
-            change(&mut self.0[at].2);
-        }
-    }
-
-    /// The results of those that are done are told once.
-    fn take(&mut self, nexus: &Nexus, list: u8) -> Option<Results> {
-        let at = self.find(nexus, list)?;
-        let results = self.0[at].2;
-        if results.state != 0 {
-            self.0.remove(at);
-        }
-        Some(results)
-    }
-
-    /// Nobody asks any more, or everything begins anew: `None` stands for everybody's.
-    pub fn forget(&mut self, nexus: Option<&Nexus>) {
-        self.0.retain(|(of, _, results)| results.state == 0 || nexus.is_some_and(|nexus| of != nexus));
-    }
-}
 
 /// A range of blocks that goes from a unit to a unit.
 struct Segment {
@@ -224,7 +164,7 @@ fn resolve(command: &Command<'_>, units: &[&[u8]], segment: &[u8]) -> Result<Seg
         end.map(|_| lba * BLOCK).ok_or(Refusal::from(COPY_ABORTED))
     };
     let (source, target) = (place(&from, u64_at(segment, 12))?, place(&to, u64_at(segment, 20))?);
-    writable(&to)?;
+    to.check_writable()?;
     Ok(Segment { from, to, source, target, len: blocks * BLOCK })
 }
 
@@ -239,7 +179,8 @@ fn unit_of(command: &Command<'_>, descriptor: &[u8], access: Access) -> Result<A
     let name = descriptor.get(8..8 + len).unwrap_or(&[]);
     let (code_set, kind) = (descriptor[4] & 0xf, descriptor[5] & 0x3f);
     let is_named = |unit: &&Arc<LogicalUnit>| {
-        inquiry::names(unit)
+        unit.identity
+            .names()
             .iter()
             .any(|own| (own.code_set, own.kind, &own.name[..]) == (code_set, kind, name))
     };
@@ -256,7 +197,8 @@ pub fn results(unit: &LogicalUnit, command: &Command<'_>) -> Result<Done, Refusa
             let results = unit.state().copies.take(command.nexus, list);
             status(results.ok_or(INVALID_FIELD)?)
         }
-        _ => parameters(),
+        codes::copy::OPERATING_PARAMETERS => parameters(),
+        _ => return Err(INVALID_FIELD.into()),
     };
     Ok(Done::bytes(cut(bytes, room)))
 }
@@ -307,7 +249,16 @@ pub fn third_party() -> Vec<u8> {
         bytes
     };
     // EXTENDED COPY (LID1); RECEIVE COPY RESULTS: status and parameters.
-    let commands = [7, 0x83, 1, 0x00, 0x84, 2, 0x00, 0x03];
+    let commands = [
+        7,
+        codes::EXTENDED_COPY,
+        1,
+        codes::copy::EXTENDED_COPY,
+        codes::RECEIVE_COPY_RESULTS,
+        2,
+        codes::copy::COPY_STATUS,
+        codes::copy::OPERATING_PARAMETERS,
+    ];
     let mut limits = vec![0; 28];
     limits[4..6].copy_from_slice(&(MAX_COPY_UNITS as u16).to_be_bytes());
     limits[6..8].copy_from_slice(&(MAX_COPY_SEGMENTS as u16).to_be_bytes());
@@ -318,12 +269,12 @@ pub fn third_party() -> Vec<u8> {
     general[8..12].copy_from_slice(&MAX_SEGMENT.to_be_bytes());
     general[12] = GRANULARITY;
     [
-        described(0x0001, &commands),
-        described(0x0004, &limits),
-        described(0x0008, &[2, BLOCKS, BY_NAME]),
+        described(third_party_copy::SUPPORTED_COMMANDS, &commands),
+        described(third_party_copy::PARAMETER_DATA, &limits),
+        described(third_party_copy::SUPPORTED_DESCRIPTORS, &[2, BLOCKS, BY_NAME]),
         // No identifiers beyond the descriptors of a command.
-        described(0x000c, &[0, 0]),
-        described(0x8001, &general),
+        described(third_party_copy::SUPPORTED_IDENTIFIERS, &[0, 0]),
+        described(third_party_copy::GENERAL_COPY_OPERATIONS, &general),
     ]
     .concat()
 }

@@ -3,19 +3,33 @@
 //! Sources: SPC-4 6.6, 7.8 (7.8.15 for the ports); SBC-3 6.6.
 
 use crate::bytes::{cut, padded, u16_at};
+use crate::codes::code_set::{BINARY, UTF_8};
+use crate::codes::designator::{RELATIVE_TARGET_PORT, SCSI_NAME, TARGET_PORT_GROUP};
+use crate::codes::vpd;
+use crate::command::{Command, Done};
 use crate::copy;
+use crate::identity::{Name, VENDOR};
 use crate::limits::{BLOCK, MAX_ATOMIC, MAX_COMPARE, MAX_SAME, MAX_TRANSFER, MAX_UNMAP, MAX_UNMAP_RANGES};
 use crate::room::SET_SHIFT;
 use crate::sense::{INVALID_FIELD, Refusal};
 use crate::target::{Target, TargetPort};
-use crate::unit::{Command, Done, LogicalUnit};
+use crate::unit::LogicalUnit;
 
-const VENDOR: &str = "CISTERN";
 const PRODUCT: &str = "VOLUME";
 const REVISION: &str = "0001";
 /// SAM-5, iSCSI, SPC-4, SBC-3, as version descriptors have them.
 const VERSIONS: [u16; 4] = [0x00a0, 0x0960, 0x0460, 0x04c0];
-const PAGES: [u8; 9] = [0x00, 0x80, 0x83, 0x86, 0x88, 0x8f, 0xb0, 0xb1, 0xb2];
+const PAGES: [u8; 9] = [
+    vpd::SUPPORTED_PAGES,
+    vpd::UNIT_SERIAL_NUMBER,
+    vpd::DEVICE_IDENTIFICATION,
+    vpd::EXTENDED_INQUIRY_DATA,
+    vpd::SCSI_PORTS,
+    vpd::THIRD_PARTY_COPY,
+    vpd::BLOCK_LIMITS,
+    vpd::BLOCK_DEVICE_CHARACTERISTICS,
+    vpd::LOGICAL_BLOCK_PROVISIONING,
+];
 /// Of the one group in which all ports are.
 pub const GROUP: u8 = 1;
 /// What designators name: a port of a target, a target; and that what follows says by which
@@ -24,11 +38,6 @@ const OF_PORT: u8 = 0x90;
 const OF_TARGET: u8 = 0xa0;
 /// iSCSI, as designators say it.
 const PROTOCOL: u8 = 0x50;
-const BINARY: u8 = 1;
-const UTF_8: u8 = 3;
-const RELATIVE_PORT: u8 = 4;
-const PORT_GROUP: u8 = 5;
-const NAME: u8 = 8;
 
 pub fn inquiry(unit: &LogicalUnit, command: &Command<'_>) -> Result<Done, Refusal> {
     let cdb = command.cdb;
@@ -40,15 +49,15 @@ pub fn inquiry(unit: &LogicalUnit, command: &Command<'_>) -> Result<Done, Refusa
         return Ok(Done::bytes(cut(standard(0x00, command.target), room)));
     }
     let body = match page {
-        0x00 => PAGES.to_vec(),
-        0x80 => unit.identity.serial.clone().into_bytes(),
-        0x83 => identification(unit, command),
-        0x86 => extended(),
-        0x88 => ports(command.target),
-        0x8f => copy::third_party(),
-        0xb0 => limits(unit)?,
-        0xb1 => characteristics(),
-        0xb2 => provisioning(unit)?,
+        vpd::SUPPORTED_PAGES => PAGES.to_vec(),
+        vpd::UNIT_SERIAL_NUMBER => unit.identity.serial.clone().into_bytes(),
+        vpd::DEVICE_IDENTIFICATION => identification(unit, command),
+        vpd::EXTENDED_INQUIRY_DATA => extended(),
+        vpd::SCSI_PORTS => ports(command.target),
+        vpd::THIRD_PARTY_COPY => copy::third_party(),
+        vpd::BLOCK_LIMITS => limits(unit)?,
+        vpd::BLOCK_DEVICE_CHARACTERISTICS => characteristics(),
+        vpd::LOGICAL_BLOCK_PROVISIONING => provisioning(unit)?,
         _ => return Err(INVALID_FIELD.into()),
     };
     let mut bytes = vec![0, page];
@@ -77,40 +86,19 @@ pub fn standard(peripheral: u8, target: &Target) -> Vec<u8> {
     bytes
 }
 
-/// A name of a unit, as others find it.
-pub struct Name {
-    pub code_set: u8,
-    /// Of designator, and what it names: the unit.
-    pub kind: u8,
-    pub name: Vec<u8>,
-}
-
-/// One NAA name, and one for people.
-pub fn names(unit: &LogicalUnit) -> [Name; 2] {
-    // NAA 6, registered extended; in place of the number that a vendor would register there is
-    // none.
-    let own = unit.identity.id & ((1 << 100) - 1);
-    let mut text = padded(VENDOR, 8);
-    text.extend(unit.identity.serial.bytes());
-    [
-        Name { code_set: 1, kind: 3, name: (0x6 << 124 | own).to_be_bytes().to_vec() },
-        Name { code_set: 2, kind: 1, name: text },
-    ]
-}
-
 /// The names of the unit, of the port that was asked, and of its target.
 fn identification(unit: &LogicalUnit, command: &Command<'_>) -> Vec<u8> {
     let mut bytes = Vec::new();
-    for Name { code_set, kind, name } in names(unit) {
+    for Name { code_set, kind, name } in unit.identity.names() {
         bytes.extend(designator(code_set, kind, &name));
     }
     let id = command.nexus.port;
-    bytes.extend(designator(PROTOCOL | BINARY, OF_PORT | RELATIVE_PORT, &u32::from(id).to_be_bytes()));
-    bytes.extend(designator(PROTOCOL | BINARY, OF_PORT | PORT_GROUP, &u32::from(GROUP).to_be_bytes()));
+    bytes.extend(designator(PROTOCOL | BINARY, OF_PORT | RELATIVE_TARGET_PORT, &u32::from(id).to_be_bytes()));
+    bytes.extend(designator(PROTOCOL | BINARY, OF_PORT | TARGET_PORT_GROUP, &u32::from(GROUP).to_be_bytes()));
     if let Some(port) = command.target.ports.iter().find(|port| port.id == id) {
         bytes.extend(port_name(port));
     }
-    bytes.extend(designator(PROTOCOL | UTF_8, OF_TARGET | NAME, &text(&command.target.name)));
+    bytes.extend(designator(PROTOCOL | UTF_8, OF_TARGET | SCSI_NAME, &text(&command.target.name)));
     bytes
 }
 
@@ -128,7 +116,7 @@ fn ports(target: &Target) -> Vec<u8> {
 }
 
 fn port_name(port: &TargetPort) -> Vec<u8> {
-    designator(PROTOCOL | UTF_8, OF_PORT | NAME, &text(&port.name))
+    designator(PROTOCOL | UTF_8, OF_PORT | SCSI_NAME, &text(&port.name))
 }
 
 fn designator(code_set: u8, kind: u8, name: &[u8]) -> Vec<u8> {

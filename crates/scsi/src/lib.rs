@@ -6,8 +6,10 @@
 //!
 //! ```text
 //!   Target ── lun ──▶ LogicalUnit ── volume ──▶ engine
-//!                       ├── reservations, attentions, tasks: by nexus, a port of an initiator and one of the target
-//!                       └── block, copy, inquiry, mode, log, report: one file a family of commands
+//!                       └── registry, attentions, copies, transports: by nexus, a port of an initiator and one of the target
+//!
+//!   dispatch ─▶ block, copy, inquiry, log, mode, persistent, report, reservation: one file a family of commands
+//!          └──▶ command ─▶ target ─▶ unit ─▶ registry, attention, copies ─▶ nexus, sense, codes
 //! ```
 //! Invariants:
 //! - Any command and any parameter list gives an answer: decoding is total, and allocates no more
@@ -23,13 +25,19 @@ mod attention;
 mod block;
 mod bytes;
 pub mod codes;
+mod command;
+mod copies;
 mod copy;
+mod dispatch;
+mod identity;
 mod inquiry;
 pub mod limits;
 mod log;
 mod mode;
+mod nexus;
 mod opcodes;
 mod persistent;
+mod registry;
 mod report;
 mod reservation;
 mod room;
@@ -38,10 +46,12 @@ mod target;
 mod tasks;
 mod unit;
 
+pub use command::{Answer, Begun, Data};
+pub use identity::Identity;
+pub use nexus::Nexus;
 pub use sense::{Sense, Status};
 pub use target::{Target, TargetPort};
-pub use tasks::{Ending, Tasks};
-pub use unit::{Answer, Begun, Data, Identity, LogicalUnit, Nexus};
+pub use unit::{Ending, LogicalUnit, Tasks};
 
 #[cfg(test)]
 mod tests;

@@ -5,13 +5,13 @@
 use engine_api::Seek;
 
 use crate::bytes::{cut, u16_at};
+use crate::codes::log_page::{LOGICAL_BLOCK_PROVISIONING, SUPPORTED_PAGES};
+use crate::command::Done;
 use crate::limits::BLOCK;
 use crate::room::{self, SET_SHIFT};
 use crate::sense::{INVALID_FIELD, Refusal};
-use crate::unit::{Done, LogicalUnit};
+use crate::unit::LogicalUnit;
 
-const SUPPORTED: u8 = 0x00;
-const PROVISIONING: u8 = 0x0c;
 /// Stretches of data that are counted, at the most: a volume in more pieces is said to use what
 /// these and all behind them take.
 const STRETCHES: usize = 4096;
@@ -22,8 +22,8 @@ pub fn sense(unit: &LogicalUnit, cdb: &[u8]) -> Result<Done, Refusal> {
         return Err(INVALID_FIELD.into());
     }
     let body = match page {
-        SUPPORTED => vec![SUPPORTED, PROVISIONING],
-        PROVISIONING => provisioning(unit)?,
+        SUPPORTED_PAGES => vec![SUPPORTED_PAGES, LOGICAL_BLOCK_PROVISIONING],
+        LOGICAL_BLOCK_PROVISIONING => provisioning(unit)?,
         _ => return Err(INVALID_FIELD.into()),
     };
     let mut bytes = vec![page, 0];

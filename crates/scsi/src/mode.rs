@@ -5,35 +5,19 @@
 
 use crate::bytes::{cut, u16_at};
 use crate::codes;
+use crate::codes::mode_page::{
+    ALL_PAGES, ALL_SUBPAGES, CACHING, CONTROL, INFORMATIONAL_EXCEPTIONS, LOGICAL_BLOCK_PROVISIONING,
+};
+use crate::command::{Command, Done};
 use crate::limits::BLOCK;
 use crate::room;
 use crate::sense::{INVALID_FIELD, INVALID_PARAMETER, NO_SAVING, PARAMETER_LIST_LENGTH, Refusal};
-use crate::unit::{Command, Done, LogicalUnit};
+use crate::unit::{Control, LogicalUnit};
 
-const CACHING: u8 = 0x08;
-const CONTROL: u8 = 0x0a;
-const EXCEPTIONS: u8 = 0x1c;
-const PAGES: [u8; 3] = [CACHING, CONTROL, EXCEPTIONS];
-const ALL: u8 = 0x3f;
+const PAGES: [u8; 3] = [CACHING, CONTROL, INFORMATIONAL_EXCEPTIONS];
 /// In the control page: byte and bit.
 const SWP: (usize, u8) = (4, 0x08);
 const TAS: (usize, u8) = (5, 0x40);
-
-/// What initiators can change of the control page.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Control {
-    /// SWP: nothing is written.
-    pub protected: bool,
-    /// TAS: a command that another initiator ends has the status TASK ABORTED, and not none.
-    pub tells_aborted: bool,
-}
-
-impl Default for Control {
-    /// Who is told can try again at once.
-    fn default() -> Control {
-        Control { protected: false, tells_aborted: true }
-    }
-}
 
 /// Its header included. `changeable`: which bits can be changed, instead of what they are.
 fn page(unit: &LogicalUnit, code: u8, changeable: bool) -> Vec<u8> {
@@ -65,16 +49,16 @@ pub fn sense(unit: &LogicalUnit, cdb: &[u8]) -> Result<Done, Refusal> {
     if control == 3 {
         return Err(NO_SAVING.into());
     }
-    let is_room = (code, subpage) == room::PAGE;
-    if !is_room && (!matches!(subpage, 0 | 0xff) || (code != ALL && !PAGES.contains(&code))) {
+    let is_room = (code, subpage) == LOGICAL_BLOCK_PROVISIONING;
+    if !is_room && (!matches!(subpage, 0 | ALL_SUBPAGES) || (code != ALL_PAGES && !PAGES.contains(&code))) {
         return Err(INVALID_FIELD.into());
     }
-    if subpage == 0xff && code != ALL {
+    if subpage == ALL_SUBPAGES && code != ALL_PAGES {
         return Err(INVALID_FIELD.into());
     }
-    let wanted = PAGES.iter().filter(|known| !is_room && (code == ALL || code == **known));
+    let wanted = PAGES.iter().filter(|known| !is_room && (code == ALL_PAGES || code == **known));
     let mut pages: Vec<u8> = wanted.flat_map(|code| page(unit, *code, control == 1)).collect();
-    if is_room || subpage == 0xff {
+    if is_room || subpage == ALL_SUBPAGES {
         pages.extend(room::mode_page(unit, control == 1)?);
     }
     let geometry = unit.geometry()?;

@@ -154,9 +154,9 @@ pub const OPCODES: &[Opcode] = &[
     op(WRITE_ATOMIC_16, Write, &long(WRITE_ATOMIC_16, 0xf8)),
     sub(
         SERVICE_ACTION_IN_16,
-        service_in::READ_CAPACITY,
+        service_in::READ_CAPACITY_16,
         Free,
-        &long(SERVICE_ACTION_IN_16, service_in::READ_CAPACITY),
+        &long(SERVICE_ACTION_IN_16, service_in::READ_CAPACITY_16),
     ),
     sub(
         SERVICE_ACTION_IN_16,

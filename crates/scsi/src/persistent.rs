@@ -1,64 +1,37 @@
 //! PERSISTENT RESERVE IN and OUT: initiators' ports register a key, each for the port of the target
 //! that it came through, and one of them (or, for some types, all) holds a reservation.
 //!
-//! Registrations outlive sessions, and with ACTIVATE PERSIST THROUGH POWER LOSS all else too: then
-//! the volume remembers them ([`kept`]), and a change is durable before it is answered. Changes
-//! take turns; others go by what was before until then.
+//! What is to outlive the loss of power the volume remembers ([`kept`]), and a change is durable
+//! before it is answered. Changes take turns; others go by what was before until then.
 //!
 //! An initiator's port can register for others too, and for all ports of the target at once
 //! (`parameters`); and who holds a reservation can hand it over.
 //!
 //! Sources: SPC-4 5.13, 6.15, 6.16.
 
-mod kept;
 pub mod parameters;
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use engine_api::Volume;
-
 use self::parameters::{Initiator, Move, Parameters};
-use crate::attention::{REGISTRATIONS_PREEMPTED, RESERVATIONS_PREEMPTED, RESERVATIONS_RELEASED};
 use crate::bytes::{cut, u16_at, u32_at};
 use crate::codes::reserve_out::{
     CLEAR, PREEMPT, PREEMPT_AND_ABORT, REGISTER, REGISTER_AND_IGNORE_EXISTING_KEY, REGISTER_AND_MOVE,
     RELEASE, RESERVE,
 };
-use crate::codes::{self, reserve_in};
+use crate::codes::{self, asc, reserve_in};
+use crate::command::{Command, Done};
 use crate::limits::MAX_REGISTRATIONS;
+use crate::nexus::Nexus;
+use crate::registry::{Registry, Reservation, TYPES, kept};
 use crate::sense::{INVALID_FIELD, INVALID_PARAMETER, INVALID_RELEASE, NO_REGISTRATION_RESOURCES, Refusal};
-use crate::unit::{Command, Done, LogicalUnit, Nexus};
+use crate::unit::LogicalUnit;
 
-const WRITE: u8 = 1;
-pub const EXCLUSIVE: u8 = 3;
-const WRITE_REGISTRANTS: u8 = 5;
-pub const EXCLUSIVE_REGISTRANTS: u8 = 6;
-const WRITE_ALL: u8 = 7;
-pub const EXCLUSIVE_ALL: u8 = 8;
-const TYPES: [u8; 6] = [WRITE, EXCLUSIVE, WRITE_REGISTRANTS, EXCLUSIVE_REGISTRANTS, WRITE_ALL, EXCLUSIVE_ALL];
 /// By bit of the type: bytes 4 and 5 of the capabilities.
 const TYPE_MASK: [u8; 2] = [0xea, 0x01];
 
 /// What others are to be told.
 type Notices = Vec<(Nexus, u16)>;
-
-/// Who is registered with a unit, and what is reserved.
-#[derive(Clone, Default)]
-pub struct Registry {
-    generation: u32,
-    keys: BTreeMap<Nexus, u64>,
-    reservation: Option<Reservation>,
-    /// All of it outlives the loss of power.
-    persists: bool,
-}
-
-#[derive(Clone)]
-struct Reservation {
-    kind: u8,
-    /// Who asked for it; all that are registered hold one of a type for all.
-    holder: Nexus,
-}
 
 /// PERSISTENT RESERVE OUT.
 pub fn reserve_out(unit: &LogicalUnit, command: &Command<'_>) -> Result<Done, Refusal> {
@@ -77,7 +50,7 @@ pub fn reserve_out(unit: &LogicalUnit, command: &Command<'_>) -> Result<Done, Re
     drop(alone);
     if codes::service_action(command.cdb) == PREEMPT_AND_ABORT {
         // Commands that come from now on meet the reservation as it is.
-        let lost = |nexus: &Nexus| notices.contains(&(nexus.clone(), REGISTRATIONS_PREEMPTED));
+        let lost = |nexus: &Nexus| notices.contains(&(nexus.clone(), asc::REGISTRATIONS_PREEMPTED));
         let ended = unit.abort_of(lost);
         done.promise = Some(Box::new(|| {
             ended.into_iter().for_each(|(_, ending)| ending.wait());
@@ -88,40 +61,6 @@ pub fn reserve_out(unit: &LogicalUnit, command: &Command<'_>) -> Result<Done, Re
 }
 
 impl Registry {
-    /// As the volume remembers it. Errors: that is not known.
-    pub fn of(volume: &dyn Volume) -> Result<Registry, engine_api::Error> {
-        kept::load(volume)
-    }
-
-    /// The type of the reservation.
-    pub fn reservation(&self) -> Option<u8> {
-        self.reservation.as_ref().map(|reservation| reservation.kind)
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.keys.is_empty()
-    }
-
-    pub fn is_registered(&self, nexus: &Nexus) -> bool {
-        self.keys.contains_key(nexus)
-    }
-
-    pub fn is_for_registrants(&self) -> bool {
-        self.reservation().is_some_and(|kind| kind >= WRITE_REGISTRANTS)
-    }
-
-    fn is_for_all(&self) -> bool {
-        matches!(self.reservation(), Some(WRITE_ALL | EXCLUSIVE_ALL))
-    }
-
-    pub fn holds(&self, nexus: &Nexus) -> bool {
-        match &self.reservation {
-            Some(_) if self.is_for_all() => self.is_registered(nexus),
-            Some(reservation) => reservation.holder == *nexus,
-            None => false,
-        }
-    }
-
     /// PERSISTENT RESERVE IN.
     pub fn report(&self, cdb: &[u8]) -> Result<Done, Refusal> {
         let room = u16_at(cdb, 7).into();
@@ -129,7 +68,10 @@ impl Registry {
             reserve_in::READ_KEYS => self.keys.values().flat_map(|key| key.to_be_bytes()).collect(),
             reserve_in::READ_RESERVATION => self.read_reservation(),
             reserve_in::REPORT_CAPABILITIES => return Ok(Done::bytes(cut(self.capabilities(), room))),
-            _ => self.keys.iter().flat_map(|(nexus, key)| self.full_status(nexus, *key)).collect::<Vec<u8>>(),
+            reserve_in::READ_FULL_STATUS => {
+                self.keys.iter().flat_map(|(nexus, key)| self.full_status(nexus, *key)).collect::<Vec<u8>>()
+            }
+            _ => return Err(INVALID_FIELD.into()),
         };
         let mut bytes = self.generation.to_be_bytes().to_vec();
         bytes.extend((list.len() as u32).to_be_bytes());
@@ -159,10 +101,6 @@ impl Registry {
         bytes
     }
 
-    fn key_of(&self, nexus: &Nexus) -> u64 {
-        self.keys.get(nexus).copied().unwrap_or(0)
-    }
-
     /// `joined`: those that have a session.
     fn change(
         &mut self,
@@ -190,13 +128,14 @@ impl Registry {
             RELEASE => self.release(nexus, (scope, kind), tell)?,
             CLEAR => {
                 let others: Vec<Nexus> = self.keys.keys().filter(|other| *other != nexus).cloned().collect();
-                tell.extend(others.into_iter().map(|other| (other, RESERVATIONS_PREEMPTED)));
+                tell.extend(others.into_iter().map(|other| (other, asc::RESERVATIONS_PREEMPTED)));
                 self.keys.clear();
                 self.reservation = None;
                 self.changed();
             }
             REGISTER_AND_MOVE => self.hand_over(command, &parameters)?,
-            _ => self.preempt(nexus, kind, parameters.new_key, tell)?,
+            PREEMPT | PREEMPT_AND_ABORT => self.preempt(nexus, kind, parameters.new_key, tell)?,
+            _ => return Err(INVALID_FIELD.into()),
         }
         Ok(Done::taking(u32_at(cdb, 5) as usize))
     }
@@ -289,7 +228,7 @@ impl Registry {
         let last = self.keys.is_empty();
         if held && (!self.is_for_all() || last) {
             if self.is_for_registrants() {
-                tell.extend(self.keys.keys().map(|other| (other.clone(), RESERVATIONS_RELEASED)));
+                tell.extend(self.keys.keys().map(|other| (other.clone(), asc::RESERVATIONS_RELEASED)));
             }
             self.reservation = None;
         }
@@ -315,7 +254,7 @@ impl Registry {
         }
         if self.is_for_registrants() {
             let others = self.keys.keys().filter(|other| *other != nexus);
-            tell.extend(others.map(|other| (other.clone(), RESERVATIONS_RELEASED)));
+            tell.extend(others.map(|other| (other.clone(), asc::RESERVATIONS_RELEASED)));
         }
         self.reservation = None;
         Ok(())
@@ -343,14 +282,14 @@ impl Registry {
         }
         for loser in losers {
             self.keys.remove(&loser);
-            tell.push((loser, REGISTRATIONS_PREEMPTED));
+            tell.push((loser, asc::REGISTRATIONS_PREEMPTED));
         }
         if takes_over {
             let before = self.reservation();
             self.reservation = Some(Reservation { kind, holder: nexus.clone() });
             if before != Some(kind) {
                 let others = self.keys.keys().filter(|other| *other != nexus);
-                tell.extend(others.map(|other| (other.clone(), RESERVATIONS_RELEASED)));
+                tell.extend(others.map(|other| (other.clone(), asc::RESERVATIONS_RELEASED)));
             }
         }
         self.changed();

@@ -1,15 +1,17 @@
-//! What a unit says of its size, of its commands, of what is wrong with it, and of the way to it.
+//! What a unit says of its size, of its commands, of what is wrong with it, and of the way to it;
+//! which units a target has.
 //!
-//! Sources: SBC-3 5.15 to 5.18; SPC-4 6.35 to 6.37.
+//! Sources: SBC-3 5.15 to 5.18; SPC-4 6.33, 6.35 to 6.37.
 
 use crate::bytes::{cut, u16_at, u32_at, u64_at};
 use crate::codes::{self, maintenance_in};
+use crate::command::{Command, Done};
 use crate::inquiry;
 use crate::limits::BLOCK;
 use crate::opcodes::{self, OPCODES, Opcode};
 use crate::sense::{INVALID_FIELD, Refusal, Sense};
-use crate::target::Target;
-use crate::unit::{Command, Done, LogicalUnit};
+use crate::target::{self, Target};
+use crate::unit::LogicalUnit;
 
 pub fn capacity_10(unit: &LogicalUnit, cdb: &[u8]) -> Result<Done, Refusal> {
     if cdb[8] & 1 == 0 && u32_at(cdb, 2) != 0 {
@@ -35,6 +37,21 @@ pub fn capacity_16(unit: &LogicalUnit, cdb: &[u8]) -> Result<Done, Refusal> {
     Ok(Done::bytes(cut(bytes, u32_at(cdb, 10) as usize)))
 }
 
+/// REPORT LUNS.
+pub fn luns(target: &Target, cdb: &[u8]) -> Result<Done, Refusal> {
+    let (which, room) = (cdb.get(2).copied().unwrap_or(0), u32_at(cdb, 6) as usize);
+    if room < 16 || !matches!(which, 0..=2) {
+        return Err(INVALID_FIELD.into());
+    }
+    // There are no well-known units.
+    let listed = target.inventory().filter(|_| which != 1).flat_map(|(number, _)| target::written(number));
+    let list: Vec<u8> = listed.collect();
+    let mut bytes = (list.len() as u32).to_be_bytes().to_vec();
+    bytes.extend([0; 4]);
+    bytes.extend(list);
+    Ok(Done::bytes(cut(bytes, room)))
+}
+
 /// READ DEFECT DATA: a volume has none, in whatever format.
 pub fn defects(cdb: &[u8]) -> Done {
     let (asked, room, mut bytes) = match cdb[0] {
@@ -52,7 +69,8 @@ pub fn maintenance_in(command: &Command<'_>) -> Result<Done, Refusal> {
     let bytes = match codes::service_action(cdb) {
         maintenance_in::REPORT_TARGET_PORT_GROUPS => port_groups(command.target, cdb)?,
         maintenance_in::REPORT_SUPPORTED_OPERATION_CODES => supported(cdb)?,
-        _ => task_functions(cdb),
+        maintenance_in::REPORT_SUPPORTED_TASK_MANAGEMENT_FUNCTIONS => task_functions(cdb),
+        _ => return Err(INVALID_FIELD.into()),
     };
     Ok(Done::bytes(cut(bytes, room)))
 }

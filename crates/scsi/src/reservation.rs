@@ -5,10 +5,12 @@
 
 use crate::bytes::u8_at;
 use crate::codes;
+use crate::command::{Command, Done};
+use crate::nexus::Nexus;
 use crate::opcodes::{Access, Opcode};
-use crate::persistent::{EXCLUSIVE, EXCLUSIVE_ALL, EXCLUSIVE_REGISTRANTS, Registry};
+use crate::registry::{EXCLUSIVE, EXCLUSIVE_ALL, EXCLUSIVE_REGISTRANTS, Registry};
 use crate::sense::{INVALID_FIELD, Refusal};
-use crate::unit::{Command, Done, Nexus, State};
+use crate::unit::State;
 
 /// See the module.
 pub fn lets_through(state: &State, nexus: &Nexus, opcode: &Opcode, cdb: &[u8]) -> bool {

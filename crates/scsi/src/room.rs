@@ -7,9 +7,9 @@
 //!
 //! Source: SBC-3, logical block provisioning: thresholds, its log page, mode page and VPD page.
 
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
+use std::sync::atomic::Ordering::SeqCst;
 
-use crate::attention::SOFT_THRESHOLD;
+use crate::codes::{asc, mode_page};
 use crate::limits::BLOCK;
 use crate::sense::Refusal;
 use crate::unit::LogicalUnit;
@@ -21,15 +21,6 @@ const SET: u64 = BLOCK << SET_SHIFT;
 const LITTLE: u64 = 10;
 /// Commands that write between two looks.
 const LOOK_EVERY: u32 = 64;
-/// Mode page of logical block provisioning: code and subpage.
-pub const PAGE: (u8, u8) = (0x1c, 0x02);
-
-/// Whether initiators have been warned.
-#[derive(Default)]
-pub struct Watch {
-    writes: AtomicU32,
-    warned: AtomicBool,
-}
 
 /// Bytes: what is left, and with how little initiators are warned.
 fn left(unit: &LogicalUnit) -> Result<(u64, u64), Refusal> {
@@ -52,7 +43,7 @@ pub fn look(unit: &LogicalUnit) {
                 left,
                 "there is little space left for what is written"
             );
-            unit.state().attentions.tell_all(SOFT_THRESHOLD);
+            unit.state().attentions.tell_all(asc::SOFT_THRESHOLD_REACHED);
         }
     } else if left > little + little / 4 {
         unit.watch.warned.store(false, SeqCst);
@@ -75,7 +66,8 @@ pub fn log_parameter(unit: &LogicalUnit) -> Result<Vec<u8>, Refusal> {
 /// bits can be changed.
 pub fn mode_page(unit: &LogicalUnit, changeable: bool) -> Result<Vec<u8>, Refusal> {
     let mut bytes = vec![0; 24];
-    (bytes[0], bytes[1], bytes[3]) = (0x40 | PAGE.0, PAGE.1, 20);
+    let (code, subpage) = mode_page::LOGICAL_BLOCK_PROVISIONING;
+    (bytes[0], bytes[1], bytes[3]) = (0x40 | code, subpage, 20);
     if !changeable {
         (bytes[16], bytes[17]) = (0x80, 0x01);
         bytes[20..24].copy_from_slice(&sets(left(unit)?.1).to_be_bytes());

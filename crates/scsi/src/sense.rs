@@ -4,6 +4,8 @@
 
 use engine_api::Error;
 
+use crate::codes::{asc, sense_key};
+
 /// SAM-5 5.3.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
@@ -28,30 +30,39 @@ pub struct Sense {
     pub field: Option<(u16, u8)>,
 }
 
-pub const NO_SENSE: Sense = Sense::new(0x0, 0x0000);
-pub const UNREADABLE: Sense = Sense::new(0x3, 0x1100);
-pub const NOT_READY: Sense = Sense::new(0x2, 0x0403);
-pub const INTERNAL_FAILURE: Sense = Sense::new(0x4, 0x4400);
-pub const COPY_IN_PROGRESS: Sense = Sense::new(0x5, 0x0016);
-pub const PARAMETER_LIST_LENGTH: Sense = Sense::new(0x5, 0x1a00);
-pub const INVALID_OPCODE: Sense = Sense::new(0x5, 0x2000);
-pub const OUT_OF_RANGE: Sense = Sense::new(0x5, 0x2100);
-pub const INVALID_FIELD: Sense = Sense::new(0x5, 0x2400);
-pub const NO_SUCH_UNIT: Sense = Sense::new(0x5, 0x2500);
-pub const INVALID_PARAMETER: Sense = Sense::new(0x5, 0x2600);
-pub const INVALID_RELEASE: Sense = Sense::new(0x5, 0x2604);
-pub const TOO_MANY_UNITS: Sense = Sense::new(0x5, 0x2606);
-pub const UNSUPPORTED_UNIT: Sense = Sense::new(0x5, 0x2607);
-pub const TOO_MANY_SEGMENTS: Sense = Sense::new(0x5, 0x2608);
-pub const UNSUPPORTED_SEGMENT: Sense = Sense::new(0x5, 0x2609);
-pub const INLINE_DATA: Sense = Sense::new(0x5, 0x260b);
-pub const NO_SAVING: Sense = Sense::new(0x5, 0x3900);
-pub const NO_REGISTRATION_RESOURCES: Sense = Sense::new(0x5, 0x5504);
-pub const WRITE_PROTECTED: Sense = Sense::new(0x7, 0x2700);
-pub const NO_SPACE: Sense = Sense::new(0x7, 0x2707);
-pub const COPY_ABORTED: Sense = Sense::new(0xa, 0x0000);
-pub const COPY_UNREACHABLE: Sense = Sense::new(0xa, 0x0804);
-pub const COPY_WRONG_TYPE: Sense = Sense::new(0xa, 0x0d03);
+pub const NO_SENSE: Sense = Sense::new(sense_key::NO_SENSE, asc::NO_ADDITIONAL_SENSE_INFORMATION);
+pub const UNREADABLE: Sense = Sense::new(sense_key::MEDIUM_ERROR, asc::UNRECOVERED_READ_ERROR);
+pub const NOT_READY: Sense = Sense::new(sense_key::NOT_READY, asc::MANUAL_INTERVENTION_REQUIRED);
+pub const INTERNAL_FAILURE: Sense = Sense::new(sense_key::HARDWARE_ERROR, asc::INTERNAL_TARGET_FAILURE);
+pub const COPY_IN_PROGRESS: Sense = Sense::new(sense_key::ILLEGAL_REQUEST, asc::OPERATION_IN_PROGRESS);
+pub const PARAMETER_LIST_LENGTH: Sense =
+    Sense::new(sense_key::ILLEGAL_REQUEST, asc::PARAMETER_LIST_LENGTH_ERROR);
+pub const INVALID_OPCODE: Sense = Sense::new(sense_key::ILLEGAL_REQUEST, asc::INVALID_COMMAND_OPERATION_CODE);
+pub const OUT_OF_RANGE: Sense =
+    Sense::new(sense_key::ILLEGAL_REQUEST, asc::LOGICAL_BLOCK_ADDRESS_OUT_OF_RANGE);
+pub const INVALID_FIELD: Sense = Sense::new(sense_key::ILLEGAL_REQUEST, asc::INVALID_FIELD_IN_CDB);
+pub const NO_SUCH_UNIT: Sense = Sense::new(sense_key::ILLEGAL_REQUEST, asc::LOGICAL_UNIT_NOT_SUPPORTED);
+pub const INVALID_PARAMETER: Sense =
+    Sense::new(sense_key::ILLEGAL_REQUEST, asc::INVALID_FIELD_IN_PARAMETER_LIST);
+pub const INVALID_RELEASE: Sense =
+    Sense::new(sense_key::ILLEGAL_REQUEST, asc::INVALID_RELEASE_OF_PERSISTENT_RESERVATION);
+pub const TOO_MANY_UNITS: Sense = Sense::new(sense_key::ILLEGAL_REQUEST, asc::TOO_MANY_TARGET_DESCRIPTORS);
+pub const UNSUPPORTED_UNIT: Sense =
+    Sense::new(sense_key::ILLEGAL_REQUEST, asc::UNSUPPORTED_TARGET_DESCRIPTOR_TYPE);
+pub const TOO_MANY_SEGMENTS: Sense =
+    Sense::new(sense_key::ILLEGAL_REQUEST, asc::TOO_MANY_SEGMENT_DESCRIPTORS);
+pub const UNSUPPORTED_SEGMENT: Sense =
+    Sense::new(sense_key::ILLEGAL_REQUEST, asc::UNSUPPORTED_SEGMENT_DESCRIPTOR_TYPE);
+pub const INLINE_DATA: Sense = Sense::new(sense_key::ILLEGAL_REQUEST, asc::INLINE_DATA_LENGTH_EXCEEDED);
+pub const NO_SAVING: Sense = Sense::new(sense_key::ILLEGAL_REQUEST, asc::SAVING_NOT_SUPPORTED);
+pub const NO_REGISTRATION_RESOURCES: Sense =
+    Sense::new(sense_key::ILLEGAL_REQUEST, asc::INSUFFICIENT_REGISTRATION_RESOURCES);
+pub const WRITE_PROTECTED: Sense = Sense::new(sense_key::DATA_PROTECT, asc::WRITE_PROTECTED);
+pub const NO_SPACE: Sense = Sense::new(sense_key::DATA_PROTECT, asc::SPACE_ALLOCATION_FAILED);
+pub const COPY_ABORTED: Sense = Sense::new(sense_key::COPY_ABORTED, asc::NO_ADDITIONAL_SENSE_INFORMATION);
+pub const COPY_UNREACHABLE: Sense = Sense::new(sense_key::COPY_ABORTED, asc::UNREACHABLE_COPY_TARGET);
+pub const COPY_WRONG_TYPE: Sense =
+    Sense::new(sense_key::COPY_ABORTED, asc::INCORRECT_COPY_TARGET_DEVICE_TYPE);
 
 impl Sense {
     pub const fn new(key: u8, code: u16) -> Sense {
@@ -60,7 +71,7 @@ impl Sense {
 
     /// What was to be equal is not, from this byte on.
     pub const fn miscompare(at: u32) -> Sense {
-        Sense { info: Some(at), ..Sense::new(0xe, 0x1d00) }
+        Sense { info: Some(at), ..Sense::new(sense_key::MISCOMPARE, asc::MISCOMPARE_DURING_VERIFY) }
     }
 
     /// A field of the CDB makes no sense. Of commands that share an operation code this says that
@@ -70,7 +81,7 @@ impl Sense {
     }
 
     pub const fn attention(code: u16) -> Sense {
-        Sense::new(0x6, code)
+        Sense::new(sense_key::UNIT_ATTENTION, code)
     }
 
     /// Fixed format, 18 bytes.

@@ -1,15 +1,11 @@
 //! A target as one session sees it: logical units by number.
 //!
-//! Source: SPC-4 6.33 (REPORT LUNS), SAM-5 4.6 (numbers of units).
+//! Source: SAM-5 4.6 (numbers of units).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::bytes::{cut, u16_at, u32_at};
-use crate::codes;
-use crate::inquiry;
-use crate::sense::{INVALID_FIELD, NO_SUCH_UNIT, Refusal};
-use crate::unit::{Answer, Begun, Done, LogicalUnit, Nexus};
+use crate::unit::LogicalUnit;
 
 /// A port of a target.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,7 +39,7 @@ fn number(lun: u64) -> Option<u16> {
 }
 
 /// As REPORT LUNS writes it.
-fn written(number: u16) -> [u8; 8] {
+pub(crate) fn written(number: u16) -> [u8; 8] {
     let first = if number < 256 { number } else { 0x4000 | number };
     (u64::from(first) << 48).to_be_bytes()
 }
@@ -64,48 +60,5 @@ impl Target {
 
     pub fn unit(&self, lun: u64) -> Option<&Arc<LogicalUnit>> {
         self.units.get(&number(lun)?)
-    }
-
-    /// A command for a unit, which may not be there, and its end.
-    pub fn execute(&self, nexus: &Nexus, lun: u64, cdb: &[u8], out: &[u8]) -> Answer {
-        self.begin(nexus, lun, cdb, out).end()
-    }
-
-    /// As [`Target::execute`], but the waiting for its end is left to the caller.
-    pub fn begin(&self, nexus: &Nexus, lun: u64, cdb: &[u8], out: &[u8]) -> Begun {
-        let code = cdb.first().copied().unwrap_or(0);
-        match self.unit(lun) {
-            _ if code == codes::REPORT_LUNS => Begun::of(self.report_luns(cdb)),
-            Some(unit) => unit.begin(self, nexus, cdb, out),
-            None => Begun::of(self.nobody(code, cdb)),
-        }
-    }
-
-    /// What can be asked where no unit is.
-    fn nobody(&self, code: u8, cdb: &[u8]) -> Result<Done, Refusal> {
-        match code {
-            codes::INQUIRY if cdb.get(1).is_some_and(|flags| flags & 1 == 0) => {
-                Ok(Done::bytes(cut(inquiry::standard(0x7f, self), u16_at(cdb, 3).into())))
-            }
-            codes::REQUEST_SENSE => {
-                let room = cdb.get(4).copied().unwrap_or(0);
-                Ok(Done::bytes(cut(NO_SUCH_UNIT.encode(), room.into())))
-            }
-            _ => Err(NO_SUCH_UNIT.into()),
-        }
-    }
-
-    fn report_luns(&self, cdb: &[u8]) -> Result<Done, Refusal> {
-        let (which, room) = (cdb.get(2).copied().unwrap_or(0), u32_at(cdb, 6) as usize);
-        if room < 16 || !matches!(which, 0..=2) {
-            return Err(INVALID_FIELD.into());
-        }
-        // There are no well-known units.
-        let listed = self.units.keys().filter(|_| which != 1).flat_map(|number| written(*number));
-        let list: Vec<u8> = listed.collect();
-        let mut bytes = (list.len() as u32).to_be_bytes().to_vec();
-        bytes.extend([0; 4]);
-        bytes.extend(list);
-        Ok(Done::bytes(cut(bytes, room)))
     }
 }

@@ -14,38 +14,9 @@
 use std::sync::Weak;
 use std::sync::atomic::Ordering::SeqCst;
 
-use crate::attention::{COMMANDS_CLEARED, RESET};
-use crate::mode::Control;
-use crate::unit::{LogicalUnit, Nexus};
-
-/// The commands of a nexus: its transport has them.
-pub trait Tasks: Send + Sync {
-    /// Ends those for a unit: what is not begun will not be, and none is answered, but for TASK
-    /// ABORTED where initiators are told. `None`: there is none.
-    fn abort(&self, unit: &LogicalUnit, told: bool) -> Option<Ending>;
-}
-
-/// Who has one command executed after the other has none to end.
-impl Tasks for () {
-    fn abort(&self, _unit: &LogicalUnit, _told: bool) -> Option<Ending> {
-        None
-    }
-}
-
-/// Commands that were ended.
-#[must_use]
-pub struct Ending(Box<dyn FnOnce() + Send>);
-
-impl Ending {
-    /// `wait` returns when none of them is being executed any more.
-    pub fn new(wait: impl FnOnce() + Send + 'static) -> Ending {
-        Ending(Box::new(wait))
-    }
-
-    pub fn wait(self) {
-        (self.0)();
-    }
-}
+use crate::codes::asc;
+use crate::nexus::Nexus;
+use crate::unit::{Control, Ending, LogicalUnit, Tasks};
 
 impl LogicalUnit {
     /// Ends the commands of some nexuses.
@@ -68,7 +39,7 @@ impl LogicalUnit {
         let cleared = self.abort_of(|nexus| nexus != by);
         if !self.control().tells_aborted {
             let mut state = self.state();
-            cleared.iter().for_each(|(nexus, _)| state.attentions.tell(nexus, COMMANDS_CLEARED));
+            cleared.iter().for_each(|(nexus, _)| state.attentions.tell(nexus, asc::COMMANDS_CLEARED));
         }
         cleared.into_iter().for_each(|(_, ending)| ending.wait());
     }
@@ -83,6 +54,6 @@ impl LogicalUnit {
         let mut state = self.state();
         state.reserved = None;
         state.copies.forget(None);
-        state.attentions.tell_all(RESET);
+        state.attentions.tell_all(asc::BUS_DEVICE_RESET);
     }
 }

@@ -7,7 +7,7 @@ use std::sync::{Arc, Weak};
 use engine_api::{Error, Seek, Volume, VolumeId};
 use model::MemVolume;
 
-use crate::{Answer, Data, Identity, LogicalUnit, Nexus, Status, Target, inquiry};
+use crate::{Answer, Data, Identity, LogicalUnit, Nexus, Status, Target};
 
 const BLOCKS: u64 = 4096;
 const VOLUME_BLOCK: usize = 8192;
@@ -44,7 +44,7 @@ fn rig() -> Rig {
 
 impl Rig {
     fn named(&self, lun: u64, kind: usize) -> Vec<u8> {
-        let name = &inquiry::names(self.target.unit(lun << 48).unwrap())[kind];
+        let name = &self.target.unit(lun << 48).unwrap().identity.names()[kind];
         let mut unit = vec![0; 32];
         unit[0] = 0xe4;
         (unit[4], unit[5], unit[7]) = (name.code_set, name.kind, name.name.len() as u8);

@@ -13,8 +13,8 @@ use engine_api::{Error, Volume};
 
 use super::{Registry, Reservation, TYPES};
 use crate::limits::{MAX_KEPT, MAX_REGISTRATIONS};
+use crate::nexus::Nexus;
 use crate::sense::{NO_REGISTRATION_RESOURCES, Refusal};
-use crate::unit::Nexus;
 
 const PROPERTY: &str = "cistern:reservations";
 
