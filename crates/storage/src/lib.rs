@@ -17,6 +17,7 @@
 
 pub mod arc;
 mod block;
+mod counters;
 mod error;
 pub mod keeper;
 pub mod labels;
@@ -25,6 +26,7 @@ mod leash;
 pub mod metaslab;
 mod payload;
 mod policy;
+mod range_tree;
 mod storage;
 mod suspend;
 #[cfg(test)]
@@ -36,19 +38,21 @@ pub mod zio;
 
 pub use block::{Block, Packed};
 pub use codec::Salt;
+pub use counters::tally::Tally;
 pub use env::IoClass;
 pub use error::{IoError, OpenError, ReadError, WriteError};
 pub use leash::Leash;
-pub use metaslab::{EpochGuard, Segment, SpaceMapSource};
+pub use metaslab::{EpochGuard, SpaceMapSource};
 pub use payload::Payload;
 pub use policy::{Dedup, WriteItem, WritePolicy};
-pub use storage::{OpenIntent, OpenedLeaf, Roll, Storage, Tolerated};
+pub use range_tree::Segment;
+pub use storage::{OpenedLeaf, Roll, Storage};
 pub use suspend::{Cause, FailMode, Refusal, Suspension, insisting};
 pub use vdev::config::{Bias, VdevConfig, VdevKind};
 pub use vdev::leaf::LeafHandle;
+pub use vdev::open::{OpenIntent, Tolerated};
 pub use vdev::report::{DiskReport, Reports, What};
 pub use vdev::status::{LeafIo, TopVdevInfo, VdevStat, VdevState};
-pub use vdev::tally::Tally;
 pub use zio::dedup::{DedupName, DedupSource, Found};
 pub use zio::heal::{HealFlight, Healer, Missed, Patient};
 pub use zio::log::{LogBlock, LogTimes};

@@ -19,15 +19,16 @@ use crate::arc::l2::{CacheDevice, CacheIntent, Level2, Limits as L2Limits};
 use crate::arc::{Cache, Foresight};
 use crate::leash::Leash;
 use crate::metaslab::{
-    Classes, EpochGuard, GroupSpec, MetaslabSummary, Segment, SpaceChange, SpaceMapSource, SpaceStat,
+    Classes, EpochGuard, GroupSpec, MetaslabSummary, SpaceChange, SpaceMapSource, SpaceStat,
 };
+use crate::range_tree::Segment;
 use crate::suspend::Suspension;
 use crate::turns::Turns;
 use crate::unflushed::Unflushed;
 use crate::vdev::Kind;
 use crate::vdev::config::{Bias, VdevConfig, VdevKind};
 use crate::vdev::leaf::{Leaf, LeafHandle};
-use crate::vdev::open::{self, Top, Tree};
+use crate::vdev::open::{self, OpenIntent, Tolerated, Top, Tree};
 use crate::vdev::report::Reports;
 use crate::vdev::status::{TopVdevInfo, VdevStat, VdevState};
 use crate::zio::ahead::Ahead;
@@ -41,25 +42,6 @@ pub use swap::{OpenedLeaf, Roll};
 /// Freed block buffers kept for the next writes, in bytes.
 const SPARE_MIN: usize = 16 << 20;
 const SPARE_MAX: usize = 1 << 30;
-
-/// What a tree is opened for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum OpenIntent {
-    /// Disks may be somebody else's; nothing is written, not even repairs.
-    ReadOnly,
-    ReadWrite,
-    /// New disks: labels are not looked at, sizes are measured.
-    Create,
-}
-
-/// Which top-level vdevs may be missing when a tree is opened.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Tolerated {
-    /// Those that hold intent logs: what is in the logs there is given up.
-    pub logs: bool,
-    /// Those of kind `Missing`, of which the labels found say nothing: they may be logs.
-    pub unknown: bool,
-}
 
 /// The blocks of one pool.
 pub struct Storage {

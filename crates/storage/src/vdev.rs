@@ -20,7 +20,6 @@ pub mod open;
 pub mod raidz;
 pub mod report;
 pub mod status;
-pub mod tally;
 
 use std::sync::Arc;
 

@@ -37,7 +37,8 @@ use ondisk::BlkPtr;
 use ondisk::l2arc::{CONTENTS_METADATA, LIST_MFU, LIST_MFU_GHOST};
 
 use super::stats::{L2Counts, add, sub};
-use super::{Cache, Keep, Key, is_metadata};
+use super::{Cache, Key};
+use crate::policy::{Keep, is_metadata};
 use crate::vdev::status::{VdevStat, VdevState};
 use crate::{Storage, VdevConfig};
 use device::Device;

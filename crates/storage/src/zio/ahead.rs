@@ -22,8 +22,9 @@ use stdx::bounded::Bounded;
 
 use super::shelf::Places;
 use crate::Storage;
-use crate::arc::{Keep, Key, is_metadata};
+use crate::arc::Key;
 use crate::metaslab::EpochGuard;
+use crate::policy::{Keep, is_metadata};
 
 /// Hints kept; more are dropped.
 const QUEUE: usize = 2048;

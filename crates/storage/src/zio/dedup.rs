@@ -21,7 +21,7 @@ use ondisk::ddt::{DdtKey, Slot};
 use ondisk::{BlkPtr, ChecksumKind};
 
 use super::transform::{Stored, Transformed};
-use crate::arc::Keep;
+use crate::policy::Keep;
 use crate::{Dedup, Storage, WriteError, WriteItem};
 
 /// What a block is known by. Blocks written with another number of copies are other blocks.

@@ -22,7 +22,7 @@ use super::gang::pieces_of;
 use super::log::Seal;
 use super::moved::{Place, is_moved};
 use super::{Flight, VerifyEach};
-use crate::metaslab::RangeTree;
+use crate::range_tree::RangeTree;
 use crate::vdev::open::Tree;
 use crate::vdev::{Io, Kind, Op};
 use crate::{Payload, ReadError, Storage};

@@ -32,7 +32,8 @@ use super::moved::Place;
 use super::survey::sides;
 use super::write::why;
 use super::{Flight, check, write_io};
-use crate::metaslab::{AllocError, Segment};
+use crate::metaslab::AllocError;
+use crate::range_tree::Segment;
 use crate::vdev::{Done, Io, Kind, Op, Vdev, Verify};
 use crate::{IoError, Payload, ReadError, Storage, WriteError};
 

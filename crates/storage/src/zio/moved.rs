@@ -23,7 +23,7 @@ use ondisk::Dva;
 
 use super::survey::sides;
 use super::{Flight, check};
-use crate::metaslab::{RangeTree, Segment};
+use crate::range_tree::{RangeTree, Segment};
 use crate::vdev::open::Tree;
 use crate::vdev::{Io, Kind, Op};
 use crate::{Payload, ReadError, Storage};

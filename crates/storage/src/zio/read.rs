@@ -12,7 +12,8 @@ use stdx::patience::is_hurried;
 
 use super::moved::Place;
 use super::{Flight, VerifyEach, write_io};
-use crate::arc::{Arrival, Ask, Keep, Key, is_metadata};
+use crate::arc::{Arrival, Ask, Key};
+use crate::policy::{Keep, is_metadata};
 use crate::unflushed::Unflushed;
 use crate::vdev::open::Tree;
 use crate::vdev::{Io, Op};

@@ -21,7 +21,7 @@ use env::IoClass;
 
 use super::Flight;
 use super::survey::sides_below;
-use crate::metaslab::Segment;
+use crate::range_tree::Segment;
 use crate::turns::Turn;
 use crate::vdev::leaf::Leaf;
 use crate::vdev::open::Tree;

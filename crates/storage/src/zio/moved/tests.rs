@@ -3,7 +3,7 @@ use std::sync::Arc;
 use ondisk::{BlkPtr, Dva};
 
 use super::MovedSource;
-use crate::metaslab::RangeTree;
+use crate::range_tree::RangeTree;
 use crate::testing::{DISK, Rig, noise, plain, rig};
 use crate::vdev::config::{VdevConfig, VdevKind};
 use crate::zio::write_io;
