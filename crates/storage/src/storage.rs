@@ -1,7 +1,11 @@
 //! One pool's blocks: the struct that joins vdevs, allocation and cache. Its verbs live in
 //! [`crate::zio`].
 
+pub(crate) mod ahead;
+mod commit;
+pub(crate) mod dedup;
 mod flush;
+pub(crate) mod moved;
 mod resume;
 mod swap;
 
@@ -17,6 +21,7 @@ use ondisk::{BlkPtr, Dva};
 
 use crate::arc::l2::{CacheDevice, CacheIntent, Level2, Limits as L2Limits};
 use crate::arc::{Cache, Foresight};
+use crate::flight::fault_bad_disks;
 use crate::leash::Leash;
 use crate::metaslab::{
     Classes, EpochGuard, GroupSpec, MetaslabSummary, SpaceChange, SpaceMapSource, SpaceStat,
@@ -31,12 +36,11 @@ use crate::vdev::leaf::{Leaf, LeafHandle};
 use crate::vdev::open::{self, OpenIntent, Tolerated, Top, Tree};
 use crate::vdev::report::Reports;
 use crate::vdev::status::{TopVdevInfo, VdevStat, VdevState};
-use crate::zio::ahead::Ahead;
-use crate::zio::dedup::Known;
-use crate::zio::fault_bad_disks;
-use crate::zio::moved::Moved;
 use crate::{OpenError, WriteError};
 
+use ahead::Ahead;
+use dedup::Known;
+use moved::Moved;
 pub use swap::{OpenedLeaf, Roll};
 
 /// Freed block buffers kept for the next writes, in bytes.
@@ -81,11 +85,11 @@ pub struct Storage {
 const POISON: &str = "another thread panicked while holding this lock";
 
 impl Storage {
-    /// A pool without vdevs.
-    pub fn new(env: Env, cache: Arc<Cache>, pool_guid: u64) -> Arc<Storage> {
+    /// A pool without vdevs, and nobody yet who reads ahead for it.
+    pub(crate) fn without_workers(env: Env, cache: Arc<Cache>, pool_guid: u64) -> Storage {
         // Somebody may have read late from the pool when it was closed before.
         cache.forget_pool(pool_guid);
-        let storage = Arc::new(Storage {
+        Storage {
             level2: Level2::new(env.clone(), pool_guid, cache.clone()),
             suspension: Suspension::new(env.clone()),
             watch: Arc::default(),
@@ -109,9 +113,7 @@ impl Storage {
             read_only: AtomicBool::new(true),
             ahead: Ahead::default(),
             stocker: OnceLock::new(),
-        });
-        storage.ahead.start(&storage);
-        storage
+        }
     }
 
     /// Opens the disks of `root` (a vdev of kind root) in place of those open now, which are closed

@@ -21,7 +21,7 @@ use ondisk::{BlkPtr, Dva};
 use super::gang::pieces_of;
 use super::log::Seal;
 use super::moved::{Place, is_moved};
-use super::{Flight, VerifyEach};
+use crate::flight::{Flight, VerifyEach};
 use crate::range_tree::RangeTree;
 use crate::vdev::open::Tree;
 use crate::vdev::{Io, Kind, Op};

@@ -11,8 +11,8 @@ use ondisk::{BlkPtr, CompressKind, Dva, Endian};
 use stdx::patience::is_hurried;
 
 use super::moved::Place;
-use super::{Flight, VerifyEach, write_io};
 use crate::arc::{Arrival, Ask, Key};
+use crate::flight::{Flight, VerifyEach, write_io};
 use crate::policy::{Keep, is_metadata};
 use crate::unflushed::Unflushed;
 use crate::vdev::open::Tree;

@@ -19,8 +19,8 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use env::IoClass;
 
-use super::Flight;
-use super::survey::sides_below;
+use super::sides::sides_below;
+use crate::flight::Flight;
 use crate::range_tree::Segment;
 use crate::turns::Turn;
 use crate::vdev::leaf::Leaf;
