@@ -1,5 +1,6 @@
-//! One pool's blocks: the struct that joins vdevs, allocation and cache. Its verbs live in
-//! [`crate::zio`].
+//! One pool's blocks: the struct that joins vdevs, allocation and cache. What is done with blocks
+//! is in [`crate::zio`]; what that keeps of a pool between two calls is here: [`ahead`], [`dedup`],
+//! [`moved`].
 
 pub(crate) mod ahead;
 mod commit;
@@ -19,7 +20,7 @@ use env::watch::Watch;
 use env::{Env, WorkerHandle};
 use ondisk::{BlkPtr, Dva};
 
-use crate::arc::l2::{CacheDevice, CacheIntent, Level2, Limits as L2Limits};
+use crate::arc::l2::{CacheDevice, Level2, Limits as L2Limits};
 use crate::arc::{Cache, Foresight};
 use crate::flight::fault_bad_disks;
 use crate::leash::Leash;
@@ -385,16 +386,6 @@ impl Storage {
     }
 
     // ── Cache devices ──
-
-    /// Adds a cache device. `config` is a disk or file with guid and path; of a new one it learns
-    /// the ashift. A known one that is missing is no error: it is listed as such.
-    pub fn add_cache(
-        self: &Arc<Self>,
-        config: &mut VdevConfig,
-        intent: CacheIntent,
-    ) -> Result<(), env::DiskError> {
-        self.level2.add(&Arc::downgrade(self), config, intent)
-    }
 
     /// Takes a cache device out of use and closes it; `false` if there is none of this guid.
     pub fn remove_cache(&self, guid: u64) -> bool {

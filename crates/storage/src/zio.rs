@@ -6,12 +6,13 @@
 //!   log     place ─▶ issue ─▶ flush                         (log.rs: blocks of intent logs, durable at once)
 //!   read    cache ─▶ copies ─▶ verify ─▶ repair ─▶ decode  (read.rs; ahead.rs and shelf.rs before anybody asks; gang.rs)
 //! ```
-//! Blocks are read and written by a [`crate::flight::Flight`]; `sweep` and `stock` alone, which work
-//! on space that no block has, ask disks themselves. What is kept of a pool between two calls is
-//! in [`crate::Storage`].
+//! Blocks on vdevs are read and written by a [`crate::flight::Flight`], those on cache devices by
+//! [`crate::arc::l2`]. Only `sweep` and `stock`, which work on space that no block has, call disks
+//! themselves. What is kept of a pool between two calls is in [`crate::Storage`].
 
 pub(crate) mod ahead;
 pub mod dedup;
+mod feed;
 pub(crate) mod free;
 pub(crate) mod gang;
 pub mod heal;

@@ -242,21 +242,6 @@ impl Storage {
         refuse(bp, salt.as_ref()).is_none() && is_good(bp, bytes, salt.as_ref())
     }
 
-    /// The stored bytes of a block that may have been freed since: nobody is blamed for others,
-    /// nothing is repaired.
-    pub(crate) fn read_stored(&self, bp: &BlkPtr) -> Option<AlignedBuf> {
-        let tree = self.tree();
-        let Ok(Place::Whole(dva, ashift)) = self.copy(&tree, &bp.first_dva(), bp.psize()) else {
-            return None;
-        };
-        let len = bp.psize().next_multiple_of(1 << ashift) as usize;
-        let class = IoClass::Scrub;
-        let io = Io { op: Op::Read(len), offset: dva.offset, class, repair: false };
-        let flight = Flight::take_off(self.env(), &tree, class, vec![(dva.vdev, io)]);
-        let bytes = flight.land(&|_, _| true).remove(0).ok().flatten()?;
-        self.is_what(bp, &bytes).then_some(bytes)
-    }
-
     /// The bytes of each block as stored, verified; at least `psize` of them.
     pub(crate) fn fetch(&self, tree: &Tree, bps: &[&BlkPtr], class: IoClass) -> Vec<Fetched> {
         let salt = self.salt();
