@@ -1,14 +1,33 @@
 //! Reads, writes, allocates and repairs blocks. It does not know what a block means.
 //!
 //! A [`Storage`] is the block layer of one pool. A read goes cache → copies → verify → repair →
-//! decompress. A write goes transform → place → issue. The parts:
-//! - [`vdev`] maps a block to bytes of disks. Its cursors do no I/O.
-//! - [`leaf_queue`] orders the I/O of one disk.
-//! - [`metaslab`] allocates and frees space.
-//! - [`arc`] caches blocks that were read.
-//! - [`labels`] reads and writes vdev labels. It reads them before there is a tree of vdevs.
-//! - [`zio`] combines the parts. Apart from `labels`, cache devices and the opening of vdevs, it
-//!   alone does I/O.
+//! decompress. A write goes transform → place → issue. The modules are layers: each imports only
+//! modules that stand below it here.
+//!
+//! ```text
+//!   zio                     what is done with blocks: read, write, free, heal, sweep, …
+//!   keeper                  the workers of a pool
+//!   storage                 one pool: its vdevs, space and cache; flush, commit, suspend, resume
+//!   arc                     the cache of blocks that were read; the cache devices of a pool
+//!   flight     unflushed    I/O on vdevs; writes that are not durable yet
+//!   vdev                    a block as bytes of disks; the disks, from opening to closing
+//!   leaf_queue   labels     the order of one disk's I/O; vdev labels, also without any vdev
+//!   metaslab     turns      allocation of space; who uses a stretch of it now
+//!   counters  range_tree  policy  payload  suspend  leash
+//!   block  error            what all of these work with
+//! ```
+//! Space ([`metaslab`]) and disks ([`vdev`] and what it uses) know nothing of each other: `storage`
+//! brings them together.
+//!
+//! Which modules reach a disk:
+//! - [`vdev`] opens, measures, flushes and closes disks. It transfers no block: its cursors say
+//!   what they want, and `flight` puts that into the disks' queues.
+//! - [`leaf_queue`] carries what is in its queue to the disk.
+//! - [`labels`] reads and writes labels, uberblocks and headers of cache devices, past the queue.
+//! - [`arc::l2`] opens cache devices and uses their queues.
+//! - `storage` opens disks that are to join the tree, and asks whether disks are still there.
+//! - [`zio`] calls disks to discard or fill space that no block has (`sweep`, `stock`). All else
+//!   that it reads and writes goes by `flight` and `arc::l2`.
 //!
 //! Invariants:
 //! - No object, no dataset, no transaction: a block pointer is all this crate sees.

@@ -1,8 +1,8 @@
 //! One disk: where its partition lies, how it is doing, what has been done to it.
 //!
 //! A leaf is *usable* while it is open and neither offline nor faulted. A disk that has vanished is
-//! given up in [`crate::flight`], which knows if the pool can do without it; whether one that errs is,
-//! is decided above this crate by how often it does ([`super::report`]). Here errors are only
+//! given up in [`crate::flight`], which knows if the pool can do without it; whether one that errs
+//! is, is decided above this crate by how often it does ([`super::report`]). Here errors are only
 //! counted.
 //!
 //! A leaf that missed a write is *behind* rather than *whole*, whatever its state: it is written as

@@ -1,5 +1,5 @@
-//! Which disks, or vdevs with parity, have a copy of what lies on a top-level vdev: for whoever looks
-//! at each copy by itself, where a mirror would give the first good one.
+//! Which disks, or vdevs with parity, have a copy of what lies on a top-level vdev: for whoever
+//! looks at each copy by itself, where a mirror would give the first good one.
 
 use std::sync::Arc;
 
