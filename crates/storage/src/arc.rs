@@ -23,7 +23,6 @@
 
 mod ahead;
 mod curve;
-mod keep;
 pub mod l2;
 mod shard;
 mod stats;
@@ -36,11 +35,11 @@ use env::lock;
 use ondisk::BlkPtr;
 
 use crate::Block;
+pub use crate::policy::{Keep, Scope};
 use ahead::AheadCounts;
 pub use ahead::{AheadStats, Foresight};
 use curve::Curve;
 pub use curve::HitCurve;
-pub use keep::{Keep, Scope, is_metadata};
 use shard::Shard;
 pub(crate) use shard::{Arrival, Ask, Cold, ColdEnd};
 pub(crate) use stats::L2Counts;

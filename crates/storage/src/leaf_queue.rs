@@ -34,8 +34,8 @@ use env::{AlignedBuf, Clock, Disk, DiskError, Env, IoClass, Nanos, Next, Worker,
 use std::sync::atomic::Ordering::Relaxed;
 
 use crate::Payload;
-use crate::vdev::leaf::Counters;
-use crate::vdev::tally::KINDS;
+use crate::counters::Counters;
+use crate::counters::tally::KINDS;
 use burst::Burst;
 
 /// Threads a disk.
@@ -58,7 +58,7 @@ const CLASSES: usize = KINDS;
 const CLASS_NAMES: [&str; CLASSES] =
     ["synchronous read", "synchronous write", "read", "write", "scrub", "trim"];
 
-/// Where a class is in [`crate::vdev::tally`].
+/// Where a class is in [`crate::counters::tally`].
 pub(crate) const fn index(class: IoClass) -> usize {
     match class {
         IoClass::SyncRead => 0,

@@ -21,7 +21,6 @@
 mod classes;
 mod epoch;
 mod group;
-mod range_tree;
 mod slab;
 mod stock;
 
@@ -34,10 +33,11 @@ use ondisk::Dva;
 pub use classes::Classes;
 pub use epoch::{EpochGuard, Epochs};
 use group::Group;
-pub use range_tree::{FreeTree, Histogram, RangeTree, Segment};
 use stock::Stock;
 
 use crate::ReadError;
+pub use crate::range_tree::RangeTree;
+use crate::range_tree::{Histogram, Segment};
 
 /// Transaction groups that freed space waits.
 pub const DEFER_TXGS: u64 = 2;

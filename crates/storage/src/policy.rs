@@ -1,4 +1,6 @@
-//! What the layers above say about a block they want written.
+//! What the layers above say about a block they want written, and what caches may keep of it.
+
+mod keep;
 
 use std::sync::Arc;
 
@@ -6,7 +8,8 @@ use ondisk::object_type::ObjectType;
 use ondisk::{BlkPtr, ChecksumKind, CompressKind};
 
 use crate::Block;
-use crate::arc::Keep;
+pub(crate) use keep::is_metadata;
+pub use keep::{Keep, Scope};
 
 /// One block to write.
 #[derive(Clone)]

@@ -1,7 +1,12 @@
-//! One pool's blocks: the struct that joins vdevs, allocation and cache. Its verbs live in
-//! [`crate::zio`].
+//! One pool's blocks: the struct that joins vdevs, allocation and cache. What is done with blocks
+//! is in [`crate::zio`]; what that keeps of a pool between two calls is here: [`ahead`], [`dedup`],
+//! [`moved`].
 
+pub(crate) mod ahead;
+mod commit;
+pub(crate) mod dedup;
 mod flush;
+pub(crate) mod moved;
 mod resume;
 mod swap;
 
@@ -15,51 +20,33 @@ use env::watch::Watch;
 use env::{Env, WorkerHandle};
 use ondisk::{BlkPtr, Dva};
 
-use crate::arc::l2::{CacheDevice, CacheIntent, Level2, Limits as L2Limits};
+use crate::arc::l2::{CacheDevice, Level2, Limits as L2Limits};
 use crate::arc::{Cache, Foresight};
+use crate::flight::fault_bad_disks;
 use crate::leash::Leash;
 use crate::metaslab::{
-    Classes, EpochGuard, GroupSpec, MetaslabSummary, Segment, SpaceChange, SpaceMapSource, SpaceStat,
+    Classes, EpochGuard, GroupSpec, MetaslabSummary, SpaceChange, SpaceMapSource, SpaceStat,
 };
+use crate::range_tree::Segment;
 use crate::suspend::Suspension;
 use crate::turns::Turns;
 use crate::unflushed::Unflushed;
 use crate::vdev::Kind;
 use crate::vdev::config::{Bias, VdevConfig, VdevKind};
 use crate::vdev::leaf::{Leaf, LeafHandle};
-use crate::vdev::open::{self, Top, Tree};
+use crate::vdev::open::{self, OpenIntent, Tolerated, Top, Tree};
 use crate::vdev::report::Reports;
 use crate::vdev::status::{TopVdevInfo, VdevStat, VdevState};
-use crate::zio::ahead::Ahead;
-use crate::zio::dedup::Known;
-use crate::zio::fault_bad_disks;
-use crate::zio::moved::Moved;
 use crate::{OpenError, WriteError};
 
+use ahead::Ahead;
+use dedup::Known;
+use moved::Moved;
 pub use swap::{OpenedLeaf, Roll};
 
 /// Freed block buffers kept for the next writes, in bytes.
 const SPARE_MIN: usize = 16 << 20;
 const SPARE_MAX: usize = 1 << 30;
-
-/// What a tree is opened for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum OpenIntent {
-    /// Disks may be somebody else's; nothing is written, not even repairs.
-    ReadOnly,
-    ReadWrite,
-    /// New disks: labels are not looked at, sizes are measured.
-    Create,
-}
-
-/// Which top-level vdevs may be missing when a tree is opened.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Tolerated {
-    /// Those that hold intent logs: what is in the logs there is given up.
-    pub logs: bool,
-    /// Those of kind `Missing`, of which the labels found say nothing: they may be logs.
-    pub unknown: bool,
-}
 
 /// The blocks of one pool.
 pub struct Storage {
@@ -99,11 +86,11 @@ pub struct Storage {
 const POISON: &str = "another thread panicked while holding this lock";
 
 impl Storage {
-    /// A pool without vdevs.
-    pub fn new(env: Env, cache: Arc<Cache>, pool_guid: u64) -> Arc<Storage> {
+    /// A pool without vdevs, and nobody yet who reads ahead for it.
+    pub(crate) fn without_workers(env: Env, cache: Arc<Cache>, pool_guid: u64) -> Storage {
         // Somebody may have read late from the pool when it was closed before.
         cache.forget_pool(pool_guid);
-        let storage = Arc::new(Storage {
+        Storage {
             level2: Level2::new(env.clone(), pool_guid, cache.clone()),
             suspension: Suspension::new(env.clone()),
             watch: Arc::default(),
@@ -127,9 +114,7 @@ impl Storage {
             read_only: AtomicBool::new(true),
             ahead: Ahead::default(),
             stocker: OnceLock::new(),
-        });
-        storage.ahead.start(&storage);
-        storage
+        }
     }
 
     /// Opens the disks of `root` (a vdev of kind root) in place of those open now, which are closed
@@ -401,16 +386,6 @@ impl Storage {
     }
 
     // ── Cache devices ──
-
-    /// Adds a cache device. `config` is a disk or file with guid and path; of a new one it learns
-    /// the ashift. A known one that is missing is no error: it is listed as such.
-    pub fn add_cache(
-        self: &Arc<Self>,
-        config: &mut VdevConfig,
-        intent: CacheIntent,
-    ) -> Result<(), env::DiskError> {
-        self.level2.add(&Arc::downgrade(self), config, intent)
-    }
 
     /// Takes a cache device out of use and closes it; `false` if there is none of this guid.
     pub fn remove_cache(&self, guid: u64) -> bool {

@@ -7,7 +7,7 @@ use ondisk::object_type::ObjectType;
 use ondisk::{BlkPtr, ChecksumKind, CompressKind};
 
 use crate::arc::Cache;
-use crate::metaslab::{Segment, SpaceMapSource};
+use crate::metaslab::SpaceMapSource;
 use crate::*;
 
 /// Bytes of every disk.

@@ -11,7 +11,7 @@ use std::sync::{Condvar, Mutex};
 
 use env::{Env, lock};
 
-use crate::metaslab::Segment;
+use crate::range_tree::Segment;
 
 /// See the module.
 #[derive(Default)]

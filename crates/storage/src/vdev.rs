@@ -1,10 +1,12 @@
-//! Virtual devices as pure geometry: a tree that says which bytes of which disks make a block.
+//! Virtual devices: a tree that says which bytes of which disks make a block, and its leaves, the
+//! disks.
 //!
 //! An I/O on a vdev becomes a [`Cursor`], a small state machine. It is stepped with the answers to
 //! what it asked for and says what it wants next: more I/O on its children, all at once, or
-//! nothing, because it knows the outcome. It never touches a disk, waits or locks; [`crate::zio`]
-//! does that for it. A disk that is being replaced or stood in for is a mirror here, whose new side
-//! is behind.
+//! nothing, because it knows the outcome. A cursor is pure geometry: it never touches a disk, waits
+//! or locks; [`crate::flight`] does that for it. Disks themselves are opened, opened anew, measured
+//! and flushed by [`open`] and [`leaf`], which transfer no block. A disk that is being replaced or
+//! stood in for is a mirror here, whose new side is behind.
 //!
 //! Offsets are those of DVAs: byte 0 lies behind the front labels. A child of a mirror has its
 //! parent's offsets, one of a raidz those of its columns.
@@ -20,7 +22,6 @@ pub mod open;
 pub mod raidz;
 pub mod report;
 pub mod status;
-pub mod tally;
 
 use std::sync::Arc;
 

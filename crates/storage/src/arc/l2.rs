@@ -6,9 +6,9 @@
 //!                       │ not there, or any failure
 //!                       └─▶ pool
 //! ```
-//! One worker a pool, [`feed::Feeder`], writes: some bytes a second, from the blocks that will be
-//! evicted next (metadata before data, MFU before MRU), in the form they have in the pool. Every so
-//! many blocks it writes a log block that names them, so that after a restart [`rebuild`] finds
+//! One worker a pool ([`crate::zio::feed`]) writes: some bytes a second, from the blocks that will
+//! be evicted next (metadata before data, MFU before MRU), in the form they have in the pool. Every
+//! so many blocks it writes a log block that names them, so that after a restart [`rebuild`] finds
 //! them again. The format is OpenZFS's: see `ondisk::l2arc`.
 //!
 //! Invariants:
@@ -29,7 +29,7 @@ mod rebuild;
 mod ring;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use env::{DiskError, Env, Nanos, WorkerHandle, lock};
@@ -37,12 +37,12 @@ use ondisk::BlkPtr;
 use ondisk::l2arc::{CONTENTS_METADATA, LIST_MFU, LIST_MFU_GHOST};
 
 use super::stats::{L2Counts, add, sub};
-use super::{Cache, Keep, Key, is_metadata};
+use super::{Cache, Key};
+use crate::policy::{Keep, is_metadata};
+use crate::vdev::config::VdevConfig;
 use crate::vdev::status::{VdevStat, VdevState};
-use crate::{Storage, VdevConfig};
 use device::Device;
-use feed::Feeder;
-
+pub(crate) use feed::Pool;
 use index::{ENTRY, Index, Name, Slot};
 use ring::Ring;
 
@@ -145,6 +145,10 @@ impl Level2 {
         self.active.load(Relaxed)
     }
 
+    pub fn limits(&self) -> Limits {
+        lock(&self.state).limits
+    }
+
     pub fn set_limits(&self, limits: Limits) {
         lock(&self.state).limits = limits;
     }
@@ -175,11 +179,12 @@ impl Level2 {
 
     /// Adds a device and starts to use it. Of a new one the configuration learns the ashift. A
     /// known one that cannot be opened, or is not the disk it should be, is listed all the same.
+    /// Where there is no writer yet, `start` starts it; its first round is due then.
     pub fn add(
         &self,
-        storage: &Weak<Storage>,
         config: &mut VdevConfig,
         intent: CacheIntent,
+        start: impl FnOnce(Nanos) -> WorkerHandle,
     ) -> Result<(), DiskError> {
         let (number, limits) = {
             let mut state = lock(&self.state);
@@ -201,8 +206,7 @@ impl Level2 {
             Some(feeder) => feeder.wake(),
             None => {
                 let due = Nanos(self.env.clock.now().0 + limits.interval.as_nanos() as u64);
-                let worker = Feeder::new(storage.clone(), due);
-                *feeder = storage.upgrade().map(|storage| storage.spawn(Box::new(worker)));
+                *feeder = Some(start(due));
             }
         }
         Ok(())

@@ -4,14 +4,14 @@
 //! ```text
 //!   (flush) ─▶ labels 0, 2 ─▶ flush ─▶ uberblocks ─▶ flush ─▶ labels 1, 3 ─▶ flush
 //! ```
-//! The first flush is the caller's ([`Storage::flush_all`]), who may have to note which device
-//! failed in it. The labels are written only when the configuration changed. Whenever power goes,
-//! two whole labels of every device say the same, and an uberblock never leads to blocks that are
-//! not there. A device that refuses is left out and reported; the group is durable as long as every
-//! top-level vdev, logs excepted, has one device that took everything. Logs get their uberblocks
-//! last: had a log the only one of a group, to lose the log would be to lose the group, and the one
-//! before it may have been overwritten by then. A device that is behind gets labels, so that the
-//! next import finds it, but no uberblock: it could not follow it.
+//! The first flush is the caller's ([`crate::Storage::flush_all`]), who may have to note which
+//! device failed in it. The labels are written only when the configuration changed. Whenever power
+//! goes, two whole labels of every device say the same, and an uberblock never leads to blocks that
+//! are not there. A device that refuses is left out and reported; the group is durable as long as
+//! every top-level vdev, logs excepted, has one device that took everything. Logs get their
+//! uberblocks last: had a log the only one of a group, to lose the log would be to lose the group,
+//! and the one before it may have been overwritten by then. A device that is behind gets labels, so
+//! that the next import finds it, but no uberblock: it could not follow it.
 //!
 //! When the power goes after the uberblocks, labels 0 and 2 alone may say what the group did: of a
 //! new device's labels the others are blank, and a device or the pool may have another guid there.
@@ -26,8 +26,7 @@ use ondisk::nvlist::NvList;
 use ondisk::uberblock::Uberblock;
 
 use super::Device;
-use crate::suspend::Cause;
-use crate::{Storage, WriteError};
+use crate::WriteError;
 
 /// A device that takes part.
 #[derive(Clone)]
@@ -75,65 +74,6 @@ pub fn finish(env: &Env, targets: &[Target], uberblock: &Uberblock) -> Result<BT
         run.labels(&|target| missing.get(&target.guid).cloned(), false)?;
     }
     Ok(run.failed.into_inner().expect("a panic has been passed on"))
-}
-
-impl Storage {
-    /// [`commit`] on all usable disks, of what has been flushed. A disk that failed is faulted
-    /// where the pool can do without it; where it cannot, the pool is suspended, and this waits
-    /// with it ([`crate::suspend`]). Syncing context.
-    pub fn commit_uberblock(
-        &self,
-        uberblock: &Uberblock,
-        label: Option<LabelOf<'_>>,
-    ) -> Result<(), WriteError> {
-        if self.is_suspended() {
-            self.park(WriteError::Suspended)?;
-            self.flush_all()?;
-        }
-        loop {
-            // A disk that is opened anew between may have lost what the flush is for.
-            let handles = self.unflushed.handles();
-            let done = commit(self.env(), &self.targets(), uberblock, label);
-            drop(handles);
-            let error = match done {
-                Ok(failed) => {
-                    failed.iter().for_each(|guid| {
-                        self.fault(*guid);
-                    });
-                    return Ok(());
-                }
-                Err(error) => error,
-            };
-            if let Err(error) = self.park(error) {
-                self.suspension().suspend(Cause::Io);
-                return Err(error);
-            }
-            // A disk may have come back with another cache than it went with.
-            self.flush_all()?;
-        }
-    }
-
-    /// [`finish`] on all usable disks, before anything else is written after an import.
-    pub fn finish_commit(&self, uberblock: &Uberblock) -> Result<(), WriteError> {
-        let failed = finish(self.env(), &self.targets(), uberblock)?;
-        failed.iter().for_each(|guid| {
-            self.fault(*guid);
-        });
-        Ok(())
-    }
-
-    fn targets(&self) -> Vec<Target> {
-        let leaves = self.leaves().into_iter().filter(|leaf| leaf.usable);
-        let target = |leaf: crate::LeafHandle| Target {
-            guid: leaf.guid,
-            top: leaf.top,
-            ashift: leaf.ashift,
-            is_log: leaf.is_log,
-            is_behind: !leaf.whole,
-            device: leaf.device,
-        };
-        leaves.map(target).collect()
-    }
 }
 
 struct Run<'a> {

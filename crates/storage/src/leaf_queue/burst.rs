@@ -3,7 +3,7 @@
 use env::{AlignedBuf, Clock, Disk, DiskError, DiskIo, IoClass, Nanos};
 
 use super::{Answer, Request, Transfer};
-use crate::vdev::leaf::Counters;
+use crate::counters::Counters;
 
 const BY_INDEX: [IoClass; 6] = [
     IoClass::SyncRead,

@@ -22,7 +22,7 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError, RwLock};
 
 use env::{Disk, DiskError, DiskIo, Env, SectorSize, lock};
 
-use crate::vdev::leaf::Counters;
+use crate::counters::Counters;
 
 pub struct SharedFlush {
     env: Env,

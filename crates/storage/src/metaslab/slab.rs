@@ -26,9 +26,9 @@ use std::sync::Mutex;
 use env::lock;
 
 use super::epoch::Epochs;
-use super::range_tree::{FreeTree, Histogram, RangeTree, Segment};
 use super::{DEFER_TXGS, SpaceChange, SpaceMapSource};
 use crate::ReadError;
+use crate::range_tree::{FreeTree, Histogram, RangeTree, Segment};
 
 /// Segments remembered that became free; of more, disks are told when an operator asks for it.
 const FREED_MAX: usize = 64 << 10;

@@ -10,11 +10,11 @@ use env::{DiskError, IoClass};
 use stdx::patience::is_hurried;
 
 use super::{Storage, flush};
+use crate::flight::Flight;
 use crate::suspend::Cause;
 use crate::vdev::leaf::Leaf;
 use crate::vdev::open::{Top, Tree};
 use crate::vdev::status::VdevState;
-use crate::zio::Flight;
 use crate::{ReadError, WriteError, suspend};
 
 /// Writes that are repeated together.

@@ -8,7 +8,7 @@ use std::sync::Mutex;
 
 use env::lock;
 
-use crate::metaslab::RangeTree;
+use crate::range_tree::RangeTree;
 
 /// See the module. The "space" of the trees is numbers of groups.
 #[derive(Default)]

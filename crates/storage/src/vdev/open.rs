@@ -17,13 +17,32 @@ use super::raidz::Raidz;
 use super::report::Reports;
 use super::status::{TopVdevInfo, VdevStat, VdevState};
 use super::{Kind, Vdev};
+use crate::OpenError;
 use crate::labels;
-use crate::{OpenError, OpenIntent, Tolerated};
 
 /// The largest sector ZFS takes (`ASHIFT_MAX`) and the smallest.
 const ASHIFT: std::ops::RangeInclusive<u64> = 9..=16;
 /// log2 of the bytes in which sizes of DVAs are counted.
 const SECTOR_SHIFT: u32 = 9;
+
+/// What a tree is opened for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum OpenIntent {
+    /// Disks may be somebody else's; nothing is written, not even repairs.
+    ReadOnly,
+    ReadWrite,
+    /// New disks: labels are not looked at, sizes are measured.
+    Create,
+}
+
+/// Which top-level vdevs may be missing when a tree is opened.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Tolerated {
+    /// Those that hold intent logs: what is in the logs there is given up.
+    pub logs: bool,
+    /// Those of kind `Missing`, of which the labels found say nothing: they may be logs.
+    pub unknown: bool,
+}
 
 /// All vdevs of a pool, open.
 #[derive(Default)]

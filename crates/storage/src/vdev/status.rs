@@ -1,7 +1,7 @@
 //! What an operator sees of the vdevs: states and counters, as plain data.
 
 use super::config::{Bias, VdevConfig, VdevKind};
-use super::tally::Tally;
+use crate::counters::tally::Tally;
 
 /// How a vdev is doing.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]

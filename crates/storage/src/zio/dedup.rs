@@ -14,62 +14,16 @@
 //! Source: module/zfs/zio.c (`zio_ddt_write`, `zio_ddt_collision`).
 
 use std::collections::HashMap;
-use std::sync::{Arc, RwLock};
+use std::sync::Arc;
 
 use env::IoClass;
+use ondisk::BlkPtr;
 use ondisk::ddt::{DdtKey, Slot};
-use ondisk::{BlkPtr, ChecksumKind};
 
 use super::transform::{Stored, Transformed};
-use crate::arc::Keep;
+use crate::policy::Keep;
+use crate::storage::dedup::{DedupName, DedupSource, Found};
 use crate::{Dedup, Storage, WriteError, WriteItem};
-
-/// What a block is known by. Blocks written with another number of copies are other blocks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct DedupName {
-    pub checksum: ChecksumKind,
-    pub key: DdtKey,
-    pub copies: u8,
-}
-
-/// What is known of a block.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Found {
-    /// It is stored.
-    There(Slot),
-    New,
-    /// It cannot be told, and nothing can be noted of it.
-    Unknown,
-}
-
-/// Knows what is stored. Asked in syncing context only, from one thread.
-pub trait DedupSource: Send + Sync {
-    /// Where each of these blocks lies, if it is stored.
-    fn find(&self, names: &[DedupName]) -> Vec<Found>;
-
-    /// So many pointers more lead to a block that was found.
-    fn refer(&self, name: &DedupName, references: u64);
-
-    /// A new block was written, and so many pointers lead to it.
-    fn add(&self, name: &DedupName, bp: &BlkPtr, references: u64);
-}
-
-/// Who knows what is stored, of one pool.
-#[derive(Default)]
-pub(crate) struct Known(RwLock<Option<Arc<dyn DedupSource>>>);
-
-const POISON: &str = "another thread panicked while holding this lock";
-
-impl Known {
-    /// Breaks the cycle between the pool and what looks blocks up for it, at export.
-    pub fn detach(&self) {
-        *self.0.write().expect(POISON) = None;
-    }
-
-    fn source(&self) -> Option<Arc<dyn DedupSource>> {
-        self.0.read().expect(POISON).clone()
-    }
-}
 
 /// What is to be done with an item.
 pub(super) enum Judged {
@@ -187,7 +141,7 @@ impl Batch {
 impl Storage {
     /// Who knows which blocks are stored already. Without one nothing is deduplicated.
     pub fn attach_dedup(&self, source: Arc<dyn DedupSource>) {
-        *self.known().0.write().expect(POISON) = Some(source);
+        self.known().attach(source);
     }
 
     /// Whether these blocks have the bytes of their items, where somebody wants to know.

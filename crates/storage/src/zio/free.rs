@@ -8,7 +8,8 @@ use ondisk::{BlkPtr, Dva};
 
 use super::gang::header_asize;
 use crate::arc::Key;
-use crate::metaslab::{Freed, Segment};
+use crate::metaslab::Freed;
+use crate::range_tree::Segment;
 use crate::suspend::Cause;
 use crate::vdev::open::Tree;
 use crate::{ReadError, Storage};

@@ -29,10 +29,11 @@ use ondisk::{BlkPtr, ChecksumKind, CompressKind, Dva, Endian};
 
 use super::gang::header_asize;
 use super::moved::Place;
-use super::survey::sides;
+use super::sides::sides;
 use super::write::why;
-use super::{Flight, check, write_io};
-use crate::metaslab::{AllocError, Segment};
+use crate::flight::{Flight, check, write_io};
+use crate::metaslab::AllocError;
+use crate::range_tree::Segment;
 use crate::vdev::{Done, Io, Kind, Op, Vdev, Verify};
 use crate::{IoError, Payload, ReadError, Storage, WriteError};
 

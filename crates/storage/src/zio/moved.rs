@@ -14,16 +14,16 @@
 //! Sources: module/zfs/vdev_indirect.c (`vdev_indirect_remap`, reconstruction), metaslab.c
 //! (`metaslab_free_impl`).
 
-use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::{Arc, Mutex, RwLock};
 
-use env::{AlignedBuf, IoClass, lock};
+use env::{AlignedBuf, IoClass};
 use ondisk::Dva;
 
-use super::survey::sides;
-use super::{Flight, check};
-use crate::metaslab::{RangeTree, Segment};
+use super::sides::sides;
+use crate::flight::{Flight, check};
+use crate::range_tree::Segment;
+use crate::storage::moved::MovedSource;
 use crate::vdev::open::Tree;
 use crate::vdev::{Io, Kind, Op};
 use crate::{Payload, ReadError, Storage};
@@ -31,43 +31,6 @@ use crate::{Payload, ReadError, Storage};
 /// Combinations of versions tried before a split block is given up
 /// (`zfs_reconstruct_indirect_combinations_max`).
 const COMBINATIONS_MAX: usize = 4096;
-
-/// Knows where the space of removed vdevs is now. Asked in open and in syncing context, from any
-/// thread.
-pub trait MovedSource: Send + Sync {
-    /// Where `len` bytes at `offset` of a removed vdev went: pieces in order, `len` bytes together.
-    /// They may lie on vdevs that were removed later. `Corrupt` where a part of it is not mapped.
-    fn moved(&self, vdev: u32, offset: u64, len: u64) -> Result<Vec<Dva>, ReadError>;
-}
-
-/// What a pool keeps in core about its removed vdevs.
-#[derive(Default)]
-pub(crate) struct Moved {
-    source: RwLock<Option<Arc<dyn MovedSource>>>,
-    /// By removed vdev: what nothing refers to any more, not yet taken.
-    obsolete: Mutex<BTreeMap<u32, RangeTree>>,
-}
-
-impl Moved {
-    /// Breaks the cycle between the pool and what reads mappings for it, at export.
-    pub fn detach(&self) {
-        *self.source.write().expect("moved lock") = None;
-    }
-
-    /// `false`, and nothing is noted: some of it was obsolete already.
-    pub fn note_obsolete(&self, places: &[Dva]) -> bool {
-        let mut obsolete = lock(&self.obsolete);
-        let twice =
-            |dva: &&Dva| obsolete.get(&dva.vdev).is_some_and(|ranges| ranges.overlaps(dva.offset, dva.asize));
-        if places.iter().any(|dva| twice(&dva)) {
-            return false;
-        }
-        for dva in places {
-            obsolete.entry(dva.vdev).or_default().add(dva.offset, dva.asize);
-        }
-        true
-    }
-}
 
 /// Where a place leads.
 #[derive(Default)]
@@ -89,13 +52,13 @@ pub(crate) enum Place {
 impl Storage {
     /// Who knows where removed vdevs' space is.
     pub fn attach_moved(&self, source: Arc<dyn MovedSource>) {
-        *self.moved().source.write().expect("moved lock") = Some(source);
+        self.moved().attach(source);
     }
 
     /// What became obsolete on removed vdevs since the last call.
     pub fn take_obsolete(&self) -> Vec<(u32, Vec<Segment>)> {
-        let taken = std::mem::take(&mut *lock(&self.moved().obsolete));
-        taken.into_iter().map(|(vdev, ranges)| (vdev, ranges.iter().collect())).collect()
+        let taken = self.moved().take_obsolete().into_iter();
+        taken.map(|(vdev, ranges)| (vdev, ranges.iter().collect())).collect()
     }
 
     /// Where the space of a DVA is now, vdevs that were never removed included.
@@ -105,7 +68,7 @@ impl Storage {
             pieces.now.push(*dva);
             return Ok(pieces);
         }
-        let source = self.moved().source.read().expect("moved lock").clone().ok_or(ReadError::Io)?;
+        let source = self.moved().source().ok_or(ReadError::Io)?;
         let mut left = vec![(*dva, 0)];
         while let Some((dva, depth)) = left.pop() {
             check(tree, dva.vdev, dva.offset, dva.asize).ok_or(ReadError::Corrupt)?;

@@ -11,8 +11,9 @@ use ondisk::{BlkPtr, CompressKind, Dva, Endian};
 use stdx::patience::is_hurried;
 
 use super::moved::Place;
-use super::{Flight, VerifyEach, write_io};
-use crate::arc::{Arrival, Ask, Keep, Key, is_metadata};
+use crate::arc::{Arrival, Ask, Key};
+use crate::flight::{Flight, VerifyEach, write_io};
+use crate::policy::{Keep, is_metadata};
 use crate::unflushed::Unflushed;
 use crate::vdev::open::Tree;
 use crate::vdev::{Io, Op};
@@ -239,21 +240,6 @@ impl Storage {
     pub(crate) fn is_what(&self, bp: &BlkPtr, bytes: &[u8]) -> bool {
         let salt = self.salt();
         refuse(bp, salt.as_ref()).is_none() && is_good(bp, bytes, salt.as_ref())
-    }
-
-    /// The stored bytes of a block that may have been freed since: nobody is blamed for others,
-    /// nothing is repaired.
-    pub(crate) fn read_stored(&self, bp: &BlkPtr) -> Option<AlignedBuf> {
-        let tree = self.tree();
-        let Ok(Place::Whole(dva, ashift)) = self.copy(&tree, &bp.first_dva(), bp.psize()) else {
-            return None;
-        };
-        let len = bp.psize().next_multiple_of(1 << ashift) as usize;
-        let class = IoClass::Scrub;
-        let io = Io { op: Op::Read(len), offset: dva.offset, class, repair: false };
-        let flight = Flight::take_off(self.env(), &tree, class, vec![(dva.vdev, io)]);
-        let bytes = flight.land(&|_, _| true).remove(0).ok().flatten()?;
-        self.is_what(bp, &bytes).then_some(bytes)
     }
 
     /// The bytes of each block as stored, verified; at least `psize` of them.

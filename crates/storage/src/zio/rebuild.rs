@@ -19,9 +19,9 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use env::IoClass;
 
-use super::Flight;
-use super::survey::sides_below;
-use crate::metaslab::Segment;
+use super::sides::sides_below;
+use crate::flight::Flight;
+use crate::range_tree::Segment;
 use crate::turns::Turn;
 use crate::vdev::leaf::Leaf;
 use crate::vdev::open::Tree;

@@ -10,11 +10,12 @@ use env::{AlignedBuf, IoClass};
 use ondisk::object_type::ObjectType;
 use ondisk::{BlkPtr, Dva};
 
-use super::Flight;
 use super::moved::Place;
 use super::read::{decode, is_good, refuse};
+use super::sides::sides;
+use crate::flight::Flight;
 use crate::vdev::open::Tree;
-use crate::vdev::{Io, Kind, Op, Vdev};
+use crate::vdev::{Io, Op};
 use crate::{Block, ReadError, Storage};
 
 /// How the copies of one block are. A mirror's sides are copies, and so are a pointer's DVAs.
@@ -170,22 +171,5 @@ impl Storage {
         }
         let stored = bytes.get(..bp.psize() as usize).ok_or(ReadError::Corrupt)?;
         Ok(Arc::new(Block::from_slice(stored)))
-    }
-}
-
-/// The usable disks, or vdevs with parity, that hold a copy each of what lies on a top-level vdev.
-pub(super) fn sides(tree: &Tree, vdev: u32) -> Vec<&Arc<Vdev>> {
-    tree.top(vdev).map_or_else(Vec::new, |top| sides_below(tree, &top.vdev))
-}
-
-/// Those of them that are this vdev or below it.
-pub(super) fn sides_below<'t>(tree: &Tree, vdev: &'t Arc<Vdev>) -> Vec<&'t Arc<Vdev>> {
-    match vdev.kind {
-        Kind::Leaf(leaf) if tree.leaves[leaf].is_usable() || tree.is_failed_log(leaf) => vec![vdev],
-        Kind::Leaf(_) | Kind::Missing | Kind::Hole | Kind::Indirect => Vec::new(),
-        Kind::Mirror => vdev.children.iter().flat_map(|child| sides_below(tree, child)).collect(),
-        // All its disks together hold one copy.
-        Kind::Raidz(_) if vdev.is_readable(&tree.leaves, None) => vec![vdev],
-        Kind::Raidz(_) => Vec::new(),
     }
 }

@@ -14,7 +14,8 @@ use std::sync::Arc;
 use env::{AlignedBuf, Disk, DiskError, IoClass, Tunable};
 
 use crate::leaf_queue::index;
-use crate::metaslab::{Loan, Segment};
+use crate::metaslab::Loan;
+use crate::range_tree::Segment;
 use crate::vdev::open::Tree;
 use crate::vdev::{Kind, Vdev};
 use crate::{ReadError, Storage};

@@ -14,7 +14,7 @@ use ondisk::{BlkPtr, Dva};
 use super::dedup::{Batch, Judged};
 use super::same::unchanged;
 use super::transform::{Shape, Stored, Transformed, transform};
-use super::{Flight, check, write_io};
+use crate::flight::{Flight, check, write_io};
 use crate::metaslab::AllocError;
 use crate::vdev::Io;
 use crate::vdev::open::Tree;

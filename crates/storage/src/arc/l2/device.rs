@@ -1,4 +1,5 @@
-//! One cache device: its disk, its ring, the log block being filled.
+//! One cache device: its disk, its ring, the log block being filled, and how far its contents have
+//! been found again.
 
 use std::sync::Arc;
 
@@ -12,7 +13,6 @@ use ondisk::nvlist::NvList;
 use ondisk::{ChecksumKind, CompressKind, label};
 
 use super::index::Held;
-use super::rebuild::Rebuild;
 use super::ring::{Ring, header_size};
 use super::{CacheDevice, CacheIntent};
 use crate::Payload;
@@ -46,6 +46,13 @@ pub(super) struct Device {
     pub rebuild: Option<Rebuild>,
     /// Bad checksums since the last good one.
     pub bad_in_a_row: u32,
+}
+
+/// How far the search for what a device holds has come ([`super::rebuild`]).
+#[derive(Clone, Copy)]
+pub(super) struct Rebuild {
+    /// The log block to read next and the one after it.
+    pub next: [LogPointer; 2],
 }
 
 /// A log block that is not full.
@@ -88,7 +95,7 @@ impl Device {
         let wants_known = intent == CacheIntent::Known && env.tunable(Tunable::L2arcRebuildEnabled) != 0;
         let known = |header: &DeviceHeader| wants_known && header.pool == pool && header.vdev == config.guid;
         let rebuild = match header.filter(known) {
-            Some(header) if ring.take_up(&header) => Some(Rebuild::new(header.newest)),
+            Some(header) if ring.take_up(&header) => Some(Rebuild { next: header.newest }),
             _ => None,
         };
         if intent == CacheIntent::New {

@@ -1,14 +1,14 @@
-//! The writer: round by round it takes what will be evicted next to the device whose turn it is.
+//! A round of the writer: what will be evicted next is taken to the device whose turn it is.
 //!
 //! A block in memory is logical bytes; a device gets what the pool has. Compressing again gives
 //! that for all that this program wrote, and the pointer's checksum says whether it did. Where it
 //! did not (other software compressed it), the stored bytes are read from the pool, behind
 //! everybody else.
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::{Arc, Weak};
 
-use env::{IoClass, Nanos, Next, Tunable, Worker, lock};
+use env::{AlignedBuf, IoClass, Tunable, lock};
 use ondisk::l2arc::LogBlock;
 use ondisk::{BlkPtr, CompressKind};
 
@@ -21,44 +21,16 @@ use crate::arc::stats::{add, sub};
 use crate::arc::{Cold, ColdEnd};
 use crate::leaf_queue::Transfer;
 use crate::vdev::leaf::Leaf;
-use crate::{Block, Payload, Storage};
+use crate::{Block, Payload};
 
-/// See the module.
-pub(super) struct Feeder {
-    storage: Weak<Storage>,
-    /// When the next round is due.
-    due: Nanos,
-}
+/// The pool whose blocks are taken.
+pub(crate) trait Pool {
+    /// Whether these are the bytes that a pointer stands for.
+    fn is_stored_as(&self, bp: &BlkPtr, bytes: &[u8]) -> bool;
 
-impl Feeder {
-    pub fn new(storage: Weak<Storage>, due: Nanos) -> Feeder {
-        Feeder { storage, due }
-    }
-}
-
-impl Worker for Feeder {
-    fn name(&self) -> &'static str {
-        "l2arc-feed"
-    }
-
-    fn step(&mut self, now: Nanos) -> Next {
-        let Some(storage) = self.storage.upgrade() else { return Next::Stop };
-        let l2 = storage.level2();
-        if !l2.is_active() {
-            return Next::WaitForWork;
-        }
-        if l2.rebuild_step() {
-            return Next::Again;
-        }
-        if now < self.due {
-            return Next::WaitUntil(self.due);
-        }
-        let limits = lock(&l2.state).limits;
-        let (wrote, most) = l2.feed(&storage);
-        let pause = if wrote > most / 2 { limits.interval_min } else { limits.interval };
-        self.due = Nanos(now.0 + pause.as_nanos() as u64);
-        Next::WaitUntil(self.due)
-    }
+    /// The stored bytes of a block that may have been freed since: nobody is blamed for others,
+    /// nothing is repaired.
+    fn read_stored(&self, bp: &BlkPtr) -> Option<AlignedBuf>;
 }
 
 /// Which lists are looked at, in this order: (MFU, metadata).
@@ -84,9 +56,9 @@ struct Batch {
 
 impl Level2 {
     /// One round; gives the bytes written and the most there could have been.
-    pub(super) fn feed(&self, storage: &Storage) -> (u64, u64) {
+    pub fn feed(&self, pool: &impl Pool) -> (u64, u64) {
         let Some(target) = self.choose() else { return (0, 1) };
-        let cold = self.collect(storage, &target);
+        let cold = self.collect(pool, &target);
         if cold.is_empty() {
             return (0, target.most);
         }
@@ -129,7 +101,7 @@ impl Level2 {
     }
 
     /// Blocks for the device with their stored bytes.
-    fn collect(&self, storage: &Storage, target: &Target) -> Vec<(Cold, Payload)> {
+    fn collect(&self, pool: &impl Pool, target: &Target) -> Vec<(Cold, Payload)> {
         let budget = target.most;
         let mut bytes = 0;
         let mut chosen: Vec<Cold> = Vec::new();
@@ -169,7 +141,7 @@ impl Level2 {
             });
         }
         let stored = |cold: Cold| {
-            let payload = self.stored(storage, &cold)?;
+            let payload = self.stored(pool, &cold)?;
             Some((cold, payload))
         };
         chosen.into_iter().filter_map(stored).collect()
@@ -177,14 +149,14 @@ impl Level2 {
 
     /// The bytes that the pool has of a block, `psize` of them and padding to 64 KiB sectors at the
     /// most.
-    fn stored(&self, storage: &Storage, cold: &Cold) -> Option<Payload> {
+    fn stored(&self, pool: &impl Pool, cold: &Cold) -> Option<Payload> {
         let bp = &cold.source;
         if let Some(payload) = again(&cold.block, bp)
-            && storage.is_what(bp, payload.bytes())
+            && pool.is_stored_as(bp, payload.bytes())
         {
             return Some(payload);
         }
-        let bytes = storage.read_stored(bp)?;
+        let bytes = pool.read_stored(bp)?;
         add(&self.counts().reread, 1);
         Some(Payload::from_buf(bytes))
     }

@@ -12,19 +12,6 @@ use super::{Level2, State};
 use crate::arc::stats::add;
 use crate::leaf_queue::Transfer;
 
-/// How far it has come.
-#[derive(Clone, Copy)]
-pub(super) struct Rebuild {
-    /// The log block to read next and the one after it.
-    next: [LogPointer; 2],
-}
-
-impl Rebuild {
-    pub fn new(newest: [LogPointer; 2]) -> Rebuild {
-        Rebuild { next: newest }
-    }
-}
-
 /// How a step ended.
 enum Found {
     More,
@@ -36,7 +23,7 @@ enum Found {
 
 impl Level2 {
     /// Does a step for some device; `false` when none needs one.
-    pub(super) fn rebuild_step(&self) -> bool {
+    pub fn rebuild_step(&self) -> bool {
         let next = {
             let state = lock(&self.state);
             let device =

@@ -61,7 +61,7 @@ impl Bench {
     }
 
     fn feed(&self) {
-        while self.l2().feed(&self.rig.storage).0 > 0 {}
+        while self.l2().feed(&*self.rig.storage).0 > 0 {}
     }
 
     /// Everything reads back right; blocks that memory still has are dropped before.
@@ -254,7 +254,7 @@ fn one_failed_write_is_not_listed() {
     };
     bench.rig.faults.inject(rule);
     bench.rig.write_one(&noise(BLOCK, 500), plain());
-    let (wrote, _) = bench.l2().feed(&bench.rig.storage);
+    let (wrote, _) = bench.l2().feed(&*bench.rig.storage);
     assert!(wrote > 0 && bench.counts().write_errors > 0);
     assert_eq!(bench.ring().logs.len(), 0, "the chain is broken");
     assert_eq!(bench.state(), VdevState::Online);

@@ -1,8 +1,8 @@
 //! Writing a block: all columns at once. It is there if no more columns failed than there are
 //! parities.
 //!
-//! A child that missed its column is behind from then on (see [`crate::zio`]), so that later reads
-//! do without it.
+//! A child that missed its column is behind from then on (see [`crate::flight`]), so that later
+//! reads do without it.
 
 use super::{Raidz, Trust};
 use crate::IoError;

@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 
 use env::{DiskError, FaultKind, FaultOp, FaultRule, lock};
-use ondisk::CompressKind;
+use ondisk::{ChecksumKind, CompressKind};
 
 use super::*;
 use crate::WritePolicy;

@@ -2,12 +2,11 @@ use std::sync::Arc;
 
 use ondisk::{BlkPtr, Dva};
 
-use super::MovedSource;
-use crate::metaslab::RangeTree;
+use crate::flight::write_io;
+use crate::range_tree::RangeTree;
 use crate::testing::{DISK, Rig, noise, plain, rig};
 use crate::vdev::config::{VdevConfig, VdevKind};
-use crate::zio::write_io;
-use crate::{Block, IoClass, OpenIntent, Patient, Payload, ReadError, Segment, VdevState};
+use crate::{Block, IoClass, MovedSource, OpenIntent, Patient, Payload, ReadError, Segment, VdevState};
 
 /// The first removed vdev lies half on the second, which was removed after it, and half on the
 /// mirror; the second lies on the mirror alone.

@@ -2,7 +2,7 @@ use env::{DiskError, FaultKind, FaultOp, FaultRule};
 use ondisk::BlkPtr;
 
 use super::*;
-use crate::metaslab::RangeTree;
+use crate::range_tree::RangeTree;
 use crate::testing::{Rig, noise, plain, rig, rig_of_mirror_with};
 
 const BLOCK: usize = 16384;

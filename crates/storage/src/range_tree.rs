@@ -193,10 +193,6 @@ impl FreeTree {
         &self.ranges
     }
 
-    pub fn space(&self) -> u64 {
-        self.ranges.space()
-    }
-
     /// Bytes of the longest segment.
     pub fn longest(&self) -> u64 {
         self.by_size.last().map_or(0, |&(len, _)| len)

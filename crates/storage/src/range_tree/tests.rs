@@ -61,7 +61,7 @@ fn a_free_tree_finds_by_size_and_counts_by_power_of_two() {
         let mut counted = [0; 64];
         free.ranges().iter().for_each(|segment| counted[segment.len.ilog2() as usize] += 1);
         assert_eq!(&counted, free.histogram());
-        assert_eq!(free.space() + taken.iter().map(|(_, len)| len).sum::<u64>(), SPACE);
+        assert_eq!(free.ranges().space() + taken.iter().map(|(_, len)| len).sum::<u64>(), SPACE);
     }
 }
 
