@@ -20,11 +20,10 @@ use ondisk::objset::{
     OBJACCT_PREFIX, ObjsetType,
 };
 
-use crate::objset::{ObjectSpec, Objset};
-use crate::owner::SyncTx;
+use crate::dnode::{Dnode, ObjectSpec};
 use crate::policy::ObjsetPolicy;
 use crate::store::Keep;
-use crate::sync::Job;
+use crate::sync::{Cx, Job};
 use crate::tx::Tx;
 use crate::zap::{Zap, ZapParams};
 use crate::{DmuError, SyncError};
@@ -59,14 +58,22 @@ pub(crate) fn flags_of_new(kind: ObjsetType, policy: &ObjsetPolicy) -> u64 {
 /// Changes of the sums in one ZAP.
 type Deltas = BTreeMap<String, i64>;
 
-/// Applies what the jobs changed, and marks their dnodes as counted.
-pub(crate) fn settle(objset: &Objset, jobs: &mut [Job], tx: &SyncTx) -> Result<(), SyncError> {
-    let policy = objset.policy();
-    let Some(owner_of) = objset.owner_of().filter(|_| policy.account_space) else { return Ok(()) };
+/// Applies what the jobs changed to the sums in these objects, of which some may have to be made,
+/// and marks the jobs' dnodes as counted.
+pub(crate) fn settle(
+    cx: &Cx<'_>,
+    owner_of: &dyn OwnerOf,
+    sums_in: &[Arc<Dnode>; 3],
+    jobs: &mut [Job],
+) -> Result<(), SyncError> {
+    let policy = cx.core.policy();
+    if !policy.account_space {
+        return Ok(());
+    }
     let mut sums: [Deltas; 3] = Default::default();
     for job in jobs.iter_mut() {
         if let Some(old) = &job.previous {
-            let owner = owner(objset, &*owner_of, old, None)?;
+            let owner = owner(cx, owner_of, old, None)?;
             count(&mut sums, old, owner, -1);
         }
         if job.is_freed() {
@@ -77,19 +84,22 @@ pub(crate) fn settle(objset: &Objset, jobs: &mut [Job], tx: &SyncTx) -> Result<(
             job.tree.phys.flags |= FLAG_USEROBJUSED_ACCOUNTED;
         }
         let spill = job.spill.as_ref().map(|block| &block[..]);
-        let owner = owner(objset, &*owner_of, &job.tree.phys, spill)?;
+        let owner = owner(cx, owner_of, &job.tree.phys, spill)?;
         count(&mut sums, &job.tree.phys, owner, 1);
     }
     let zaps = if policy.account_projects { 3 } else { 2 };
-    let tx = Tx::syncing(tx.txg);
-    for (dnode, deltas) in objset.accounting_dnodes().iter().zip(sums).take(zaps) {
+    let tx = Tx::syncing(cx.tx.txg);
+    for (dnode, deltas) in sums_in.iter().zip(sums).take(zaps) {
         let zap = if dnode.exists() {
             Zap::of(dnode.clone())?
         } else {
             let spec = ObjectSpec::new(ObjectType::USERGROUP_USED);
             // Ids are not names an outsider chooses: any salt will do, as long as it is not 0.
             let params = ZapParams::salted(tx.txg() << 8 ^ dnode.object() | 1);
-            Zap::claim(objset, dnode.object(), spec, params, &tx)?
+            dnode.claim(spec, &tx)?;
+            let zap = Zap::of(dnode.clone())?;
+            zap.format(params, &tx)?;
+            zap
         };
         for (name, delta) in deltas.into_iter().filter(|(_, delta)| *delta != 0) {
             zap.increment(name.as_bytes(), delta, &tx)?;
@@ -99,7 +109,7 @@ pub(crate) fn settle(objset: &Objset, jobs: &mut [Job], tx: &SyncTx) -> Result<(
 }
 
 fn owner(
-    objset: &Objset,
+    cx: &Cx<'_>,
     owner_of: &dyn OwnerOf,
     dnode: &DnodePhys,
     spill: Option<&[u8]>,
@@ -111,7 +121,7 @@ fn owner(
     match (spill, &dnode.spill) {
         (Some(spill), _) => Ok(ask(spill)),
         (None, Some(bp)) if !bp.is_hole() => {
-            let block = objset.store().read(bp, IoClass::SyncRead, Keep::ALL).map_err(|_| DmuError::Io)?;
+            let block = cx.core.store.read(bp, IoClass::SyncRead, Keep::ALL).map_err(|_| DmuError::Io)?;
             Ok(ask(&block))
         }
         _ => Ok(None),
@@ -131,46 +141,6 @@ fn count(sums: &mut [Deltas; 3], dnode: &DnodePhys, owner: Option<Owner>, sign: 
         if dnode.flags & FLAG_USEROBJUSED_ACCOUNTED != 0 {
             *sums.entry(format!("{OBJACCT_PREFIX}{id:x}")).or_default() += sign;
         }
-    }
-}
-
-impl Objset {
-    /// Makes some objects behind `after` be counted with the next syncs, for a file system that
-    /// older software did not count in all ways: the last of them, or `None` where no more are
-    /// left. Open context; `Busy` where it would have to wait, interrupting it loses nothing. See
-    /// [`Objset::accounting_complete`].
-    pub fn count_objects(&self, after: u64, most: usize) -> Result<Option<u64>, DmuError> {
-        let mut last = after;
-        for _ in 0..most {
-            let Some(next) = self.next_object(last, 0)? else { return Ok(None) };
-            let touched = {
-                let tx = match self.try_begin(crate::Holds::new(0, 1)) {
-                    Err(DmuError::Busy) if last > after => return Ok(Some(last)),
-                    tx => tx?,
-                };
-                self.hold(next).and_then(|dnode| dnode.touch_in(&tx))
-            };
-            match touched {
-                Ok(()) | Err(DmuError::NotFound) => last = next,
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(Some(last))
-    }
-
-    /// Something is counted now that was not counted from the start.
-    pub fn lacks_accounting(&self) -> bool {
-        let wanted = flags_of_new(self.kind(), &self.policy());
-        self.flags() & wanted != wanted
-    }
-
-    /// All objects have been counted in every way.
-    pub fn accounting_complete(&self, tx: &Tx) {
-        self.set_flags(self.flags() | flags_of_new(self.kind(), &self.policy()), tx);
-    }
-
-    fn owner_of(&self) -> Option<Arc<dyn OwnerOf>> {
-        self.owner_of.read().expect("another thread panicked while setting this").clone()
     }
 }
 

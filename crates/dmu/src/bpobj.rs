@@ -18,8 +18,8 @@ use ondisk::object_type::ObjectType;
 use ondisk::{BlkPtr, Endian};
 
 use crate::DmuError;
-use crate::dnode::Dnode;
-use crate::objset::{ObjectSpec, Objset};
+use crate::dnode::{Dnode, ObjectSpec};
+use crate::objset::Objset;
 use crate::tx::Tx;
 
 /// Block size of a list, and of the array of lists within one.

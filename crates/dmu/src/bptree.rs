@@ -13,8 +13,8 @@ use ondisk::object_type::ObjectType;
 
 use crate::DmuError;
 use crate::bpobj::Space;
-use crate::dnode::Dnode;
-use crate::objset::{ObjectSpec, Objset};
+use crate::dnode::{Dnode, ObjectSpec};
+use crate::objset::Objset;
 use crate::tx::Tx;
 
 const BLOCK: u32 = 128 << 10;

@@ -7,6 +7,8 @@
 
 pub(crate) mod early;
 mod read;
+mod shared;
+mod spec;
 mod write;
 
 use std::ops::Range;
@@ -16,11 +18,15 @@ use std::sync::{Arc, Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak};
 use ondisk::dnode::DnodePhys;
 use ondisk::object_type::ObjectType;
 
-use crate::objset::Core;
+use crate::DmuError;
 use crate::overlay::{Attrs, Clean, State};
 use crate::prefetch::Streams;
 use crate::store::{Block, Txg};
+use crate::tx::Tx;
 
+pub(crate) use shared::Core;
+pub(crate) use spec::DEFAULT_BLOCK;
+pub use spec::ObjectSpec;
 pub use write::{MAX_BLOCK_SIZE, MAX_SPILL_SIZE};
 
 /// A part of what was read.
@@ -196,10 +202,6 @@ impl Dnode {
         self.state.write().expect("another thread panicked while changing this object")
     }
 
-    pub(crate) fn streams(&self) -> &Mutex<Streams> {
-        &self.streams
-    }
-
     pub(crate) fn touch(&self) {
         self.touched.store(true, Ordering::Relaxed);
     }
@@ -207,6 +209,19 @@ impl Dnode {
     /// Whether it was looked up since the last call.
     pub(crate) fn take_touched(&self) -> bool {
         self.touched.swap(false, Ordering::Relaxed)
+    }
+
+    /// Makes an object where there is none, for those whose dnodes lie in the object set's own
+    /// block; `Exists` where there is one.
+    pub(crate) fn claim(&self, spec: ObjectSpec, tx: &Tx) -> Result<(), DmuError> {
+        let phys = ObjectSpec { slots: 1, ..spec }.phys(1)?;
+        let mut state = self.state_mut();
+        if state.attrs().exists {
+            return Err(DmuError::Exists);
+        }
+        let changes = self.change(&mut state, tx.txg());
+        changes.attrs = Attrs::of(&phys);
+        Ok(())
     }
 
     /// Puts the object on the list of what `txg` must write; called under the state lock, on the

@@ -6,26 +6,26 @@
 //!
 //! Locks, in this order: search, then cache or taken, then a dnode's state, then a dirty list.
 
+mod accounting;
 mod alloc;
 mod cache;
 mod syncing;
+mod zap;
 
-use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, OnceLock, RwLock};
 
 use env::IoClass;
 use ondisk::BlkPtr;
 use ondisk::dnode::{
-    self, BLOCK_SIZE, DnodePhys, MAX_BLKPTRS, MAX_INDBLKSHIFT, MAX_OBJECT, MIN_INDBLKSHIFT, SLOT_SIZE,
-    SLOTS_PER_BLOCK,
+    self, BLOCK_SIZE, DnodePhys, MAX_BLKPTRS, MAX_INDBLKSHIFT, MAX_OBJECT, SLOT_SIZE, SLOTS_PER_BLOCK,
 };
 use ondisk::object_type::ObjectType;
 use ondisk::objset::{GROUPUSED_OBJECT, ObjsetPhys, ObjsetType, PROJECTUSED_OBJECT, USERUSED_OBJECT};
 use ondisk::zil::ZilHeader;
 
 use crate::DmuError;
-use crate::dnode::{Dnode, Seek};
+use crate::accounting::{OwnerOf, flags_of_new};
+use crate::dnode::{Core, DEFAULT_BLOCK, Dnode, ObjectSpec, Seek};
 use crate::error::read_failed;
 use crate::owner::{Admission, BlockOwner, Holds};
 use crate::policy::ObjsetPolicy;
@@ -36,85 +36,9 @@ use cache::Cache;
 
 /// The meta dnode goes by this number.
 pub const META_OBJECT: u64 = 0;
-/// Block size of an object whose spec names none.
-const DEFAULT_BLOCK: u32 = 512;
 /// Blocks that one step of [`Objset::free_in_steps`] frees at most.
 const FREE_STEP: u64 = 1 << 18;
 const SLOTS: u64 = SLOTS_PER_BLOCK as u64;
-
-/// A new object's shape.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ObjectSpec {
-    pub object_type: ObjectType,
-    /// In bytes; 0 is 512.
-    pub block_size: u32,
-    pub bonus_type: ObjectType,
-    /// Initial length; the bytes are zero.
-    pub bonus_len: u16,
-    /// Of 512 bytes; 0 follows the policy.
-    pub slots: u8,
-    /// log2 of the size of its indirect blocks; 0 is 17.
-    pub indirect_shift: u8,
-}
-
-impl ObjectSpec {
-    /// No bonus, defaults.
-    pub const fn new(object_type: ObjectType) -> ObjectSpec {
-        ObjectSpec {
-            object_type,
-            block_size: 0,
-            bonus_type: ObjectType::NONE,
-            bonus_len: 0,
-            slots: 0,
-            indirect_shift: 0,
-        }
-    }
-
-    pub const fn with_block_size(self, block_size: u32) -> ObjectSpec {
-        ObjectSpec { block_size, ..self }
-    }
-
-    pub const fn with_bonus(self, bonus_type: ObjectType, bonus_len: u16) -> ObjectSpec {
-        ObjectSpec { bonus_type, bonus_len, ..self }
-    }
-
-    pub const fn with_slots(self, slots: u8) -> ObjectSpec {
-        ObjectSpec { slots, ..self }
-    }
-
-    /// Block pointers in the dnode of such an object of so many slots. Sources: `dnode_allocate` in
-    /// module/zfs/dnode.c.
-    pub fn pointers(&self, slots: u8) -> usize {
-        let capacity = dnode::bonus_for_slots(usize::from(slots));
-        // System attributes want all the bonus they can get.
-        match self.bonus_type {
-            ObjectType::SA => 1,
-            _ => (1 + capacity.saturating_sub(usize::from(self.bonus_len)) / BlkPtr::SIZE).min(MAX_BLKPTRS),
-        }
-    }
-
-    fn phys(&self, slots: u8) -> Result<DnodePhys, DmuError> {
-        let slots = if self.slots == 0 { slots } else { self.slots };
-        if slots == 0 || usize::from(slots) > SLOTS_PER_BLOCK {
-            return Err(DmuError::Invalid("dnode slots"));
-        }
-        let capacity = dnode::bonus_for_slots(usize::from(slots));
-        if usize::from(self.bonus_len) > capacity {
-            return Err(DmuError::TooBig);
-        }
-        let size = if self.block_size == 0 { DEFAULT_BLOCK } else { self.block_size.next_multiple_of(512) };
-        if size > crate::dnode::MAX_BLOCK_SIZE {
-            return Err(DmuError::TooBig);
-        }
-        let shift = if self.indirect_shift == 0 { MAX_INDBLKSHIFT } else { self.indirect_shift };
-        let mut phys =
-            DnodePhys::new(self.object_type, size, shift.clamp(MIN_INDBLKSHIFT, MAX_INDBLKSHIFT), slots);
-        phys.blkptrs = vec![BlkPtr::HOLE; self.pointers(slots)];
-        phys.bonus_type = self.bonus_type;
-        phys.bonus = vec![0; usize::from(self.bonus_len)];
-        Ok(phys)
-    }
-}
 
 /// An object's dnode in the block of dnodes that has its number; `None`: a free slot, or the inside
 /// of a larger dnode.
@@ -128,32 +52,6 @@ pub(crate) fn dnode_in(block: &Block, object: u64) -> Result<Option<DnodePhys>, 
     let Some(bytes) = block.get(slot * SLOT_SIZE..).filter(|_| at == slot) else { return Ok(None) };
     let corrupt = DmuError::Corrupt { object: META_OBJECT, block: object / SLOTS };
     DnodePhys::decode(bytes).map_err(|_| corrupt)
-}
-
-/// What all dnodes of an object set share.
-pub struct Core {
-    pub(crate) store: Arc<dyn BlockStore>,
-    pub(crate) owner: Arc<dyn BlockOwner>,
-    pub(crate) admission: Arc<dyn Admission>,
-    policy: RwLock<Arc<ObjsetPolicy>>,
-    /// The policy's `keep`, packed: every read asks for it.
-    keep: AtomicU8,
-    /// By group: the objects it has changed, the meta dnode excepted.
-    dirty: [Mutex<BTreeMap<u64, Arc<Dnode>>>; TXG_SIZE],
-}
-
-impl Core {
-    pub(crate) fn dirty_list(&self, txg: Txg) -> &Mutex<BTreeMap<u64, Arc<Dnode>>> {
-        &self.dirty[txg as usize % TXG_SIZE]
-    }
-
-    pub(crate) fn keep(&self) -> Keep {
-        Keep::unpack(self.keep.load(Relaxed))
-    }
-
-    pub(crate) fn policy(&self) -> Arc<ObjsetPolicy> {
-        self.policy.read().expect("another thread panicked while setting a policy").clone()
-    }
 }
 
 /// The object set's own block.
@@ -174,7 +72,7 @@ pub struct Objset {
     cache: Cache,
     search: Mutex<alloc::Search>,
     taken: Mutex<alloc::Taken>,
-    pub(crate) owner_of: RwLock<Option<Arc<dyn crate::accounting::OwnerOf>>>,
+    owner_of: RwLock<Option<Arc<dyn OwnerOf>>>,
     watcher: OnceLock<Box<Watcher>>,
 }
 
@@ -236,7 +134,7 @@ impl Objset {
             meta_dnode,
             zil_header: ZilHeader::default(),
             objset_type: kind,
-            flags: crate::accounting::flags_of_new(kind, &policy),
+            flags: flags_of_new(kind, &policy),
             portable_mac: [0; ondisk::objset::MAC_LEN],
             local_mac: [0; ondisk::objset::MAC_LEN],
             userused_dnode: None,
@@ -256,14 +154,7 @@ impl Objset {
         policy: ObjsetPolicy,
         root: Root,
     ) -> Arc<Objset> {
-        let core = Arc::new(Core {
-            store,
-            owner,
-            admission,
-            keep: AtomicU8::new(policy.keep.pack()),
-            policy: RwLock::new(Arc::new(policy)),
-            dirty: Default::default(),
-        });
+        let core = Arc::new(Core::new(store, owner, admission, policy));
         let phys = &root.phys;
         let meta = Dnode::new(META_OBJECT, &core, phys.meta_dnode.clone(), true);
         let used = |object, phys: &Option<DnodePhys>| {
@@ -294,8 +185,7 @@ impl Objset {
     }
 
     pub fn set_policy(&self, policy: ObjsetPolicy) {
-        self.core.keep.store(policy.keep.pack(), Relaxed);
-        *self.core.policy.write().expect("another thread panicked while setting a policy") = Arc::new(policy);
+        self.core.set_policy(policy);
     }
 
     pub fn policy(&self) -> Arc<ObjsetPolicy> {
@@ -303,8 +193,12 @@ impl Objset {
     }
 
     /// How the owner of an object is found, so that space is counted by owner.
-    pub fn set_owner_of(&self, owner_of: Arc<dyn crate::accounting::OwnerOf>) {
+    pub fn set_owner_of(&self, owner_of: Arc<dyn OwnerOf>) {
         *self.owner_of.write().expect("another thread panicked while setting this") = Some(owner_of);
+    }
+
+    fn owner_of(&self) -> Option<Arc<dyn OwnerOf>> {
+        self.owner_of.read().expect("another thread panicked while setting this").clone()
     }
 
     pub fn kind(&self) -> ObjsetType {
@@ -397,7 +291,8 @@ impl Objset {
     /// claimed by their own numbers.
     pub fn claim(&self, object: u64, spec: ObjectSpec, tx: &Tx) -> Result<Arc<Dnode>, DmuError> {
         if let Some(special) = self.special(object) {
-            return self.claim_special(special, spec, tx);
+            special.claim(spec, tx)?;
+            return Ok(special.clone());
         }
         let phys = spec.phys(self.policy().dnode_slots)?;
         if object >= MAX_OBJECT || object % SLOTS + phys.slots() as u64 > SLOTS {
@@ -407,18 +302,6 @@ impl Objset {
         let dnode = self.new_dnode(reserved.ok_or(DmuError::Exists)?, phys, tx);
         self.publish(&dnode);
         Ok(dnode)
-    }
-
-    fn claim_special(&self, special: &Arc<Dnode>, spec: ObjectSpec, tx: &Tx) -> Result<Arc<Dnode>, DmuError> {
-        let phys = ObjectSpec { slots: 1, ..spec }.phys(1)?;
-        let mut state = special.state_mut();
-        if state.attrs().exists {
-            return Err(DmuError::Exists);
-        }
-        let changes = special.change(&mut state, tx.txg());
-        changes.attrs = crate::overlay::Attrs::of(&phys);
-        drop(state);
-        Ok(special.clone())
     }
 
     /// A dnode at slots that were reserved for it.
@@ -581,10 +464,7 @@ impl Objset {
 
 impl Drop for Objset {
     fn drop(&mut self) {
-        // Dirty lists refer to dnodes, and those to the lists.
-        for list in &self.core.dirty {
-            env::lock(list).clear();
-        }
+        self.core.clear_dirty();
     }
 }
 

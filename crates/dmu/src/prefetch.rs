@@ -8,7 +8,8 @@
 //! the indirect blocks are in the cache, and asks for the next indirect block when it gets there.
 //! The idea, not the code, of module/zfs/dmu_zfetch.c.
 
-use crate::dnode::Dnode;
+use std::sync::Mutex;
+
 use crate::store::Foresight;
 use crate::tree::Walker;
 
@@ -95,14 +96,14 @@ impl Stream {
     }
 }
 
-/// Called with the blocks a reader is about to read.
-pub fn before_read(dnode: &Dnode, walker: &mut Walker<'_>, first: u64, last: u64) {
+/// Called with the blocks a reader is about to read, and the streams of their object.
+pub fn before_read(streams: &Mutex<Streams>, walker: &mut Walker<'_>, first: u64, last: u64) {
     let phys = walker.phys();
     let (end, size) = (phys.maxblkid, phys.data_block_size());
     if end == 0 {
         return;
     }
-    let (seen, ask) = env::lock(dnode.streams()).note(first, last, size);
+    let (seen, ask) = env::lock(streams).note(first, last, size);
     walker.foresaw(seen);
     if let Some((from, to)) = ask.filter(|&(from, _)| from <= end) {
         range(walker, from, to.min(end));

@@ -18,6 +18,7 @@ mod znode;
 
 use std::sync::Arc;
 
+use ondisk::byteswap::swap_attribute;
 use ondisk::object_type::ObjectType;
 use ondisk::sa::{self, AttrInfo, Header};
 use ondisk::znode::attr::{self, ZplAttr};
@@ -122,7 +123,7 @@ impl Sa {
         let (info, bytes, endian) = view.find(number)?;
         let mut value = bytes.to_vec();
         if endian == Endian::Big {
-            sa::swap_value(info.swap, &mut value);
+            swap_attribute(info.swap, &mut value);
         }
         Some(value)
     }
@@ -185,7 +186,7 @@ impl Sa {
         for (info, bytes, endian) in view.iter() {
             let mut value = bytes.to_vec();
             if endian == Endian::Big {
-                sa::swap_value(info.swap, &mut value);
+                swap_attribute(info.swap, &mut value);
             }
             packed.push(Packed { info, value });
         }

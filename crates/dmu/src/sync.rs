@@ -22,7 +22,7 @@ use ondisk::BlkPtr;
 use ondisk::object_type::ObjectType;
 
 use crate::SyncError;
-use crate::objset::Core;
+use crate::dnode::Core;
 use crate::owner::SyncTx;
 use crate::policy::ObjsetPolicy;
 

@@ -6,6 +6,9 @@
 //! back. A fat one's lookup or change reads the head, one block of pointers, and one leaf, however
 //! many entries there are.
 //!
+//! This module knows one object. To find it by its number, or to make it, takes an object set:
+//! [`Zap::open`], [`Zap::create`] and [`Zap::claim`] are in `objset::zap`.
+//!
 //! Invariants:
 //! - The object's content lock is held shared for every read and alone for every change, so one
 //!   call sees or makes a change as a whole. It is held while blocks are read.
@@ -34,7 +37,6 @@ pub use ondisk::zap::value::Value;
 
 use crate::DmuError;
 use crate::dnode::Dnode;
-use crate::objset::{ObjectSpec, Objset};
 use crate::tx::Tx;
 use blocks::Io;
 use ops::{Ops, maybe};
@@ -101,12 +103,7 @@ pub struct Zap {
 }
 
 impl Zap {
-    /// Of an existing object; `Invalid` when its type is not a ZAP's.
-    pub fn open(objset: &Objset, object: u64) -> Result<Zap, DmuError> {
-        Zap::of(objset.hold(object)?)
-    }
-
-    /// As [`Zap::open`], of an object already held.
+    /// Of an object that is held; `Invalid` when its type is not a ZAP's.
     pub fn of(dnode: Arc<Dnode>) -> Result<Zap, DmuError> {
         if !dnode.object_type().is_zap() {
             return Err(DmuError::Invalid("object is not a ZAP"));
@@ -119,25 +116,6 @@ impl Zap {
     pub fn with_normalize(mut self, normalize: Normalize) -> Zap {
         self.normalize = Some(normalize);
         self
-    }
-
-    /// A new object. `spec.object_type` is a ZAP's; `spec.block_size` 0 is 512.
-    pub fn create(objset: &Objset, spec: ObjectSpec, params: ZapParams, tx: &Tx) -> Result<Zap, DmuError> {
-        let format = |dnode: &Arc<Dnode>| Zap::of(dnode.clone())?.format(params, tx);
-        Zap::of(objset.alloc_with(spec, tx, format)?)
-    }
-
-    /// A new object at this number.
-    pub fn claim(
-        objset: &Objset,
-        object: u64,
-        spec: ObjectSpec,
-        params: ZapParams,
-        tx: &Tx,
-    ) -> Result<Zap, DmuError> {
-        let zap = Zap::of(objset.claim(object, spec, tx)?)?;
-        zap.format(params, tx)?;
-        Ok(zap)
     }
 
     /// Makes a freshly allocated object an empty ZAP.

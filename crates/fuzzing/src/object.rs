@@ -3,6 +3,7 @@
 use ondisk::bookmark::BookmarkPhys;
 use ondisk::bpobj::{self, BpobjPhys};
 use ondisk::bptree::{BptreeEntry, BptreePhys};
+use ondisk::byteswap::swap_attribute;
 use ondisk::dnode::{DnodeBlock, DnodePhys};
 use ondisk::dsl_dataset::DslDatasetPhys;
 use ondisk::dsl_dir::DslDirPhys;
@@ -108,7 +109,7 @@ pub fn attributes(data: &[u8]) {
         let info = |number: u16| AttrInfo::decode(u64::from(number % 3) << 27 | u64::from(number)).ok();
         for (info, range) in sa::locate(bytes, &header, &layout, info).unwrap_or_default() {
             let mut value = bytes[range].to_vec();
-            sa::swap_value(info.swap, &mut value);
+            swap_attribute(info.swap, &mut value);
         }
     }
     let _ = (znode::owner_of_sa(bytes), znode::owner_of_znode(bytes));

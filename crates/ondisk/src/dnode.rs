@@ -13,8 +13,8 @@
 //! Source: include/sys/dnode.h.
 
 use crate::BlkPtr;
-use crate::byteswap::{swap_content, swap_numbers};
 use crate::malformed::{Endian, Malformed, Reader, Writer, slice_at};
+use crate::numbers::swap_numbers;
 use crate::object_type::ObjectType;
 
 /// Bytes of a slot, and of the smallest dnode.
@@ -277,11 +277,10 @@ pub fn slots_at(bytes: &[u8]) -> Option<usize> {
 }
 
 /// Swaps the numbers of one dnode of the other byte order, which has all these bytes: one slot at
-/// least.
-pub(crate) fn swap(bytes: &mut [u8]) {
-    if slots_at(bytes).is_none() {
-        return;
-    }
+/// least. Leaves the bonus as it is, and gives it with its type, which says how it is swapped;
+/// `None` where there is none.
+pub(crate) fn swap(bytes: &mut [u8]) -> Option<(ObjectType, &mut [u8])> {
+    slots_at(bytes)?;
     bytes[8..10].reverse();
     bytes[10..12].reverse();
     let has_bonus = bytes[10..12] != [0, 0];
@@ -291,10 +290,8 @@ pub(crate) fn swap(bytes: &mut [u8]) {
     let rest = &mut bytes[CORE_SIZE + pointers..];
     let spill_at = rest.len().saturating_sub(if has_spill { BlkPtr::SIZE } else { 0 });
     let (bonus, spill) = rest.split_at_mut(spill_at);
-    if has_bonus {
-        swap_content(bonus_type, bonus);
-    }
     swap_numbers::<8>(spill);
+    has_bonus.then_some((bonus_type, bonus))
 }
 
 /// log2 of the block pointers in an indirect block of `2^indblkshift` bytes.

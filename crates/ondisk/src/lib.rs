@@ -33,6 +33,7 @@ pub mod initialize;
 pub mod l2arc;
 pub mod label;
 pub mod malformed;
+mod numbers;
 pub mod nvlist;
 pub mod object_type;
 pub mod objset;

@@ -9,8 +9,9 @@
 //! ```
 //! Source: include/sys/dmu_objset.h.
 
-use crate::byteswap::swap_numbers;
-use crate::dnode::{self, DnodePhys, SLOT_SIZE};
+use std::ops::Range;
+
+use crate::dnode::{DnodePhys, SLOT_SIZE};
 use crate::malformed::{Endian, Malformed, need, slice_at, u64_at};
 use crate::zil::ZilHeader;
 
@@ -46,6 +47,11 @@ const LOCAL_MAC_AT: usize = 752;
 const USERUSED_AT: usize = 1024;
 const GROUPUSED_AT: usize = 1536;
 const PROJECTUSED_AT: usize = 2048;
+
+/// Where dnodes lie, of one slot each, as far as the block reaches.
+pub(crate) const DNODES_AT: [usize; 4] = [META_AT, USERUSED_AT, GROUPUSED_AT, PROJECTUSED_AT];
+/// Where all is numbers of 64 bits. What is neither here nor a dnode is bytes.
+pub(crate) const NUMBERS: Range<usize> = ZIL_AT..PORTABLE_MAC_AT;
 
 const _: () = assert!(ZIL_AT + ZilHeader::SIZE == TYPE_AT);
 
@@ -162,19 +168,6 @@ impl ObjsetPhys {
         }
         bytes
     }
-}
-
-/// Swaps the numbers of an object set's root of the other byte order; the codes are bytes.
-pub(crate) fn swap(bytes: &mut [u8]) {
-    if bytes.len() < SIZE_V1 {
-        return;
-    }
-    for at in [META_AT, USERUSED_AT, GROUPUSED_AT, PROJECTUSED_AT] {
-        if let Some(dnode) = bytes.get_mut(at..at + SLOT_SIZE) {
-            dnode::swap(dnode);
-        }
-    }
-    swap_numbers::<8>(&mut bytes[ZIL_AT..PORTABLE_MAC_AT]);
 }
 
 fn dnode_at(bytes: &[u8], at: usize) -> Result<Option<DnodePhys>, Malformed> {

@@ -34,7 +34,7 @@ const MAX_VARIABLE: usize = 1 + (63 * 8 - HEADER_MIN) / 2;
 pub const LAYOUTS: &str = "LAYOUTS";
 pub const REGISTRY: &str = "REGISTRY";
 
-/// How an attribute's value is swapped.
+/// How an attribute's value is swapped ([`crate::byteswap::swap_attribute`] does it).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Swap {
     U64 = 0,
@@ -192,20 +192,6 @@ pub fn encode(layout: u16, values: &[(AttrInfo, &[u8])]) -> Vec<u8> {
 /// A value that is numbers, little endian.
 pub fn pack_words(words: &[u64]) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_le_bytes()).collect()
-}
-
-/// Turns a big-endian value into a little-endian one, in place.
-pub fn swap_value(swap: Swap, value: &mut [u8]) {
-    let unit = match swap {
-        Swap::U64 => 8,
-        Swap::U32 => 4,
-        Swap::U16 => 2,
-        Swap::U8 => return,
-        Swap::Acl => return crate::znode::swap_aces(value),
-    };
-    for number in value.chunks_exact_mut(unit) {
-        number.reverse();
-    }
 }
 
 #[cfg(test)]

@@ -14,6 +14,7 @@ pub mod micro;
 pub mod value;
 
 use crate::malformed::{Endian, Malformed, u64_at};
+use crate::numbers::swap_numbers;
 
 /// First word of a leaf, of a fat head, and of a micro ZAP; a block with another is a block of
 /// pointers.
@@ -61,6 +62,6 @@ pub(crate) fn swap(block: &mut [u8]) {
         Some(kind) if kind.contains(&BLOCK_TYPE_LEAF) => leaf::swap(block),
         Some(kind) if kind.contains(&BLOCK_TYPE_MICRO) => micro::swap(block),
         // The head and blocks of pointers are nothing but numbers of 64 bits.
-        _ => crate::byteswap::swap_numbers::<8>(block),
+        _ => swap_numbers::<8>(block),
     }
 }

@@ -11,13 +11,14 @@
 //! cheap. Or the disks lied, all of them, and the last groups are torn: then an import may go back
 //! to an earlier one. A run is a function of its seed.
 
+pub(crate) mod bays;
 pub mod case;
 pub(crate) mod frozen;
 mod groups;
 mod harm;
 pub(crate) mod mend;
 pub(crate) mod shape;
-pub(crate) mod story;
+mod story;
 
 use std::path::PathBuf;
 
@@ -108,7 +109,7 @@ pub fn run(options: &Options) -> Result<Tally, String> {
         tally += told.map_err(|why| format!("case {n}, event {at}: {why}"))?;
     }
     if let Some(dir) = &options.zdb {
-        let paths: Vec<String> = story::all_paths(&story.swarm).collect();
+        let paths: Vec<String> = bays::all_paths(&story.swarm).collect();
         export::write_files(&story.world.disks, &paths, dir)?;
         export::zdb(dir)?;
     }

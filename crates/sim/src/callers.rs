@@ -20,7 +20,6 @@ use pool::verify::{Options as VerifyOptions, verify};
 use stdx::call::{CallId, working_on};
 use stdx::prng::Prng;
 
-use crate::crew::Crew;
 use crate::disk::tape::Tape;
 use crate::disk::{Loss, SimDisks};
 use crate::machine::{POOL, World, properties};
@@ -250,7 +249,7 @@ impl Case<'_> {
             Box::new(caller) as Box<dyn FnOnce() + Send>
         });
         let callers = callers.collect();
-        Crew::run(&machine.driver, callers);
+        machine.driver.run_callers(callers);
         let journals = done.into_iter().collect::<Result<Vec<Journal>, String>>()?;
         let memory = memory.take_tape().ok_or("no tape runs")?;
         let tape = world.disks.take_tape().ok_or("no tape runs")?;

@@ -6,17 +6,18 @@
 //! would never get it: then the program ends, for nothing else could.
 
 use std::any::Any;
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::{Condvar, Mutex};
 use std::time::Duration;
 
 use env::lock;
 
-use crate::driver::SimDriver;
-
 /// How long one caller may run: far longer than it takes.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// See the module.
+/// What one of them does.
+pub type Caller<'a> = Box<dyn FnOnce() + Send + 'a>;
+
+/// See the module. The driver has it while they run (`SimDriver::run_callers`).
 pub struct Crew {
     state: Mutex<State>,
     changed: Condvar,
@@ -30,18 +31,20 @@ struct State {
 }
 
 impl Crew {
-    /// Lets all of them run to their ends. A panic of one of them continues here.
-    pub fn run<'a>(driver: &SimDriver, callers: Vec<Box<dyn FnOnce() + Send + 'a>>) {
-        let left: Vec<usize> = (0..callers.len()).collect();
-        let crew = Arc::new(Crew { state: Mutex::new(State { turn: 0, left }), changed: Condvar::new() });
-        driver.set_crew(Some(crew.clone()));
+    /// Of so many callers; the first is the first to run.
+    pub fn new(callers: usize) -> Crew {
+        let left: Vec<usize> = (0..callers).collect();
+        Crew { state: Mutex::new(State { turn: 0, left }), changed: Condvar::new() }
+    }
+
+    /// Lets all of them run to their ends. `Err`: the panic of one of them.
+    pub fn run<'a>(&self, callers: Vec<Caller<'a>>) -> std::thread::Result<()> {
         let mut panic: Option<Box<dyn Any + Send>> = None;
         std::thread::scope(|scope| {
-            let begin = |(me, caller): (usize, Box<dyn FnOnce() + Send + 'a>)| {
-                let crew = &crew;
+            let begin = |(me, caller): (usize, Caller<'a>)| {
                 scope.spawn(move || {
-                    let _turn = Turn { crew, me };
-                    crew.wait_for_turn(me);
+                    let _turn = Turn { crew: self, me };
+                    self.wait_for_turn(me);
                     caller();
                 })
             };
@@ -50,10 +53,7 @@ impl Crew {
                 panic = thread.join().err().or(panic.take());
             }
         });
-        driver.set_crew(None);
-        if let Some(panic) = panic {
-            std::panic::resume_unwind(panic);
-        }
+        panic.map_or(Ok(()), Err)
     }
 
     /// Who could run as well as the one that does, in order, the next one first.

@@ -29,7 +29,7 @@ use env::{Disk, DiskError, DiskIo, DiskOp, Disks, Nanos, OpenMode, SectorSize, l
 use ondisk::label;
 use stdx::prng::Prng;
 
-use crate::clock::Time;
+use crate::time::Time;
 use crate::trace::Trace;
 use image::Image;
 use tape::Tape;

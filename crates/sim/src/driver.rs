@@ -20,8 +20,8 @@ use env::worker::WorkerControl;
 use env::{Driver, Nanos, Next, Worker, WorkerHandle, lock};
 use stdx::prng::Prng;
 
-use crate::clock::Time;
-use crate::crew::Crew;
+use crate::crew::{Caller, Crew};
+use crate::time::Time;
 use crate::trace::Trace;
 
 /// What a step costs.
@@ -106,8 +106,19 @@ impl SimDriver {
         drop(slots);
     }
 
-    /// From now on there are several callers.
-    pub fn set_crew(&self, crew: Option<Arc<Crew>>) {
+    /// Lets several callers run to their ends. A panic of one of them continues here.
+    pub fn run_callers(&self, callers: Vec<Caller<'_>>) {
+        let crew = Arc::new(Crew::new(callers.len()));
+        self.set_crew(Some(crew.clone()));
+        let ended = crew.run(callers);
+        self.set_crew(None);
+        if let Err(panic) = ended {
+            std::panic::resume_unwind(panic);
+        }
+    }
+
+    /// From now on there are several callers, or no more.
+    fn set_crew(&self, crew: Option<Arc<Crew>>) {
         lock(&self.state).crew = crew;
     }
 

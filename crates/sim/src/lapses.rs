@@ -20,10 +20,10 @@ use env::Nanos;
 use stdx::prng::Prng;
 use storage::VdevState;
 
+use crate::attrition::bays::{all_paths, new_world};
 use crate::attrition::frozen::found_again;
 use crate::attrition::mend;
 use crate::attrition::shape::{Shape, Side};
-use crate::attrition::story::{all_paths, new_world};
 use crate::disk::Faults;
 use crate::disk::image::Image;
 use crate::machine::{Machine, POOL, World};

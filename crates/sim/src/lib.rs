@@ -27,6 +27,7 @@ pub mod operator;
 pub mod promised;
 pub mod run;
 pub mod swarm;
+pub mod time;
 pub mod trace;
 pub mod units;
 pub mod workload;

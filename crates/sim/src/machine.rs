@@ -10,12 +10,13 @@ use pool::spa::labels::{self, FoundPool};
 use stdx::prng::Prng;
 use storage::arc::l2::Limits;
 
-use crate::clock::{SimClock, Time};
+use crate::clock::SimClock;
 use crate::disk::SimDisks;
 use crate::driver::SimDriver;
 use crate::entropy::SimEntropy;
 use crate::memory::SimMemory;
 use crate::swarm::{Layout, Swarm};
+use crate::time::Time;
 use crate::trace::Trace;
 
 /// The pool's name.

@@ -10,6 +10,7 @@
 //! Commands take the way of the iSCSI target's, behind its transport: through `scsi`. A run is a
 //! function of its seed.
 
+mod check;
 mod initiator;
 mod journal;
 mod locks;
@@ -25,7 +26,6 @@ use pool::verify::{Options as VerifyOptions, verify};
 use scsi::{Identity, LogicalUnit, Target, TargetPort};
 use stdx::prng::Prng;
 
-use crate::crew::Crew;
 use crate::disk::Loss;
 use crate::disk::tape::Tape;
 use crate::export;
@@ -202,7 +202,7 @@ impl Case<'_> {
             Box::new(caller) as Box<dyn FnOnce() + Send>
         });
         let callers = callers.collect();
-        Crew::run(&machine.driver, callers);
+        machine.driver.run_callers(callers);
         done.into_iter().collect::<Done>()?;
         let memory = memory.take_tape().ok_or("no tape runs")?;
         let tape = world.disks.take_tape().ok_or("no tape runs")?;

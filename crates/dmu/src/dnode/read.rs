@@ -38,7 +38,7 @@ impl Dnode {
         drop(state);
         let mut read = Vec::new();
         if let Some(mut walker) = walker {
-            prefetch::before_read(self, &mut walker, first, last);
+            prefetch::before_read(&self.streams, &mut walker, first, last);
             read = walker.blocks(&clean)?;
         }
         let mut read = read.into_iter();

@@ -36,7 +36,9 @@ impl Objset {
         let cx = Cx { core: &self.core, tx: *tx, policy: policy_of_pass(self.policy(), tx.pass) };
         let mut jobs = self.begin_jobs(tx.txg, |object| self.special(object).is_none());
         write_trees(&cx, &mut jobs)?;
-        accounting::settle(self, &mut jobs, tx)?;
+        if let Some(owner_of) = self.owner_of() {
+            accounting::settle(&cx, &*owner_of, self.accounting_dnodes(), &mut jobs)?;
+        }
         self.store_dnodes(&jobs, tx)?;
         let mut changed = !jobs.is_empty();
         jobs.into_iter().for_each(Job::finish);

@@ -14,7 +14,8 @@ use ondisk::sa::{self, AttrInfo, FIRST_LAYOUT};
 use ondisk::znode::attr::{self, ZplAttr};
 
 use crate::DmuError;
-use crate::objset::{ObjectSpec, Objset};
+use crate::dnode::ObjectSpec;
+use crate::objset::Objset;
 use crate::tx::Tx;
 use crate::zap::{Value, Zap, ZapParams};
 

@@ -8,6 +8,7 @@ use stdx::prng::Prng;
 
 use super::blocks::{Blocks, Draft};
 use super::*;
+use crate::ObjectSpec;
 use crate::testing;
 
 const SUM_OF_OPENZFS: u64 = 0x717a_e0f0_b307_4ad9;

@@ -8,8 +8,8 @@
 //! Source: include/sys/zfs_sa.h (`znode_phys_t`).
 
 use super::acl;
-use crate::byteswap::swap_numbers;
 use crate::malformed::{Endian, Malformed, Reader};
+use crate::numbers::swap_numbers;
 
 /// Bytes before what pads the bonus.
 pub const SIZE: usize = 264;

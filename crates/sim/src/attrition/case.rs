@@ -17,11 +17,12 @@ use engine_api::{Cred, Engine, FileSystem, ImportOptions, Stable};
 use pool::verify::{Options as VerifyOptions, verify};
 use stdx::prng::Prng;
 
+use super::bays::{is_large, new_world};
 use super::frozen::{Frozen, content};
 use super::harm::{Harm, Harms};
 use super::mend;
 use super::shape::Shape;
-use super::story::{Mark, Story, is_large, new_world};
+use super::story::{Mark, Story};
 use crate::disk::Faults;
 use crate::disk::image::Image;
 use crate::machine::{Machine, POOL, World};

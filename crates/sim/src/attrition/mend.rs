@@ -6,8 +6,8 @@ use env::Nanos;
 use pool::verify::{Options as VerifyOptions, verify};
 use storage::VdevState;
 
+use super::bays::all_paths;
 use super::shape::{Shape, Side};
-use super::story::all_paths;
 use crate::workload::{Done, Life, failed};
 
 /// Seconds that a pool of a few megabytes may take.

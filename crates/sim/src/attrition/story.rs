@@ -25,6 +25,7 @@ use engine_api::{Change, CreateMode, Cred, Engine, FileSystem, NodeId, SetAttr, 
 use env::Nanos;
 use stdx::prng::Prng;
 
+use super::bays::{all_paths, new_world};
 use super::frozen::{Frozen, content};
 use super::groups::Groups;
 use super::mend;
@@ -33,13 +34,9 @@ use crate::disk::Faults;
 use crate::disk::tape::Tape;
 use crate::machine::{Machine, POOL, World, properties};
 use crate::promised::Promised;
-use crate::swarm::{CALM_SIZE as SIZE, Layout, Swarm};
+use crate::swarm::{Layout, Swarm};
 use crate::workload::{Done, Life, failed};
 
-/// Disks beside those of the pool at first, and others that are larger, with the size of these.
-const FREE: usize = 3;
-const LARGE: usize = 2;
-const LARGE_SIZE: u64 = 96 << 20;
 const FILES: usize = 4;
 /// Snapshots and clones at a time.
 const FROZEN: usize = 3;
@@ -172,29 +169,6 @@ pub struct Story {
     pub groups: Groups,
     /// The world as it was left, exported.
     pub world: World,
-}
-
-/// Disks that no pool has at first: paths and sizes.
-pub fn free_paths() -> impl Iterator<Item = (String, u64)> {
-    let large = (1..=LARGE).map(|n| (format!("/sim/large{n}"), LARGE_SIZE));
-    (1..=FREE).map(|n| (format!("/sim/free{n}"), SIZE)).chain(large)
-}
-
-/// Whether a disk at this path is one of the larger ones.
-pub fn is_large(path: &str) -> bool {
-    free_paths().any(|(free, size)| free == path && size == LARGE_SIZE)
-}
-
-/// Paths of all disks there are.
-pub fn all_paths(swarm: &Swarm) -> impl Iterator<Item = String> {
-    swarm.all_paths().into_iter().chain(free_paths().map(|(path, _)| path))
-}
-
-/// New disks for these circumstances.
-pub fn new_world(swarm: Swarm, prng: &mut Prng) -> World {
-    let world = World::of(swarm, prng);
-    free_paths().for_each(|(path, size)| world.disks.add(&path, size, world.swarm.sector));
-    world
 }
 
 fn draw_swarm(prng: &mut Prng) -> Swarm {

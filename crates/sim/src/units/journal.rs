@@ -10,11 +10,9 @@
 //! program dies, all that had ended is promised.
 //!
 //! Locks, sectors that only COMPARE AND WRITE changes, have a history of their own: see
-//! [`super::locks`].
+//! [`super::locks`]. Whether what was found may be so is said in [`super::check`].
 
 use std::collections::BTreeSet;
-
-use super::locks;
 
 /// Moments of calls' beginnings and ends, in order.
 pub type Tick = u64;
@@ -185,7 +183,7 @@ impl Journal {
     /// Of what is to be there whole, whatever some sector shows is as good as promised: then no
     /// sector of it shows what was before. Every value is written once, so a sector that shows one
     /// of its values shows that it happened.
-    fn promise_shown(&self, found: &[Vec<u64>], promised: &mut [bool]) {
+    pub(super) fn promise_shown(&self, found: &[Vec<u64>], promised: &mut [bool]) {
         for (call, promised) in self.calls.iter().zip(promised) {
             let Kind::Atomic(extent, first) = call.kind else { continue };
             let sectors = &found[extent.unit][extent.lba as usize..][..extent.blocks as usize];
@@ -224,7 +222,13 @@ impl Journal {
 
     /// Values that a sector may have had at some moment from `from` to `to`, which are no
     /// beginnings or ends of others.
-    fn between(&self, sector: Sector, from: Tick, to: Tick, path: &mut Vec<Tick>) -> BTreeSet<u64> {
+    pub(super) fn between(
+        &self,
+        sector: Sector,
+        from: Tick,
+        to: Tick,
+        path: &mut Vec<Tick>,
+    ) -> BTreeSet<u64> {
         let begun = self.writers(sector).map(|(_, call)| call).filter(|call| call.begin < to);
         let begun: Vec<&Call> = begun.collect();
         let gone = begun.iter().filter(|call| call.end < from).map(|call| call.begin).max();
@@ -232,7 +236,7 @@ impl Journal {
     }
 
     /// Values that a sector may have after a cut, when these calls are promised.
-    fn after(&self, sector: Sector, cut: Cut, promised: &[bool]) -> BTreeSet<u64> {
+    pub(super) fn after(&self, sector: Sector, cut: Cut, promised: &[bool]) -> BTreeSet<u64> {
         let begun = || self.writers(sector).filter(|(_, call)| cut.has_seen_begin(call));
         let gone = begun().filter(|(number, _)| promised[*number]).map(|(_, call)| call.begin).max();
         let begun: Vec<&Call> = begun().map(|(_, call)| call).collect();
@@ -255,44 +259,4 @@ impl Journal {
         }
         values
     }
-
-    /// Whether all that was read while the initiators worked can have been so, and nobody won a
-    /// lock that was another's.
-    pub fn check_answers(&self, locked: &[Extent]) -> Result<(), String> {
-        for call in &self.calls {
-            let Kind::Read(extent, found) = &call.kind else { continue };
-            for (lba, value) in (extent.lba..).zip(found).filter(|(lba, _)| *lba >= LOCKED) {
-                let may_be = self.between((extent.unit, lba), call.begin, call.end, &mut Vec::new());
-                if !may_be.contains(value) {
-                    return Err(format!(
-                        "unit {}, sector {lba} read as {value}, can be {may_be:?}",
-                        extent.unit
-                    ));
-                }
-            }
-        }
-        locked.iter().try_for_each(|lock| locks::History::of(self, *lock)?.check_answers(self))
-    }
-
-    /// Whether this is what may be found after a cut.
-    pub fn check_after(&self, cut: Cut, found: &[Vec<u64>], locked: &[Extent]) -> Result<(), String> {
-        let mut promised = self.promised(cut);
-        self.promise_shown(found, &mut promised);
-        for (unit, sectors) in found.iter().enumerate() {
-            for (lba, value) in (0..).zip(sectors).skip(LOCKED as usize) {
-                let may_be = self.after((unit, lba), cut, &promised);
-                if !may_be.contains(value) {
-                    return Err(format!("unit {unit}, sector {lba} is {value}, can be {may_be:?}"));
-                }
-            }
-        }
-        for lock in locked {
-            let sectors = &found[lock.unit][lock.lba as usize..][..lock.blocks as usize];
-            locks::History::of(self, *lock)?.check_after(self, cut, &promised, sectors)?;
-        }
-        Ok(())
-    }
 }
-
-#[cfg(test)]
-mod tests;

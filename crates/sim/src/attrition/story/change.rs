@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 
 use engine_api::{Change, InitializeCommand, NewDevice, NewVdevs, ScanCommand, TrimCommand, VdevSpec};
 
-use super::{Act, Teller, all_paths, free_paths};
+use super::{Act, Teller};
+use crate::attrition::bays::{all_paths, free_paths};
 use crate::attrition::shape::{Shape, Side};
 
 impl Teller {

@@ -6,6 +6,7 @@ use engine_api::{Change, Engine, ScanCommand};
 use env::{Driver, Nanos, Quirk, WorkerHandle};
 
 use super::Teller;
+use crate::attrition::bays::all_paths;
 use crate::attrition::frozen::content;
 use crate::attrition::mend::scan_ends;
 use crate::attrition::shape::Shape;
@@ -129,7 +130,7 @@ impl Teller {
     /// none else any.
     fn indispensable(&mut self, shape: &Shape) -> Vec<String> {
         if self.prng.chance(1, 2) {
-            return super::all_paths(&self.world.swarm).collect();
+            return all_paths(&self.world.swarm).collect();
         }
         let stat = self.life().expect("the pool is imported").pool.core().storage.status();
         let tops = shape.tops().into_iter().zip(stat.children).filter(|(_, top)| !top.is_log);

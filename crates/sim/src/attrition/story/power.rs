@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use engine_api::{Cred, Engine, FileSystem};
 
-use super::{Teller, all_paths, is_large};
+use super::Teller;
+use crate::attrition::bays::{all_paths, is_large};
 use crate::attrition::frozen::found_again;
 use crate::attrition::shape::Shape;
 use crate::machine::{Machine, POOL};
