@@ -2,11 +2,11 @@
 //! (see [`segment`]).
 
 pub const VERSION: &str = "/v1/version";
-/// GET every [`crate::Feature`] that pools can be given
+/// GET every [`crate::FeatureInfo`] that pools can be given
 pub const FEATURES: &str = "/v1/features";
-/// GET all · POST [`crate::PoolCreate`] → job
+/// GET all · POST [`crate::PoolSpec`] → job
 pub const POOLS: &str = "/v1/pools";
-/// GET [`crate::Pool`]
+/// GET [`crate::PoolStatus`]
 pub const POOL: &str = "/v1/pools/{name}";
 /// POST [`crate::PoolRelease`] → job
 pub const POOL_EXPORT: &str = "/v1/pools/{name}/export";
@@ -56,7 +56,7 @@ pub const POOL_HISTORY: &str = "/v1/pools/{name}/history";
 pub const POOL_LOG: &str = "/v1/pools/{name}/log";
 /// GET [`crate::VdevTallies`] of every vdev
 pub const POOL_IOSTAT: &str = "/v1/pools/{name}/iostat";
-/// GET [`crate::AdviceQuery`]
+/// GET [`crate::AdviceQuestion`]
 pub const POOL_ADVICE: &str = "/v1/pools/{name}/advice";
 /// GET [`crate::DedupEstimateQuery`]
 pub const POOL_DEDUP_ESTIMATE: &str = "/v1/pools/{name}/dedup-estimate";
@@ -129,7 +129,7 @@ pub const BOOKMARKS: &str = "/v1/bookmarks";
 pub const HOLDS: &str = "/v1/holds";
 /// POST [`crate::HoldRequest`]
 pub const RELEASES: &str = "/v1/releases";
-/// POST [`crate::Send`] → [`crate::StreamEvent`]s and a stream
+/// POST [`crate::SendRequest`] → [`crate::StreamEvent`]s and a stream
 pub const SEND: &str = "/v1/send";
 /// POST [`crate::Receive`], then a stream → [`crate::StreamEvent`]s
 pub const RECEIVE: &str = "/v1/receive";

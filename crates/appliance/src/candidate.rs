@@ -77,8 +77,8 @@ impl Candidate {
 }
 
 impl Appliance {
-    /// The file systems at and below a dataset, at most `depth` levels of them, that can be mounted:
-    /// what was not received whole cannot.
+    /// The file systems at and below a dataset, at most `depth` levels of them, that can be
+    /// mounted: what was not received whole cannot.
     pub(crate) fn candidates(&self, root: &str, depth: Option<u32>) -> Result<Vec<Candidate>> {
         let mut found = self.look_up(root, depth)?;
         found.retain(|one| !one.is_partly_received);

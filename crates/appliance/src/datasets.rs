@@ -1,22 +1,11 @@
 //! Changes of datasets, with what they mean for mounts.
 
-use api_types::DestroyOptions;
-use engine_api::{Change, Committed, DestroyQuery, Error, PropertyChange};
+use api_types::{DestroyOptions, Inherit, PropertiesSet, Rename};
+use engine_api::{Change, Committed, DestroyQuery, Error};
 
 use crate::local::LocalMount;
 use crate::mounting::moves_mounts;
 use crate::{Appliance, Failure, Result, Warning};
-
-/// What a rename is asked for.
-#[derive(Clone, Debug, Default)]
-pub struct RenameAsked {
-    pub to: String,
-    /// Missing parents are made.
-    pub parents: bool,
-    /// A snapshot of that name of every dataset below.
-    pub recursive: bool,
-    pub no_mount: bool,
-}
 
 fn failed(failures: Vec<Failure>) -> Vec<Warning> {
     failures.into_iter().map(Warning::Failed).collect()
@@ -96,32 +85,22 @@ impl Appliance {
     }
 
     /// Sets properties; mounts follow unless told otherwise.
-    pub fn set_properties(
-        &self,
-        name: &str,
-        props: Vec<PropertyChange>,
-        history: &str,
-        no_mount: bool,
-    ) -> Result<(Committed, Vec<Warning>)> {
+    pub fn set_properties(&self, name: &str, asked: PropertiesSet) -> Result<(Committed, Vec<Warning>)> {
+        let PropertiesSet { props, no_mount, history } = asked;
         let names: Vec<String> = props.iter().map(|prop| prop.name.clone()).collect();
         let moves = !no_mount && props.iter().any(|prop| moves_mounts(&prop.name, Some(&prop.value)));
         let change = Change::SetProperties { name: name.to_owned(), props };
-        let (committed, mut failures) = self.commit(name, &change, history, moves)?;
-        failures.extend(self.follow(name, &names.iter().map(String::as_str).collect::<Vec<_>>()));
+        let (committed, mut failures) = self.commit(name, &change, &history, moves)?;
+        failures.extend(self.follow(name, &names));
         Ok((committed, failed(failures)))
     }
 
     /// Has a property inherited, or as it was received; mounts follow.
-    pub fn inherit_property(
-        &self,
-        name: &str,
-        property: &str,
-        received: bool,
-        history: &str,
-    ) -> Result<(Committed, Vec<Warning>)> {
-        let moves = moves_mounts(property, None);
-        let change = Change::Inherit { name: name.to_owned(), property: property.to_owned(), received };
-        let (committed, mut failures) = self.commit(name, &change, history, moves)?;
+    pub fn inherit_property(&self, name: &str, asked: Inherit) -> Result<(Committed, Vec<Warning>)> {
+        let Inherit { property, received, history } = asked;
+        let moves = moves_mounts(&property, None);
+        let change = Change::Inherit { name: name.to_owned(), property: property.clone(), received };
+        let (committed, mut failures) = self.commit(name, &change, &history, moves)?;
         failures.extend(self.follow(name, &[property]));
         Ok((committed, failed(failures)))
     }
@@ -144,22 +123,18 @@ impl Appliance {
 
     /// Renames a dataset or snapshot. Mounts move to where they belong now, or stay where they are
     /// if that is asked for.
-    pub fn rename_dataset(
-        &self,
-        name: &str,
-        asked: RenameAsked,
-        history: &str,
-    ) -> Result<(Committed, Vec<Warning>)> {
-        let RenameAsked { to, parents, recursive, no_mount } = asked;
+    pub fn rename_dataset(&self, name: &str, asked: &Rename) -> Result<(Committed, Vec<Warning>)> {
+        let Rename { to, parents, recursive, no_mount, history } = asked;
+        let (parents, recursive) = (*parents, *recursive);
         let pool = self.pool_of(name)?;
         let change = Change::Rename { from: name.to_owned(), to: to.clone(), parents, recursive };
         let commit = || Ok(pool.commit(&change, history)?);
-        if no_mount || name.contains('@') {
+        if *no_mount || name.contains('@') {
             let committed = commit()?;
-            self.local.renamed(name, &to);
+            self.local.renamed(name, to);
             return Ok((committed, Vec::new()));
         }
-        let (committed, failures) = self.moving(name, &to, commit)?;
+        let (committed, failures) = self.moving(name, to, commit)?;
         Ok((committed, failed(failures)))
     }
 }

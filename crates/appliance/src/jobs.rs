@@ -1,8 +1,9 @@
 //! Jobs: long work with a number, a progress and an end.
 //!
 //! A job is never cancelled, since the change that it makes is whole or not at all; a client that
-//! stops waiting finds it again by number. The last [`KEPT`] that ended are remembered. Who begins a
-//! job runs its work, on a thread of his choice; a job whose work is dropped or panics has failed.
+//! stops waiting finds it again by number. The last [`KEPT`] that ended are remembered. Who begins
+//! a job runs its work, on a thread of his choice; a job whose work is dropped or panics has
+//! failed.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -3,8 +3,8 @@
 //! after it; long work is a job.
 //!
 //! Everything here blocks until it is done, and knows neither HTTP nor the texts of commands. What
-//! was not done is a [`Failure`], what went wrong beside what was done a [`Warning`]: both are data.
-//! Mounts and shares themselves are made by whoever implements [`LocalMounts`].
+//! was not done is a [`Failure`], what went wrong beside what was done a [`Warning`]: both are
+//! data. Mounts and shares themselves are made by whoever implements [`LocalMounts`].
 
 mod candidate;
 mod datasets;
@@ -18,14 +18,12 @@ mod receive;
 mod sharing;
 mod snapshots;
 
-pub use datasets::RenameAsked;
 pub use failure::{Failure, NotMountable, Release, Result, Verb, Warning};
 pub use jobs::{Jobs, MOST as MOST_JOBS, Reporter, TooMany, Work};
 pub use local::{LocalMount, LocalMounts, LocalShare, MountSpec, mount_props, mount_word};
 pub use mounting::Told;
-pub use mounts::{MountAsked, Outcome};
+pub use mounts::Outcome;
 pub use receive::Received;
-pub use snapshots::RollbackAsked;
 
 use std::sync::Arc;
 

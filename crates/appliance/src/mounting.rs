@@ -154,8 +154,8 @@ impl Appliance {
     }
 
     /// Unmounts a whole pool and lets go of it; the directories of what was mounted go too
-    /// (`zpool_disable_datasets` in lib/libzfs/libzfs_mount.c). Where it cannot be let go of, all is
-    /// mounted again.
+    /// (`zpool_disable_datasets` in lib/libzfs/libzfs_mount.c). Where it cannot be let go of, all
+    /// is mounted again.
     pub(crate) fn releasing(
         &self,
         pool: &str,
@@ -223,12 +223,14 @@ impl Appliance {
     /// Mounts at and below a dataset follow properties that say how they are mounted, and have
     /// changed: what was asked for while the mount lasts goes with that (`zfs_is_namespace_prop` in
     /// lib/libzfs/libzfs_mount.c). Gives the failures.
-    pub(crate) fn follow(&self, root: &str, changed: &[&str]) -> Vec<Failure> {
+    pub(crate) fn follow(&self, root: &str, changed: &[String]) -> Vec<Failure> {
         if !changed.iter().any(|name| mount_props().any(|prop| prop == *name)) {
             return Vec::new();
         }
         let again = |mount: LocalMount| {
-            let stays = |word: &&str| mount_word(word).is_none_or(|(prop, _)| !changed.contains(&prop));
+            let stays = |word: &&str| {
+                mount_word(word).is_none_or(|(prop, _)| !changed.iter().any(|name| name == prop))
+            };
             let words: Vec<String> = mount.words().filter(stays).map(str::to_owned).collect();
             match self.local.remount(&mount.dataset, &words) {
                 Ok(()) | Err(Error::NotFound) => None,

@@ -1,5 +1,6 @@
 //! Mounting and unmounting by name (`zfs mount`, `zfs unmount`, mount(8)).
 
+use api_types::{MountRequest, UnmountRequest};
 use engine_api::Error;
 use stdx::behalf;
 
@@ -7,24 +8,19 @@ use crate::candidate::Candidate;
 use crate::local::LocalMount;
 use crate::{Appliance, Failure, Result, Verb};
 
-/// One file system that is to be mounted.
-#[derive(Clone, Debug, Default)]
-pub struct MountAsked {
-    pub dataset: String,
-    /// Where mount(8) wants it; empty: where its property says.
-    pub mountpoint: String,
-    /// In zfs(8)'s words, `remount` among them.
-    pub options: Vec<String>,
-    /// Mount over a directory that is not empty.
-    pub overlay: bool,
-}
-
-/// What was done for all of several file systems.
+/// What was done for the file systems that a request is about.
 #[derive(Debug, Default)]
 pub struct Outcome {
     /// Their names.
     pub done: Vec<String>,
+    /// Only where it is about all of them: one that is asked for by its name is refused.
     pub failed: Vec<Failure>,
+}
+
+impl Outcome {
+    pub(crate) fn of_one(dataset: String) -> Outcome {
+        Outcome { done: vec![dataset], failed: Vec::new() }
+    }
 }
 
 impl Appliance {
@@ -39,7 +35,15 @@ impl Appliance {
         outcome
     }
 
-    pub fn mount(&self, asked: &MountAsked) -> Result<()> {
+    /// Mounts one file system, or all ([`Appliance::mount_all_pools`]).
+    pub fn mount(&self, asked: &MountRequest) -> Result<Outcome> {
+        match asked.all {
+            true => Ok(self.mount_all_pools(&asked.options, asked.overlay)),
+            false => self.mount_one(asked).map(|()| Outcome::of_one(asked.dataset.clone())),
+        }
+    }
+
+    fn mount_one(&self, asked: &MountRequest) -> Result<()> {
         let mut one = self.file_system(&asked.dataset)?;
         let remounts = asked.options.iter().any(|option| option == "remount");
         let has_place = !asked.mountpoint.is_empty();
@@ -72,8 +76,16 @@ impl Appliance {
         })
     }
 
-    /// Unmounts all but those that are mounted by hand.
-    pub fn unmount_all_pools(&self) -> Outcome {
+    /// Unmounts one file system, by its name or by where it is mounted; or all but those that are
+    /// mounted by hand.
+    pub fn unmount(&self, asked: &UnmountRequest) -> Result<Outcome> {
+        match asked.all {
+            true => Ok(self.unmount_all_pools()),
+            false => self.unmount_one(&asked.target).map(Outcome::of_one),
+        }
+    }
+
+    fn unmount_all_pools(&self) -> Outcome {
         let mut mounts = self.local.mounted();
         // Deepest path first: a mount holds the one above it.
         mounts.sort_by(|a, b| b.mountpoint.cmp(&a.mountpoint));
@@ -89,8 +101,8 @@ impl Appliance {
         outcome
     }
 
-    /// Unmounts a file system by its name, or by where it is mounted. Gives its name.
-    pub fn unmount(&self, target: &str) -> Result<String> {
+    /// Gives the name of the file system.
+    fn unmount_one(&self, target: &str) -> Result<String> {
         let dataset = if target.starts_with('/') {
             let found = self.local.mounted_at(target)?;
             found.ok_or_else(|| Failure::NotAMountpoint { path: target.to_owned() })?
@@ -100,8 +112,8 @@ impl Appliance {
             let one = self.file_system(target)?;
             return Err(Failure::NotCurrentlyMounted { dataset: one.dataset });
         };
-        // Other file systems may be mounted inside; they go first, and come back where the one asked
-        // for stays.
+        // Other file systems may be mounted inside; they go first, and come back where the one
+        // asked for stays.
         self.unmount_all(&dataset)?;
         Ok(dataset)
     }

@@ -53,8 +53,8 @@ impl Appliance {
     }
 
     /// Whether a pool may be let go of: one that waits for its devices is by force only, and then
-    /// nobody who uses its mounts waits any more. To be called before [`Appliance::export_pool`] and
-    /// [`Appliance::destroy_pool`].
+    /// nobody who uses its mounts waits any more. To be called before [`Appliance::export_pool`]
+    /// and [`Appliance::destroy_pool`].
     pub fn let_go(&self, name: &str, how: Release, force: bool) -> Result<()> {
         let pool = match self.pool(name) {
             // It is just being imported: the engine tells what can be done then.

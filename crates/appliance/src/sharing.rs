@@ -1,19 +1,27 @@
 //! Sharing and withdrawing by name (`zfs share`, `zfs unshare`).
 
+use api_types::ShareRequest;
+
 use crate::candidate::Candidate;
 use crate::mounts::Outcome;
 use crate::{Appliance, Failure, Result, Verb};
 
 impl Appliance {
-    /// Offers all again that was withdrawn.
-    pub fn share_all(&self) -> Outcome {
-        outcome(self.local.withdrawn(), |dataset| self.offer(dataset))
+    /// Offers one file system again that was withdrawn, by its name or path; or all.
+    pub fn share(&self, asked: &ShareRequest) -> Result<Outcome> {
+        match asked.all {
+            true => Ok(outcome(self.local.withdrawn(), |dataset| self.offer(dataset))),
+            false => self.share_one(&asked.target).map(Outcome::of_one),
+        }
     }
 
-    /// Withdraws all that is shared.
-    pub fn unshare_all(&self) -> Outcome {
-        let shared = self.local.shared().into_iter().map(|one| one.dataset);
-        outcome(shared.collect(), |dataset| self.withdraw(dataset))
+    /// Withdraws one file system that is shared, by its name or path; or all.
+    pub fn unshare(&self, asked: &ShareRequest) -> Result<Outcome> {
+        let shared = || self.local.shared().into_iter().map(|one| one.dataset);
+        match asked.all {
+            true => Ok(outcome(shared().collect(), |dataset| self.withdraw(dataset))),
+            false => self.unshare_one(&asked.target).map(Outcome::of_one),
+        }
     }
 
     fn offer(&self, dataset: &str) -> Result<()> {
@@ -26,8 +34,8 @@ impl Appliance {
         self.local.unshare(dataset).map_err(failure)
     }
 
-    /// Offers a file system again that was withdrawn, by its name or path. Gives its name.
-    pub fn share(&self, target: &str) -> Result<String> {
+    /// Gives the name of the file system.
+    fn share_one(&self, target: &str) -> Result<String> {
         let one = self.shareable(target, Verb::Share)?;
         one.check(Verb::Share)?;
         if self.is_shared(&one.dataset) {
@@ -37,8 +45,8 @@ impl Appliance {
         Ok(one.dataset)
     }
 
-    /// Withdraws a file system that is shared, by its name or path. Gives its name.
-    pub fn unshare(&self, target: &str) -> Result<String> {
+    /// Gives the name of the file system.
+    fn unshare_one(&self, target: &str) -> Result<String> {
         let one = self.shareable(target, Verb::Unshare)?;
         if !self.is_shared(&one.dataset) {
             return Err(Failure::NotCurrentlyShared { dataset: one.dataset });

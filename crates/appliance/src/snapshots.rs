@@ -2,18 +2,10 @@
 
 use std::sync::Arc;
 
-use engine_api::{Change, Committed, DatasetFilter, DatasetKind, DestroyQuery, Pool, PropertyChange};
+use api_types::{CloneCreate, Rollback};
+use engine_api::{Change, Committed, DatasetFilter, DatasetKind, DestroyQuery, Pool};
 
 use crate::{Appliance, Failure, Result, Warning};
-
-/// What a rollback may destroy.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct RollbackAsked {
-    /// Younger snapshots and bookmarks.
-    pub recursive: bool,
-    /// Those and their clones.
-    pub clones: bool,
-}
 
 impl Appliance {
     /// The one pool of all these snapshots.
@@ -28,12 +20,7 @@ impl Appliance {
 
     /// Rolls a dataset back to a snapshot. What is younger, and clones of it, is destroyed where it
     /// may be. The mount stays, and shows what is there now.
-    pub fn rollback(
-        &self,
-        snapshot: &str,
-        asked: RollbackAsked,
-        history: &str,
-    ) -> Result<(Committed, Vec<Warning>)> {
+    pub fn rollback(&self, snapshot: &str, asked: &Rollback) -> Result<(Committed, Vec<Warning>)> {
         let pool = self.pool_of(snapshot)?;
         let head = snapshot.split('@').next().unwrap_or_default();
         let change = Change::Rollback { snapshot: snapshot.to_owned() };
@@ -49,22 +36,16 @@ impl Appliance {
         if !names.is_empty() {
             pool.commit(&Change::Destroy { names, defer: false }, "")?;
         }
-        let committed = pool.commit(&change, history)?;
+        let committed = pool.commit(&change, &asked.history)?;
         Ok((committed, self.refresh(head).into_iter().collect()))
     }
 
     /// Clones a snapshot, and mounts the clone unless told otherwise.
-    pub fn clone_snapshot(
-        &self,
-        snapshot: String,
-        (name, parents): (String, bool),
-        props: Vec<PropertyChange>,
-        history: &str,
-        no_mount: bool,
-    ) -> Result<(Committed, Vec<Warning>)> {
+    pub fn clone_snapshot(&self, asked: CloneCreate) -> Result<(Committed, Vec<Warning>)> {
+        let CloneCreate { snapshot, name, parents, no_mount, props, history } = asked;
         let pool = self.pool_of(&snapshot)?;
         let change = Change::Clone { snapshot, name: name.clone(), parents, props };
-        let committed = pool.commit(&change, history)?;
+        let committed = pool.commit(&change, &history)?;
         let warnings = match self.auto_mount && !no_mount {
             true => self.mount_made(&name),
             false => Vec::new(),

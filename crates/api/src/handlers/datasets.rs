@@ -10,7 +10,7 @@ use api_types::{
     DestroyOptions, DestroyPlan, Inherit, JobResult, PropKind, PropValue, PropertiesSet, PropertyTables,
     Rename, Source, SpaceUseQuery, kind,
 };
-use appliance::{RenameAsked, Reporter, mount_props, mount_word};
+use appliance::{Reporter, mount_props, mount_word};
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, State};
 use axum::response::Response;
@@ -157,20 +157,12 @@ fn run_destroy(
 
 pub async fn set(State(app): State<Shared>, Path(name): Path<String>, body: Body) -> Response {
     let request = parse::<PropertiesSet>(body);
-    blocking(app, move |app| {
-        let PropertiesSet { props, history, no_mount } = request?;
-        Ok(changed(app.appliance.set_properties(&name, props, &history, no_mount)?))
-    })
-    .await
+    blocking(app, move |app| Ok(changed(app.appliance.set_properties(&name, request?)?))).await
 }
 
 pub async fn inherit(State(app): State<Shared>, Path(name): Path<String>, body: Body) -> Response {
     let request = parse::<Inherit>(body);
-    blocking(app, move |app| {
-        let Inherit { property, received, history } = request?;
-        Ok(changed(app.appliance.inherit_property(&name, &property, received, &history)?))
-    })
-    .await
+    blocking(app, move |app| Ok(changed(app.appliance.inherit_property(&name, request?)?))).await
 }
 
 pub async fn space_use(
@@ -195,11 +187,5 @@ pub async fn explain_space(State(app): State<Shared>, Path(name): Path<String>) 
 
 pub async fn rename(State(app): State<Shared>, Path(name): Path<String>, body: Body) -> Response {
     let request = parse::<Rename>(body);
-    blocking(app, move |app| run_rename(app, &name, request?)).await
-}
-
-fn run_rename(app: &App, name: &str, request: Rename) -> Result<Changed, Refusal> {
-    let Rename { to, parents, recursive, no_mount, history } = request;
-    let asked = RenameAsked { to, parents, recursive, no_mount };
-    Ok(changed(app.appliance.rename_dataset(name, asked, &history)?))
+    blocking(app, move |app| Ok(changed(app.appliance.rename_dataset(&name, &request?)?))).await
 }

@@ -1,10 +1,9 @@
 //! Local mounts and shares.
 
 use crate::app::{App, Body, Shared, answer, blocking, parse};
-use crate::problem::Refusal;
 use crate::words::failure;
 use api_types::{Mount, MountOutcome, MountRequest, Share, ShareRequest, UnmountRequest};
-use appliance::{MountAsked, Outcome};
+use appliance::Outcome;
 use axum::extract::State;
 use axum::response::Response;
 
@@ -21,41 +20,18 @@ fn mounts(app: &App) -> Vec<Mount> {
     mounts
 }
 
-/// What was done for all.
-fn of_all(outcome: Outcome) -> MountOutcome {
+fn told(outcome: Outcome) -> MountOutcome {
     MountOutcome { done: outcome.done, failed: outcome.failed.into_iter().map(failure).collect() }
-}
-
-/// What was done for one.
-fn of_one(dataset: String) -> MountOutcome {
-    MountOutcome { done: vec![dataset], failed: Vec::new() }
 }
 
 pub async fn mount(State(app): State<Shared>, body: Body) -> Response {
     let request = parse::<MountRequest>(body);
-    blocking(app, move |app| run_mount(app, request?)).await
-}
-
-fn run_mount(app: &App, request: MountRequest) -> Result<MountOutcome, Refusal> {
-    let MountRequest { all, dataset, mountpoint, options, overlay } = request;
-    if all {
-        return Ok(of_all(app.appliance.mount_all_pools(&options, overlay)));
-    }
-    let asked = MountAsked { dataset, mountpoint, options, overlay };
-    app.appliance.mount(&asked)?;
-    Ok(of_one(asked.dataset))
+    blocking(app, move |app| Ok(told(app.appliance.mount(&request?)?))).await
 }
 
 pub async fn unmount(State(app): State<Shared>, body: Body) -> Response {
     let request = parse::<UnmountRequest>(body);
-    blocking(app, move |app| {
-        let request = request?;
-        match request.all {
-            true => Ok(of_all(app.appliance.unmount_all_pools())),
-            false => Ok(of_one(app.appliance.unmount(&request.target)?)),
-        }
-    })
-    .await
+    blocking(app, move |app| Ok(told(app.appliance.unmount(&request?)?))).await
 }
 
 pub async fn shared(State(app): State<Shared>) -> Response {
@@ -75,24 +51,10 @@ pub async fn shared(State(app): State<Shared>) -> Response {
 
 pub async fn share(State(app): State<Shared>, body: Body) -> Response {
     let request = parse::<ShareRequest>(body);
-    blocking(app, move |app| {
-        let request = request?;
-        match request.all {
-            true => Ok(of_all(app.appliance.share_all())),
-            false => Ok(of_one(app.appliance.share(&request.target)?)),
-        }
-    })
-    .await
+    blocking(app, move |app| Ok(told(app.appliance.share(&request?)?))).await
 }
 
 pub async fn unshare(State(app): State<Shared>, body: Body) -> Response {
     let request = parse::<ShareRequest>(body);
-    blocking(app, move |app| {
-        let request = request?;
-        match request.all {
-            true => Ok(of_all(app.appliance.unshare_all())),
-            false => Ok(of_one(app.appliance.unshare(&request.target)?)),
-        }
-    })
-    .await
+    blocking(app, move |app| Ok(told(app.appliance.unshare(&request?)?))).await
 }

@@ -7,7 +7,6 @@ use crate::problem::Refusal;
 use api_types::{
     BookmarkCreate, Changed, CloneCreate, DiffQuery, Hold, HoldRequest, Promote, Rollback, SnapshotCreate,
 };
-use appliance::RollbackAsked;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, State};
 use axum::response::Response;
@@ -19,7 +18,7 @@ pub async fn create(State(app): State<Shared>, body: Body) -> Response {
     blocking(app, move |app| {
         let SnapshotCreate { names, recursive, props, history } = request?;
         let pool = app.appliance.pool_of_all(&names)?;
-        let change = Change::Snapshot { names, recursive, props: props };
+        let change = Change::Snapshot { names, recursive, props };
         commit(&pool, &change, &history)
     })
     .await
@@ -32,21 +31,12 @@ fn commit(pool: &Arc<dyn Pool>, change: &Change, history: &str) -> Result<Change
 
 pub async fn rollback(State(app): State<Shared>, Path(name): Path<String>, body: Body) -> Response {
     let request = parse::<Rollback>(body);
-    blocking(app, move |app| {
-        let Rollback { recursive, clones, history } = request?;
-        Ok(changed(app.appliance.rollback(&name, RollbackAsked { recursive, clones }, &history)?))
-    })
-    .await
+    blocking(app, move |app| Ok(changed(app.appliance.rollback(&name, &request?)?))).await
 }
 
 pub async fn clone(State(app): State<Shared>, body: Body) -> Response {
     let request = parse::<CloneCreate>(body);
-    blocking(app, move |app| {
-        let CloneCreate { snapshot, name, parents, no_mount, props, history } = request?;
-        let (name, props) = ((name, parents), props);
-        Ok(changed(app.appliance.clone_snapshot(snapshot, name, props, &history, no_mount)?))
-    })
-    .await
+    blocking(app, move |app| Ok(changed(app.appliance.clone_snapshot(request?)?))).await
 }
 
 pub async fn promote(State(app): State<Shared>, Path(name): Path<String>, body: Body) -> Response {

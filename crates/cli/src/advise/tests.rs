@@ -25,7 +25,7 @@ fn options_make_a_query() {
     assert!(wish.json);
     assert_eq!(wish.pools, ["tank"]);
     assert_eq!(query_string(&wish.query), "?log_latency=20000&cache_size=68719476736");
-    assert_eq!(query_string(&AdviceQuery::default()), "");
+    assert_eq!(query_string(&AdviceQuestion::default()), "");
     assert!(super::wish(&words("tank --often")).is_err());
     assert!(super::wish(&words("--memory")).is_err());
 }

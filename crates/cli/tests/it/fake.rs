@@ -672,9 +672,7 @@ impl Pool for FakePool {
     fn advise(&self, question: &AdviceQuestion) -> Result<Advice> {
         let latency = question.log_latency.unwrap_or(0) as f64;
         let text = "A log device would not help.".to_owned();
-        Ok(Advice {
-            findings: vec![Finding { about: "log", text, figures: vec![("log_latency_nanos", latency)] }],
-        })
+        Ok(Advice { findings: vec![Finding::new("log", text, [("log_latency_nanos", latency)])] })
     }
 }
 
@@ -712,7 +710,8 @@ impl Engine for FakeEngine {
                 action: "The pool can be imported using its name or numeric identifier.".into(),
                 exported: !destroyed,
                 destroyed,
-                host: None,
+                hostid: None,
+                hostname: None,
             }
         };
         let mut all: Vec<_> = lock(&self.exported).values().map(|pool| importable(pool, false)).collect();

@@ -28,7 +28,7 @@ fn counted() -> Daemon {
         counts[at] = count;
         counts
     };
-    let tallies = vec![
+    let tallies = [
         ("vdev_tot_r_lat_histo", histogram(37, 22, 3)),
         ("vdev_disk_r_lat_histo", histogram(37, 22, 3)),
         ("vdev_sync_r_lat_histo", histogram(37, 10, 3)),
@@ -36,6 +36,7 @@ fn counted() -> Daemon {
         ("vdev_async_w_pend_queue", vec![17]),
         ("vdev_async_w_active_queue", vec![2]),
     ];
+    let tallies = tallies.into_iter().map(|(name, counts)| (name.to_owned(), counts)).collect();
     *pool.tallies.lock().expect("unpoisoned") = vec![VdevTallies { guid, tallies }];
     Daemon::start(FakeEngine::with(vec![pool]))
 }
