@@ -18,65 +18,28 @@ use std::time::Instant;
 use scsi::Nexus;
 
 use crate::chap::{Chap, Round};
+use crate::house::House;
 use crate::keys::{Keys, offers};
 use crate::limits::{DEFAULT_SEGMENT, KEYS, LOGIN_ROUNDS, TEXT, WINDOW};
-use crate::listen::House;
+use crate::member::{Member, Name};
 use crate::parameters::Parameters;
 use crate::pdu::flags::{CONTINUE, STAGE, TRANSIT};
-use crate::pdu::{Pdu, at, from_initiator, from_target};
+use crate::pdu::{Failure, Pdu, at, from_initiator, from_target};
 use crate::session::Session;
-use crate::sessions::Name;
 use crate::share::Credentials;
 
 const SECURITY: u8 = 0;
 const OPERATIONAL: u8 = 1;
 const FULL_FEATURE: u8 = 3;
 
-/// Class and detail of a login that fails.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Failure(pub u16);
-
-pub const INITIATOR_ERROR: Failure = Failure(0x0200);
-pub const NOT_AUTHENTICATED: Failure = Failure(0x0201);
-const NOT_FOUND: Failure = Failure(0x0203);
-const VERSION: Failure = Failure(0x0205);
-pub const TOO_MANY_CONNECTIONS: Failure = Failure(0x0206);
-const MISSING: Failure = Failure(0x0207);
-const SESSION_TYPE: Failure = Failure(0x0209);
-pub const NO_SESSION: Failure = Failure(0x020a);
-/// The target does not look at it now.
-const UNAVAILABLE: Failure = Failure(0x0301);
 /// What initiators may say again, if it is the same.
 const INTRODUCTION: [&str; 3] = ["InitiatorName", "TargetName", "SessionType"];
-
-/// Who has logged in.
-pub struct Member {
-    pub initiator: String,
-    /// As the logical units know it.
-    pub nexus: Nexus,
-    /// `None`: a discovery session.
-    pub target: Option<String>,
-    /// Who that was proved to be.
-    pub user: Option<String>,
-    pub parameters: Parameters,
-    pub command_number: u32,
-    pub status_number: u32,
-    pub connection: u16,
-    /// The session that this is one more connection of.
-    pub joins: Option<Arc<Session>>,
-}
-
-impl Member {
-    /// Of the session, unless that is for discovery.
-    pub fn name(&self) -> Option<Name> {
-        self.target.as_ref().map(|target| Name { nexus: self.nexus.clone(), target: target.clone() })
-    }
-}
 
 /// What comes of a request.
 pub enum Step {
     Answer(Pdu),
-    Done(Pdu, Box<Member>),
+    /// With the session that this is one more connection of.
+    Done(Pdu, Box<Member>, Option<Arc<Session>>),
     /// The connection ends.
     Failed(Pdu, Failure),
 }
@@ -146,7 +109,7 @@ impl<'a> Login<'a> {
                 let response = self.response(request, flags, 0).with_data(keys.encode());
                 match stage {
                     Some(FULL_FEATURE) => match self.member(request) {
-                        Ok(member) => Step::Done(response, Box::new(member)),
+                        Ok(member) => Step::Done(response, Box::new(member), self.joins.clone()),
                         Err(failure) => self.fail(request, failure),
                     },
                     _ => Step::Answer(response),
@@ -176,9 +139,9 @@ impl<'a> Login<'a> {
     }
 
     fn member(&self, request: &Pdu) -> Result<Member, Failure> {
-        let who = self.who.as_ref().ok_or(MISSING)?;
+        let who = self.who.as_ref().ok_or(Failure::MISSING)?;
         if self.joins.as_ref().is_some_and(|session| session.user != self.user) {
-            return Err(NOT_AUTHENTICATED);
+            return Err(Failure::NOT_AUTHENTICATED);
         }
         Ok(Member {
             initiator: who.initiator.clone(),
@@ -189,7 +152,6 @@ impl<'a> Login<'a> {
             command_number: request.u32(at::COMMAND_NUMBER),
             status_number: self.status_number,
             connection: u16::from_be_bytes(request.field(at::CONNECTION)),
-            joins: self.joins.clone(),
         })
     }
 
@@ -201,28 +163,28 @@ impl<'a> Login<'a> {
     /// What is answered, and the stage that follows.
     fn answer(&mut self, request: &Pdu) -> Result<(Keys, Option<u8>), Failure> {
         if request.opcode() != from_initiator::LOGIN || self.rounds > LOGIN_ROUNDS {
-            return Err(INITIATOR_ERROR);
+            return Err(Failure::INITIATOR_ERROR);
         }
         if request.header[at::VERSION_MIN] > 0 {
-            return Err(VERSION);
+            return Err(Failure::VERSION);
         }
         let (transit, stage, next) =
             (request.flags() & TRANSIT != 0, request.flags() >> 2 & 3, request.flags() & 3);
         let place = (request.field::<8>(at::ISID), request.field::<2>(at::CONNECTION));
         if *self.place.get_or_insert(place) != place || self.stage.is_some_and(|own| own != stage) {
-            return Err(INITIATOR_ERROR);
+            return Err(Failure::INITIATOR_ERROR);
         }
         if self.text.len() + request.data.len() > TEXT {
-            return Err(INITIATOR_ERROR);
+            return Err(Failure::INITIATOR_ERROR);
         }
         self.text.extend(&request.data);
         if request.flags() & CONTINUE != 0 {
-            return if transit { Err(INITIATOR_ERROR) } else { Ok((Keys::default(), None)) };
+            return if transit { Err(Failure::INITIATOR_ERROR) } else { Ok((Keys::default(), None)) };
         }
         if transit && (next <= stage || next == 2) {
-            return Err(INITIATOR_ERROR);
+            return Err(Failure::INITIATOR_ERROR);
         }
-        let keys = Keys::parse(&std::mem::take(&mut self.text)).ok_or(INITIATOR_ERROR)?;
+        let keys = Keys::parse(&std::mem::take(&mut self.text)).ok_or(Failure::INITIATOR_ERROR)?;
         self.hear(&keys)?;
         if self.who.is_none() {
             let who = self.introduce(&keys)?;
@@ -238,17 +200,17 @@ impl<'a> Login<'a> {
         }
         match stage {
             SECURITY => self.prove(&keys, &mut reply)?,
-            OPERATIONAL if !self.is_proved() => return Err(NOT_AUTHENTICATED),
+            OPERATIONAL if !self.is_proved() => return Err(Failure::NOT_AUTHENTICATED),
             OPERATIONAL => {}
-            _ => return Err(INITIATOR_ERROR),
+            _ => return Err(Failure::INITIATOR_ERROR),
         }
         self.agree(&keys, stage, &mut reply);
         if reply.encode().len() > DEFAULT_SEGMENT {
-            return Err(INITIATOR_ERROR);
+            return Err(Failure::INITIATOR_ERROR);
         }
         let passes = transit && (self.is_proved() || stage != SECURITY);
         if transit && next == FULL_FEATURE && !passes && self.chap.is_none() {
-            return Err(NOT_AUTHENTICATED);
+            return Err(Failure::NOT_AUTHENTICATED);
         }
         self.stage = Some(if passes { next } else { stage });
         Ok((reply, passes.then_some(next)))
@@ -262,7 +224,7 @@ impl<'a> Login<'a> {
             let is_again = self.said.get(key).is_some_and(|before| !may_be(before));
             self.said.insert(key.clone(), kept);
             if is_again || self.said.len() > KEYS {
-                return Err(INITIATOR_ERROR);
+                return Err(Failure::INITIATOR_ERROR);
             }
         }
         Ok(())
@@ -270,14 +232,15 @@ impl<'a> Login<'a> {
 
     fn introduce(&self, keys: &Keys) -> Result<Who, Failure> {
         let initiator = keys.get("InitiatorName").filter(|name| !name.is_empty() && name.len() <= 223);
-        let initiator = initiator.ok_or(MISSING)?.to_ascii_lowercase();
+        let initiator = initiator.ok_or(Failure::MISSING)?.to_ascii_lowercase();
         match keys.get("SessionType").unwrap_or("Normal") {
             "Discovery" => return Ok(Who { initiator, target: None, known: Vec::new() }),
             "Normal" => {}
-            _ => return Err(SESSION_TYPE),
+            _ => return Err(Failure::SESSION_TYPE),
         }
-        let target = keys.get("TargetName").ok_or(MISSING)?.to_ascii_lowercase();
-        let known = self.house.catalogue.credentials(&target, &initiator, self.group).ok_or(NOT_FOUND)?;
+        let target = keys.get("TargetName").ok_or(Failure::MISSING)?.to_ascii_lowercase();
+        let known =
+            self.house.catalogue.credentials(&target, &initiator, self.group).ok_or(Failure::NOT_FOUND)?;
         Ok(Who { initiator, target: Some(target), known })
     }
 
@@ -287,9 +250,9 @@ impl<'a> Login<'a> {
         if handle == 0 {
             return Ok(None);
         }
-        let target = who.target.clone().ok_or(NO_SESSION)?;
+        let target = who.target.clone().ok_or(Failure::NO_SESSION)?;
         let name = Name { nexus: self.nexus(&who.initiator, request), target };
-        self.house.sessions.find(&name, handle).map(Some).ok_or(NO_SESSION)
+        self.house.sessions.find(&name, handle).map(Some).ok_or(Failure::NO_SESSION)
     }
 
     fn known(&self) -> &[Credentials] {
@@ -304,7 +267,7 @@ impl<'a> Login<'a> {
         if let Some(methods) = keys.get("AuthMethod") {
             let method = if self.known().is_empty() { "None" } else { "CHAP" };
             if !offers(methods, method) {
-                return Err(NOT_AUTHENTICATED);
+                return Err(Failure::NOT_AUTHENTICATED);
             }
             reply.add("AuthMethod", method);
             if method == "CHAP" {
@@ -318,9 +281,9 @@ impl<'a> Login<'a> {
         if !keys.0.iter().any(|(key, _)| key.starts_with("CHAP_")) {
             return Ok(());
         }
-        let chap = self.chap.take().ok_or(NOT_AUTHENTICATED)?;
+        let chap = self.chap.take().ok_or(Failure::NOT_AUTHENTICATED)?;
         if matches!(chap, Chap::Challenged { .. }) && !self.house.guard.admits(self.from, Instant::now()) {
-            return Err(UNAVAILABLE);
+            return Err(Failure::UNAVAILABLE);
         }
         match chap.round(keys, &*self.house.random, self.known()) {
             Round::More(more, chap) => {
@@ -334,7 +297,7 @@ impl<'a> Login<'a> {
                 self.user = Some(user);
                 Ok(())
             }
-            Round::Failed => Err(NOT_AUTHENTICATED),
+            Round::Failed => Err(Failure::NOT_AUTHENTICATED),
         }
     }
 

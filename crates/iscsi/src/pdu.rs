@@ -114,6 +114,56 @@ pub mod flags {
     pub const FUNCTION: u8 = 0x7f;
 }
 
+/// No task has this tag, and no transfer.
+pub const NONE: u32 = u32::MAX;
+
+/// Why a PDU is rejected (RFC 7143 11.17.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum RejectReason {
+    DataDigest = 0x02,
+    Protocol = 0x04,
+    NotSupported = 0x05,
+    TooManyImmediate = 0x06,
+    InvalidField = 0x09,
+}
+
+/// Class and detail of a login that fails (RFC 7143 11.13.5).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Failure(pub u16);
+
+impl Failure {
+    pub const INITIATOR_ERROR: Failure = Failure(0x0200);
+    pub const NOT_AUTHENTICATED: Failure = Failure(0x0201);
+    pub const NOT_FOUND: Failure = Failure(0x0203);
+    pub const VERSION: Failure = Failure(0x0205);
+    pub const TOO_MANY_CONNECTIONS: Failure = Failure(0x0206);
+    pub const MISSING: Failure = Failure(0x0207);
+    pub const SESSION_TYPE: Failure = Failure(0x0209);
+    pub const NO_SESSION: Failure = Failure(0x020a);
+    /// The target does not look at it now.
+    pub const UNAVAILABLE: Failure = Failure(0x0301);
+}
+
+/// What an initiator is told of that it has not asked for (RFC 7143 11.9.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// It is to log out, in so many seconds.
+    LogOut(u16),
+    /// All connections of the session end; it may try again after so many seconds.
+    Ends(u16),
+}
+
+impl Event {
+    /// Its code, and three parameters.
+    pub fn fields(self) -> (u8, [u16; 3]) {
+        match self {
+            Event::LogOut(within) => (1, [0, 0, within]),
+            Event::Ends(wait) => (3, [0, wait, 0]),
+        }
+    }
+}
+
 /// Which parts are followed by a CRC32C.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Digests {

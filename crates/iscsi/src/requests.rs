@@ -7,10 +7,22 @@ use std::sync::Arc;
 
 use sockets::Lease;
 
-use crate::conn::{Connection, INVALID_FIELD, NONE, Next};
 use crate::keys::Keys;
 use crate::pdu::flags::{CONTINUE, FINAL, FUNCTION};
-use crate::pdu::{Pdu, at, from_target as to};
+use crate::pdu::{NONE, Pdu, RejectReason, at, from_target as to};
+use crate::session::Connection;
+
+/// Whether the connection goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    Goes,
+    /// It has logged out.
+    Ends,
+    /// All sessions with its target end.
+    Resets,
+    /// It must not go on.
+    Breaks,
+}
 
 /// How it goes with a task management function.
 const DONE: u8 = 0;
@@ -81,7 +93,7 @@ impl Connection {
 
     pub fn text(&self, pdu: &Pdu) {
         let Some(keys) = Keys::parse(&pdu.data).filter(|_| pdu.flags() & CONTINUE == 0) else {
-            return self.reject(&pdu.header, INVALID_FIELD);
+            return self.reject(&pdu.header, RejectReason::InvalidField);
         };
         let goes_on = pdu.u32(at::TRANSFER_TAG) != NONE;
         self.send_text(pdu, (!goes_on).then(|| self.reply(&keys).encode()));
@@ -137,7 +149,7 @@ impl Connection {
             CLOSES_CONNECTION => (NO_CONNECTION, Next::Goes),
             RECOVERS => (NO_RECOVERY, Next::Goes),
             _ => {
-                self.reject(&pdu.header, INVALID_FIELD);
+                self.reject(&pdu.header, RejectReason::InvalidField);
                 return Next::Goes;
             }
         };
