@@ -27,10 +27,9 @@ use crate::limits::{
 };
 use crate::lock::lock;
 use crate::login::{Login, Step};
-use crate::pdu::flags::{FINAL, WRITES};
-use crate::pdu::{
-    Digests, Failure, NONE, Pdu, PduError, RejectReason, at, from_initiator as from, from_target as to,
-};
+use crate::pdu::initiator::{Command, DataOut, Opcode, turn_of};
+use crate::pdu::target::{Failure, NopIn, RejectReason};
+use crate::pdu::{Digests, NONE, Pdu, PduError};
 use crate::portal::Door;
 use crate::requests::Next;
 use crate::session::{Connection, Turn, Wire};
@@ -77,7 +76,7 @@ fn log_in(
                 let wire = Wire::new(stream, guest)?;
                 match house.sessions.enter(wire, *member, joins, door.clone(), &house.catalogue) {
                     Ok(connection) => {
-                        let answer = answer.put(14, &connection.session.handle.to_be_bytes());
+                        let answer = answer.of_session(connection.session.handle).into_pdu();
                         if let Err(error) = answer.write(&mut to, Digests::default()) {
                             house.sessions.leave(&connection, false);
                             return Err(error.into());
@@ -93,14 +92,16 @@ fn log_in(
         match step {
             Step::Failed(answer, failure) => {
                 let initiator = login.initiator();
-                tracing::warn!(%peer, initiator, status = format!("{:#06x}", failure.0), "login failed");
-                if failure == Failure::NOT_AUTHENTICATED {
+                tracing::warn!(%peer, initiator, status = format!("{:#06x}", failure.code()), "login failed");
+                if failure == Failure::NotAuthenticated {
                     thread::sleep(PENALTY);
                 }
-                answer.write(&mut to, Digests::default())?;
+                answer.into_pdu().write(&mut to, Digests::default())?;
                 return Ok(None);
             }
-            Step::Answer(answer) | Step::Done(answer, ..) => answer.write(&mut to, Digests::default())?,
+            Step::Answer(answer) | Step::Done(answer, ..) => {
+                answer.into_pdu().write(&mut to, Digests::default())?
+            }
         }
     }
     Ok(None)
@@ -188,58 +189,56 @@ impl Connection {
 
     /// Asks whether the initiator lives.
     fn ping(&self) {
-        let ping = Pdu::new(to::NOP, FINAL).put_u32(at::TASK_TAG, NONE).put_u32(at::TRANSFER_TAG, 1);
-        self.send(ping, false);
+        self.send(&NopIn { lun: 0, tag: NONE, transfer_tag: 1 }, Vec::new());
     }
 
     // ── In ──
 
     fn take(self: &Arc<Self>, pdu: Pdu, lease: Option<Lease>) -> Next {
-        // Immediate ones and data have no turn.
-        let is_free = pdu.is_immediate() || matches!(pdu.opcode(), from::DATA | from::SNACK);
         let session = self.session.clone();
-        let turn = if is_free { None } else { session.admit(self, pdu.u32(at::COMMAND_NUMBER)) };
-        if !is_free && turn.is_none() {
+        let number = turn_of(&pdu.header);
+        let turn = number.and_then(|number| session.admit(self, number));
+        if number.is_some() && turn.is_none() {
             return Next::Goes;
         }
-        let is_discovery = self.session.target.is_none();
-        if is_discovery && !matches!(pdu.opcode(), from::TEXT | from::LOGOUT | from::NOP) {
+        let (opcode, is_discovery) = (Opcode::of(&pdu.header), self.session.target.is_none());
+        if is_discovery && !matches!(opcode, Some(Opcode::Text | Opcode::Logout | Opcode::NopOut)) {
             self.reject(&pdu.header, RejectReason::Protocol);
             return Next::Breaks;
         }
-        match pdu.opcode() {
-            from::COMMAND => return self.command(pdu, lease, turn),
-            from::DATA => self.data(&pdu, lease),
-            from::NOP => self.nop(pdu, lease),
-            from::TASK => return self.task(&pdu),
-            from::TEXT => self.text(&pdu),
-            from::LOGOUT => return self.logout(&pdu),
-            from::LOGIN => {
+        match opcode {
+            Some(Opcode::Command) => return self.command(pdu, lease, turn),
+            Some(Opcode::DataOut) => self.data(&pdu, lease),
+            Some(Opcode::NopOut) => self.nop(pdu, lease),
+            Some(Opcode::Task) => return self.task(&pdu),
+            Some(Opcode::Text) => self.text(&pdu),
+            Some(Opcode::Logout) => return self.logout(&pdu),
+            Some(Opcode::Login) => {
                 self.reject(&pdu.header, RejectReason::Protocol);
                 return Next::Breaks;
             }
-            _ => self.reject(&pdu.header, RejectReason::NotSupported),
+            Some(Opcode::Snack) | None => self.reject(&pdu.header, RejectReason::NotSupported),
         }
         Next::Goes
     }
 
     fn command(self: &Arc<Self>, pdu: Pdu, mut lease: Option<Lease>, turn: Option<Turn<'_>>) -> Next {
+        let Pdu { header, data } = pdu;
+        let command = Command::decode(&header);
         // The window holds back neither immediate ones nor those that have not all their data.
         let (waiting, most) = (lock(&self.gatherer).len(), 2 * WINDOW as usize);
-        if waiting >= most && !pdu.is_immediate() {
-            self.answer(&pdu, Answer::bare(Status::TaskSetFull, None), lease);
+        if waiting >= most && !command.is_immediate {
+            self.answer(&command, Answer::bare(Status::TaskSetFull, None), lease);
             return Next::Goes;
         }
-        if pdu.is_immediate() && waiting + self.session.tasks() >= most {
-            self.reject(&pdu.header, RejectReason::TooManyImmediate);
+        if command.is_immediate && waiting + self.session.tasks() >= most {
+            self.reject(&header, RejectReason::TooManyImmediate);
             return Next::Goes;
         }
-        let expected = pdu.expected(WRITES);
-        if !self.lease(&mut lease, weight(&pdu)) {
+        if !self.lease(&mut lease, weight(&command)) {
             return Next::Breaks;
         }
-        let header = pdu.header;
-        let begun = lock(&self.gatherer).begin(pdu, lease, expected, &self.member.parameters);
+        let begun = lock(&self.gatherer).begin(command, data, lease, &self.member.parameters);
         match begun {
             Ok(Some(gathered)) => self.session.run(self, gathered, turn),
             Ok(None) => self.ask(),
@@ -252,7 +251,8 @@ impl Connection {
     }
 
     fn data(self: &Arc<Self>, pdu: &Pdu, lease: Option<Lease>) {
-        let done = lock(&self.gatherer).data(pdu, lease, &self.member.parameters);
+        let part = DataOut::decode(&pdu.header);
+        let done = lock(&self.gatherer).data(&part, &pdu.data, lease, &self.member.parameters);
         match done {
             Ok(Some(gathered)) => {
                 self.ask();
@@ -261,7 +261,7 @@ impl Connection {
             Ok(None) => self.ask(),
             Err(Wrong(why)) => {
                 tracing::warn!(initiator = self.member.initiator, why, "a command ends");
-                let command = lock(&self.gatherer).abandon(pdu.tag());
+                let command = lock(&self.gatherer).abandon(part.tag);
                 self.reject(&pdu.header, RejectReason::Protocol);
                 if let Some(command) = command {
                     let sense = scsi::Sense::new(0xb, 0x4b00);

@@ -32,7 +32,7 @@ use crate::limits::{BLIND, DRAIN, LOG_OUT, TURN, WINDOW};
 use crate::lock::lock;
 use crate::member::Member;
 use crate::parameters::Parameters;
-use crate::pdu::{Event, Failure};
+use crate::pdu::target::{Event, Failure};
 use crate::stats::{SessionStats, UnitStats};
 
 pub use connection::{Connection, Wire};
@@ -172,11 +172,11 @@ impl Session {
     pub fn join(&self, connection: &Arc<Connection>) -> Result<(), Failure> {
         let mut state = self.state();
         if state.closed {
-            return Err(Failure::NO_SESSION);
+            return Err(Failure::NoSession);
         }
         let old = state.find(connection.number());
         if old.is_none() && state.connections.len() >= self.parameters.max_connections {
-            return Err(Failure::TOO_MANY_CONNECTIONS);
+            return Err(Failure::TooManyConnections);
         }
         state.connections.push(connection.clone());
         if let Some(old) = old {

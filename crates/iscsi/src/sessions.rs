@@ -15,7 +15,7 @@ use crate::catalogue::Catalogue;
 use crate::limits::{PARTING, TRY_AGAIN};
 use crate::lock::lock;
 use crate::member::{Member, Name};
-use crate::pdu::{Event, Failure};
+use crate::pdu::target::{Event, Failure};
 use crate::portal::Door;
 use crate::session::{Connection, Session, Wire};
 use crate::stats::SessionStats;

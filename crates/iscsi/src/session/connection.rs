@@ -24,8 +24,11 @@ use crate::keepers::{Keep, Promises};
 use crate::limits::BATCH_BYTES;
 use crate::lock::lock;
 use crate::member::Member;
-use crate::pdu::flags::{CONTINUE, FINAL, OVERFLOW, READS, STATUS, UNDERFLOW, WRITES};
-use crate::pdu::{Event, HEADER, NONE, Pdu, RejectReason, at, from_target as to, put_back};
+use crate::pdu::initiator::Command;
+use crate::pdu::target::{
+    AsyncMessage, DataIn, Event, FromTarget, Numbers, Reject, RejectReason, Residual, Response, TextResponse,
+};
+use crate::pdu::{Header, NONE, Pdu, put_back};
 use crate::portal::Door;
 
 /// See the module.
@@ -96,27 +99,25 @@ impl Connection {
 
     // ── Out ──
 
-    /// With the numbers that every answer has; `counted`: it has a status number of its own.
-    fn numbered(&self, out: &mut Out, pdu: Pdu, counted: bool) -> Pdu {
+    /// With the numbers that every PDU has.
+    fn numbered(&self, out: &mut Out, pdu: &impl FromTarget) -> Pdu {
         let status = out.status;
-        if counted {
+        if pdu.is_counted() {
             out.status = status.wrapping_add(1);
         }
         let (expected, most) = self.session.window();
-        pdu.put_u32(at::STATUS_NUMBER, status)
-            .put_u32(at::EXPECTED_COMMAND, expected)
-            .put_u32(at::MAX_COMMAND, most)
+        pdu.encode(&Numbers { status, expected, most })
     }
 
     /// A PDU of the reader's own, which sends it before it waits for anything.
-    pub fn send(&self, pdu: Pdu, counted: bool) {
-        self.send_leased(pdu, counted, None);
+    pub fn send(&self, pdu: &impl FromTarget, data: Vec<u8>) {
+        self.send_leased(pdu, data, None);
     }
 
     /// The same, with the lease of what it was made of.
-    pub fn send_leased(&self, pdu: Pdu, counted: bool, lease: Option<Lease>) {
+    pub fn send_leased(&self, pdu: &impl FromTarget, data: Vec<u8>, lease: Option<Lease>) {
         let mut out = lock(&self.out);
-        let pdu = self.numbered(&mut out, pdu, counted);
+        let pdu = self.numbered(&mut out, pdu).with_data(data);
         self.wire.outbox.push(lease, |pieces| self.put(&pdu, pieces));
     }
 
@@ -172,37 +173,31 @@ impl Connection {
 
     /// Tells the initiator what it has not asked for.
     pub fn announce(&self, event: Event) {
-        let (code, parameters) = event.fields();
-        let pdu = Pdu::new(to::ASYNC, FINAL).put_u32(at::TASK_TAG, NONE).put(at::EVENT, &[code]);
-        let put = |pdu: Pdu, (place, parameter): (usize, u16)| pdu.put(place, &parameter.to_be_bytes());
-        self.send(at::EVENT_PARAMETERS.into_iter().zip(parameters).fold(pdu, put), true);
+        self.send(&AsyncMessage { event }, Vec::new());
         self.wire.outbox.write_all();
     }
 
     /// A PDU that cannot be followed.
-    pub fn reject(&self, header: &[u8; HEADER], why: RejectReason) {
-        let reject = Pdu::new(to::REJECT, FINAL).put(at::RESPONSE, &[why as u8]).put_u32(at::TASK_TAG, NONE);
-        self.send(reject.with_data(header.to_vec()), true);
+    pub fn reject(&self, header: &Header, reason: RejectReason) {
+        self.send(&Reject { reason }, header.to_vec());
     }
 
     /// Text of a negotiation: as much as fits, or, where there is none, what was left of the last.
-    pub fn send_text(&self, request: &Pdu, text: Option<Vec<u8>>) {
+    /// `tag`: of its request.
+    pub fn send_text(&self, tag: u32, text: Option<Vec<u8>>) {
         let left = std::mem::take(&mut lock(&self.out).text);
         let mut text = text.unwrap_or(left);
         let len = text.len().min(self.member.parameters.their_segment);
         let rest = text.split_off(len);
-        let (flags, transfer) = if rest.is_empty() { (FINAL, NONE) } else { (CONTINUE, 1) };
+        let goes_on = !rest.is_empty();
         lock(&self.out).text = rest;
-        let reply = Pdu::new(to::TEXT, flags)
-            .put_u32(at::TASK_TAG, request.tag())
-            .put_u32(at::TRANSFER_TAG, transfer);
-        self.send(reply.with_data(text), true);
+        self.send(&TextResponse { goes_on, tag, transfer_tag: if goes_on { 1 } else { NONE } }, text);
     }
 
     // ── Data ──
 
     /// Gives up commands that have not all their data yet, by tag and unit.
-    pub fn abandon(&self, which: impl Fn(u32, u64) -> bool) -> Vec<Pdu> {
+    pub fn abandon(&self, which: impl Fn(u32, u64) -> bool) -> Vec<Command> {
         let mut gatherer = lock(&self.gatherer);
         let tags = gatherer.tags(which);
         tags.into_iter().filter_map(|tag| gatherer.abandon(tag)).collect()
@@ -216,64 +211,46 @@ impl Connection {
     /// The same, where `take` gives the leases for all that a command lacks.
     pub fn ask_with(&self, take: impl FnMut(usize) -> Option<Lease>) {
         let requests = lock(&self.gatherer).requests(&self.member.parameters, take);
-        for request in requests {
-            let pdu = Pdu::new(to::R2T, FINAL)
-                .put_u32(at::TASK_TAG, request.tag)
-                .put_u32(at::TRANSFER_TAG, request.transfer)
-                .put_u32(at::DATA_NUMBER, request.number)
-                .put_u32(at::BUFFER_OFFSET, request.offset)
-                .put_u32(at::WANTED_LEN, request.len);
-            self.send(pdu, false);
-        }
+        requests.iter().for_each(|request| self.send(request, Vec::new()));
     }
 
     /// Data, then how it ended: with the last data where there is nothing to say. Somebody has to
     /// send it.
-    pub fn answer(&self, command: &Pdu, answer: Answer, lease: Option<Lease>) {
-        let expected = command.expected(READS | WRITES);
-        let is_read = command.flags() & WRITES == 0;
+    pub fn answer(&self, command: &Command, answer: Answer, lease: Option<Lease>) {
+        let (tag, expected, is_read) = (command.tag, command.moved_len(), !command.writes);
         let moved = if is_read { answer.data.len() } else { answer.taken };
-        let (flags, residual) = match moved {
-            moved if moved > expected => (OVERFLOW, moved - expected),
+        let residual = match moved {
+            moved if moved > expected => Residual::Overflow((moved - expected) as u32),
             moved if moved < expected && (is_read || answer.status == Status::Good) => {
-                (UNDERFLOW, expected - moved)
+                Residual::Underflow((expected - moved) as u32)
             }
-            _ => (0, 0),
+            _ => Residual::None,
         };
         let sent = if is_read { moved.min(expected) } else { 0 };
         let mut out = lock(&self.out);
         let folded = sent > 0 && answer.status == Status::Good;
         self.wire.outbox.push(lease, |pieces| {
             if sent > 0 {
-                let end = if folded { STATUS | flags } else { 0 };
-                self.put_data(&mut out, pieces, command, answer.data, sent, (end, residual as u32));
+                self.put_data(&mut out, pieces, tag, answer.data, sent, (folded, residual));
             }
             if !folded {
-                let mut response = Pdu::new(to::RESPONSE, FINAL | flags)
-                    .put(at::STATUS, &[answer.status as u8])
-                    .put_u32(at::TASK_TAG, command.tag())
-                    .put_u32(at::RESIDUAL, residual as u32);
-                if let Some(sense) = answer.sense {
-                    let sense = sense.encode();
-                    response.data = (sense.len() as u16).to_be_bytes().to_vec();
-                    response.data.extend(sense);
-                }
-                let response = self.numbered(&mut out, response, true);
-                self.put(&response, pieces);
+                let response = Response { status: answer.status, tag, residual };
+                let data = answer.sense.map_or_else(Vec::new, Response::sense_data);
+                self.put(&self.numbered(&mut out, &response).with_data(data), pieces);
             }
         });
     }
 
-    /// In PDUs as long as the initiator takes, in sequences as long as was agreed. `end`: flags of
-    /// the last, and the residual count.
+    /// In PDUs as long as the initiator takes, in sequences as long as was agreed. The last has the
+    /// residual count, and the command's status where `has_status` holds.
     fn put_data(
         &self,
         out: &mut Out,
         pieces: &mut Pieces,
-        command: &Pdu,
+        tag: u32,
         data: Data,
         len: usize,
-        (end, residual): (u8, u32),
+        (has_status, residual): (bool, Residual),
     ) {
         let parameters = &self.member.parameters;
         let parts: Vec<Slice> = match data {
@@ -288,25 +265,16 @@ impl Connection {
         while from < len {
             let in_burst = parameters.max_burst - from % parameters.max_burst;
             let part = parameters.their_segment.min(in_burst).min(len - from);
-            let last = from + part == len;
-            let flags = if last {
-                FINAL | end
-            } else if part == in_burst {
-                FINAL
-            } else {
-                0
+            let is_last = from + part == len;
+            let pdu = DataIn {
+                is_final: is_last || part == in_burst,
+                has_status: is_last && has_status,
+                residual: if is_last { residual } else { Residual::None },
+                tag,
+                number,
+                offset: from as u32,
             };
-            let pdu = Pdu::new(to::DATA, flags)
-                .put_u32(at::TASK_TAG, command.tag())
-                .put_u32(at::TRANSFER_TAG, NONE)
-                .put_u32(at::DATA_NUMBER, number)
-                .put_u32(at::BUFFER_OFFSET, from as u32)
-                .put_u32(at::RESIDUAL, if last { residual } else { 0 });
-            let counted = last && end & STATUS != 0;
-            let mut pdu = self.numbered(out, pdu, counted);
-            if !counted {
-                pdu = pdu.put_u32(at::STATUS_NUMBER, 0);
-            }
+            let pdu = self.numbered(out, &pdu);
             self.put_with(&pdu, window(&parts, from, part), pieces);
             from += part;
             number += 1;

@@ -27,7 +27,7 @@ use crate::cdb::class_of;
 use crate::gather::Gathered;
 use crate::limits::SHORT_ANSWER;
 use crate::lock::lock;
-use crate::pdu::Pdu;
+use crate::pdu::initiator::{Attribute, Command};
 
 /// A command that is under way.
 pub struct Task {
@@ -68,8 +68,8 @@ fn unless_it_panics<T>(work: impl FnOnce() -> T, otherwise: impl FnOnce(Answer) 
 impl Session {
     /// Has a command executed, and answered by its connection, whose reader brings it.
     pub fn run(self: &Arc<Self>, connection: &Arc<Connection>, gathered: Gathered, turn: Option<Turn<'_>>) {
-        // Ordered, and head of queue: all before is done before, and all after comes after.
-        if matches!(gathered.command.flags() & 7, 2 | 3) {
+        // All before is done before, and all after comes after.
+        if matches!(gathered.command.attribute, Attribute::Ordered | Attribute::HeadOfQueue) {
             connection.see_off();
             let _alone = self.gate.write().unwrap_or_else(PoisonError::into_inner);
             self.settle(|_| true);
@@ -89,8 +89,8 @@ impl Session {
         }
     }
 
-    fn begin(&self, connection: &Arc<Connection>, command: &Pdu) -> Arc<Task> {
-        let (tag, lun, begun) = (command.tag(), command.lun(), Instant::now());
+    fn begin(&self, connection: &Arc<Connection>, command: &Command) -> Arc<Task> {
+        let (tag, lun, begun) = (command.tag, command.lun, Instant::now());
         let (fate, executed) = (OnceLock::new(), AtomicBool::new(false));
         let task = Arc::new(Task { tag, lun, connection: connection.clone(), begun, fate, executed });
         let is_unit = self.state().stats.contains_key(&lun) || self.target().unit(lun).is_some();
@@ -116,11 +116,10 @@ impl Session {
     /// promised.
     fn execute(self: &Arc<Self>, task: &Arc<Task>, gathered: Gathered) {
         let Gathered { command, data, mut lease } = gathered;
-        let cdb: [u8; 16] = command.field(32);
         let watch = class_of(&command).map(|class| self.pace.watch(class));
         let work = || match task.fate.get() {
             Some(_) => Begun::Ended(cleared()),
-            None => self.target().begin(&self.nexus, task.lun, &cdb, &data),
+            None => self.target().begin(&self.nexus, task.lun, &command.cdb, &data),
         };
         let begun = unless_it_panics(work, Begun::Ended);
         if let Some(watch) = watch {
@@ -144,13 +143,13 @@ impl Session {
         }
     }
 
-    fn end(&self, task: &Arc<Task>, command: &Pdu, answer: Answer, lease: Option<Lease>) {
+    fn end(&self, task: &Arc<Task>, command: &Command, answer: Answer, lease: Option<Lease>) {
         let (bytes, took) = (answer.taken.max(answer.data.len()), task.begun.elapsed());
         let mut state = self.state();
         // The answer tells already that there is room for another.
         state.working -= 1;
         if let Some(stats) = state.stats.get_mut(&task.lun).filter(|stats| stats.queue > 0) {
-            stats.end(command.cdb(0), bytes, took);
+            stats.end(command.cdb[0], bytes, took);
         }
         task.executed.store(true, SeqCst);
         self.tell(state);
