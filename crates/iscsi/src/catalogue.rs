@@ -6,12 +6,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use engine_api::{Engine, Volume, VolumeId};
 use scsi::{Identity, LogicalUnit, Target, TargetPort};
 
+use crate::lock::lock;
 use crate::share::{Credentials, PROPERTY, Share, parse};
 
 /// See the module.
@@ -81,7 +82,7 @@ impl Catalogue {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 
     fn fresh(&self) -> MutexGuard<'_, State> {

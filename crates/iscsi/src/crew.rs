@@ -6,6 +6,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use crate::limits::{CREW, IDLE_THREAD, THREAD_STACK};
+use crate::lock::lock;
 
 type Job = Box<dyn FnOnce() + Send>;
 
@@ -25,7 +26,7 @@ struct State {
 
 impl Crew {
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 
     pub fn submit(self: &Arc<Crew>, job: Job) {

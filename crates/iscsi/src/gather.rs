@@ -15,29 +15,17 @@ use sockets::Lease;
 
 use crate::limits::{COMMAND, GRANTED};
 use crate::parameters::Parameters;
-use crate::pdu::flags::FINAL;
-use crate::pdu::{Pdu, at};
-
-/// The tag of data that nobody asked for.
-const UNASKED: u32 = u32::MAX;
+use crate::pdu::NONE;
+use crate::pdu::initiator::{Command, DataOut};
+use crate::pdu::target::R2t;
 
 /// A command with all that it writes.
 #[derive(Debug)]
 pub struct Gathered {
-    pub command: Pdu,
+    pub command: Command,
     pub data: Vec<u8>,
     /// For its data.
     pub lease: Option<Lease>,
-}
-
-/// What the target asks for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Request {
-    pub tag: u32,
-    pub transfer: u32,
-    pub number: u32,
-    pub offset: u32,
-    pub len: u32,
 }
 
 /// The initiator breaks the rules.
@@ -48,11 +36,11 @@ enum Phase {
     Unasked,
     /// It waits to be asked.
     Queued,
-    Asked(Request),
+    Asked(R2t),
 }
 
 struct Gathering {
-    command: Pdu,
+    command: Command,
     expected: usize,
     data: Vec<u8>,
     /// For the data that it has; from the first that was asked for on, for all of it.
@@ -82,18 +70,17 @@ fn add(to: &mut Option<Lease>, lease: Option<Lease>) {
 }
 
 impl Gatherer {
-    /// A command that writes `expected` bytes, with the lease for those that came with it. `Some`:
-    /// all of it is here.
+    /// A command, with the data that came with it and the lease for that. `Some`: all of it is
+    /// here.
     pub fn begin(
         &mut self,
-        mut command: Pdu,
+        command: Command,
+        data: Vec<u8>,
         lease: Option<Lease>,
-        expected: usize,
         parameters: &Parameters,
     ) -> Result<Option<Gathered>, Wrong> {
-        let tag = command.tag();
-        let data = std::mem::take(&mut command.data);
-        let is_final = command.flags() & FINAL != 0;
+        let Command { tag, is_final, .. } = command;
+        let expected = command.write_len();
         if expected > COMMAND {
             return Err(Wrong("more data than any command takes"));
         }
@@ -132,22 +119,24 @@ impl Gatherer {
     /// over.
     pub fn data(
         &mut self,
-        pdu: &Pdu,
+        part: &DataOut,
+        data: &[u8],
         lease: Option<Lease>,
         parameters: &Parameters,
     ) -> Result<Option<Gathered>, Wrong> {
-        let (tag, transfer, number, offset) =
-            (pdu.tag(), pdu.u32(at::TRANSFER_TAG), pdu.u32(at::DATA_NUMBER), pdu.u32(at::BUFFER_OFFSET));
+        let DataOut { is_final, tag, transfer_tag, number, offset } = *part;
         let Some(gathering) = self.by_tag.get_mut(&tag) else { return Ok(None) };
         if number != gathering.data_number || offset as usize != gathering.data.len() {
             return Err(Wrong("data out of order"));
         }
         let until = match &gathering.phase {
-            Phase::Unasked if transfer == UNASKED => parameters.first_burst.min(gathering.expected),
-            Phase::Asked(request) if request.transfer == transfer => (request.offset + request.len) as usize,
+            Phase::Unasked if transfer_tag == NONE => parameters.first_burst.min(gathering.expected),
+            Phase::Asked(request) if request.transfer_tag == transfer_tag => {
+                (request.offset + request.len) as usize
+            }
             _ => return Err(Wrong("data that was not asked for")),
         };
-        let len = gathering.data.len() + pdu.data.len();
+        let len = gathering.data.len() + data.len();
         if len > until {
             return Err(Wrong("more data than was asked for"));
         }
@@ -156,9 +145,9 @@ impl Gatherer {
             add(&mut gathering.lease, lease);
         }
         gathering.data.reserve_exact(until - gathering.data.len());
-        gathering.data.extend_from_slice(&pdu.data);
+        gathering.data.extend_from_slice(data);
         gathering.data_number += 1;
-        if pdu.flags() & FINAL == 0 {
+        if !is_final {
             return Ok(None);
         }
         if let Phase::Asked(request) = &gathering.phase {
@@ -183,7 +172,7 @@ impl Gatherer {
         &mut self,
         parameters: &Parameters,
         mut take: impl FnMut(usize) -> Option<Lease>,
-    ) -> Vec<Request> {
+    ) -> Vec<R2t> {
         let mut requests = Vec::new();
         while let Some(tag) = self.queue.front().copied() {
             let Some(gathering) = self.by_tag.get_mut(&tag) else {
@@ -203,9 +192,9 @@ impl Gatherer {
             self.queue.pop_front();
             self.granted += len;
             self.transfer = self.transfer.wrapping_add(1) & 0x7fff_ffff;
-            let request = Request {
+            let request = R2t {
                 tag,
-                transfer: self.transfer,
+                transfer_tag: self.transfer,
                 number: gathering.request_number,
                 offset: offset as u32,
                 len: len as u32,
@@ -219,7 +208,7 @@ impl Gatherer {
     }
 
     /// Gives up a command, by its tag; whether there was one.
-    pub fn abandon(&mut self, tag: u32) -> Option<Pdu> {
+    pub fn abandon(&mut self, tag: u32) -> Option<Command> {
         let gathering = self.by_tag.remove(&tag)?;
         if let Phase::Asked(request) = gathering.phase {
             self.granted -= request.len as usize;
@@ -251,7 +240,7 @@ impl Gatherer {
 
     /// Their tags, by tag and unit.
     pub fn tags(&self, which: impl Fn(u32, u64) -> bool) -> Vec<u32> {
-        let wanted = self.by_tag.iter().filter(|(tag, one)| which(**tag, one.command.lun()));
+        let wanted = self.by_tag.iter().filter(|(tag, one)| which(**tag, one.command.lun));
         wanted.map(|(tag, _)| *tag).collect()
     }
 }

@@ -4,12 +4,13 @@
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 use std::time::Instant;
 
 use sockets::place;
 
 use crate::limits::{GUARDED, PENALTY, TRIES};
+use crate::lock::lock;
 
 /// See the module.
 #[derive(Default)]
@@ -18,7 +19,7 @@ pub struct Guard(Mutex<BTreeMap<IpAddr, Instant>>);
 impl Guard {
     /// When all that was tried is forgiven, by place.
     fn forgiven(&self) -> MutexGuard<'_, BTreeMap<IpAddr, Instant>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 
     /// Somebody tries; false: not now.

@@ -8,7 +8,7 @@
 use std::sync::{Mutex, MutexGuard};
 
 use crate::limits::KEEPERS;
-use crate::session::lock;
+use crate::lock::lock;
 
 /// Waits for one command's promise and answers it.
 pub type Keep = Box<dyn FnOnce() + Send>;

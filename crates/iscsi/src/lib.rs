@@ -1,18 +1,17 @@
 //! The target side of iSCSI (RFC 7143) over `scsi` and `engine-api`.
 //!
-//! A connection comes through a portal (`portal`) and has a thread that reads it: it logs in
-//! (`login`) to a session that there is or that it begins (`sessions`), then takes PDUs (`pdu`),
-//! gathers what a command writes (`gather`), and hands whole commands to the session (`session`),
-//! which has them executed, by their reader or its crew (`crew`), and answered by their connection
-//! ([`sockets::outbox`]). What has to be on stable storage first is waited for by keepers
-//! (`keepers`). What is served is what the volumes say themselves (`share`, `catalogue`).
+//! A connection comes through a portal (`portal`) and has a thread that reads it (`conn`): its
+//! initiator logs in (`login`) to a session that there is or that it begins (`sessions`), then the
+//! thread takes PDUs (`pdu`), gathers what a command writes (`gather`), and hands whole commands to
+//! the session (`session`), which has them executed, by their reader or its crew (`crew`), and
+//! answered by their connection ([`sockets::outbox`]). What has to be on stable storage first is
+//! waited for by keepers (`keepers`). What is served is what the volumes say themselves (`share`,
+//! `catalogue`).
 //!
 //! ```text
-//!   listen ─▶ conn ─▶ login ─▶ sessions
-//!              ├── gather ─▶ session ─▶ crew ─▶ scsi::Target ─▶ engine
-//!              │                └── catalogue ── share
-//!              ├── requests                       watch: what nobody asks for
-//!              └── outbox ◀── keepers
+//!   listen ─▶ conn ─▶ login ─▶ house ─▶ sessions ─▶ session ─▶ crew ─▶ scsi::Target ─▶ engine
+//!     │        └── requests                 │          ├── connection ─▶ gather, keepers, outbox
+//!     └── watch: what nobody asks for ──────┘          └── catalogue ── share
 //! ```
 //! Invariants:
 //! - No peer can make the server panic or allocate without bound: PDUs and texts are bounded before
@@ -29,17 +28,21 @@
 
 mod binary;
 mod catalogue;
+mod cdb;
 mod chap;
 mod conn;
 mod crew;
 mod gather;
 mod guard;
+mod house;
 mod keepers;
 mod keys;
 mod limits;
 mod listen;
+mod lock;
 mod login;
 mod md5;
+mod member;
 mod parameters;
 mod pdu;
 mod portal;

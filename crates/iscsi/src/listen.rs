@@ -12,9 +12,9 @@ use sockets::{Budget, Listening, Peer};
 use crate::catalogue::Catalogue;
 use crate::conn;
 use crate::guard::Guard;
+use crate::house::House;
 use crate::limits::{CONNECTIONS, DRAIN, FROM_ONE_PLACE, PARTING};
 use crate::portal::{Door, Portal};
-use crate::sessions::Sessions;
 use crate::stats::SessionStats;
 use crate::watch::Watch;
 
@@ -36,15 +36,6 @@ pub struct Server {
     listening: Listening<TcpStream>,
     watch: Watch,
     portals: Arc<[Portal]>,
-}
-
-/// What all connections share.
-pub struct House {
-    pub catalogue: Arc<Catalogue>,
-    pub sessions: Arc<Sessions>,
-    pub guard: Guard,
-    pub random: Arc<dyn Fn() -> u64 + Send + Sync>,
-    pub lookout: Lookout,
 }
 
 impl Server {

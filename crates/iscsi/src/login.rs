@@ -18,67 +18,46 @@ use std::time::Instant;
 use scsi::Nexus;
 
 use crate::chap::{Chap, Round};
+use crate::house::House;
 use crate::keys::{Keys, offers};
 use crate::limits::{DEFAULT_SEGMENT, KEYS, LOGIN_ROUNDS, TEXT, WINDOW};
-use crate::listen::House;
+use crate::member::{Member, Name};
 use crate::parameters::Parameters;
-use crate::pdu::flags::{CONTINUE, STAGE, TRANSIT};
-use crate::pdu::{Pdu, at, from_initiator, from_target};
+use crate::pdu::Pdu;
+use crate::pdu::initiator::{LoginRequest, Opcode, Stage};
+use crate::pdu::target::{Failure, FromTarget, LoginResponse, Numbers};
 use crate::session::Session;
-use crate::sessions::Name;
 use crate::share::Credentials;
 
-const SECURITY: u8 = 0;
-const OPERATIONAL: u8 = 1;
-const FULL_FEATURE: u8 = 3;
-
-/// Class and detail of a login that fails.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Failure(pub u16);
-
-pub const INITIATOR_ERROR: Failure = Failure(0x0200);
-pub const NOT_AUTHENTICATED: Failure = Failure(0x0201);
-const NOT_FOUND: Failure = Failure(0x0203);
-const VERSION: Failure = Failure(0x0205);
-pub const TOO_MANY_CONNECTIONS: Failure = Failure(0x0206);
-const MISSING: Failure = Failure(0x0207);
-const SESSION_TYPE: Failure = Failure(0x0209);
-pub const NO_SESSION: Failure = Failure(0x020a);
-/// The target does not look at it now.
-const UNAVAILABLE: Failure = Failure(0x0301);
 /// What initiators may say again, if it is the same.
 const INTRODUCTION: [&str; 3] = ["InitiatorName", "TargetName", "SessionType"];
 
-/// Who has logged in.
-pub struct Member {
-    pub initiator: String,
-    /// As the logical units know it.
-    pub nexus: Nexus,
-    /// `None`: a discovery session.
-    pub target: Option<String>,
-    /// Who that was proved to be.
-    pub user: Option<String>,
-    pub parameters: Parameters,
-    pub command_number: u32,
-    pub status_number: u32,
-    pub connection: u16,
-    /// The session that this is one more connection of.
-    pub joins: Option<Arc<Session>>,
-}
-
-impl Member {
-    /// Of the session, unless that is for discovery.
-    pub fn name(&self) -> Option<Name> {
-        self.target.as_ref().map(|target| Name { nexus: self.nexus.clone(), target: target.clone() })
-    }
-}
-
 /// What comes of a request.
 pub enum Step {
-    Answer(Pdu),
-    Done(Pdu, Box<Member>),
+    Answer(Answer),
+    /// With the session that this is one more connection of.
+    Done(Answer, Box<Member>, Option<Arc<Session>>),
     /// The connection ends.
-    Failed(Pdu, Failure),
+    Failed(Answer, Failure),
+}
+
+/// The response to a request, with its text.
+pub struct Answer {
+    response: LoginResponse,
+    numbers: Numbers,
+    text: Vec<u8>,
+}
+
+impl Answer {
+    /// Of the login to a session, which has this handle.
+    pub fn of_session(mut self, handle: u16) -> Answer {
+        self.response.handle = handle;
+        self
+    }
+
+    pub fn into_pdu(self) -> Pdu {
+        self.response.encode(&self.numbers).with_data(self.text)
+    }
 }
 
 /// A login under way. See the module.
@@ -91,9 +70,9 @@ pub struct Login<'a> {
     text: Vec<u8>,
     rounds: usize,
     /// Port, session and connection, as the first request has them.
-    place: Option<([u8; 8], [u8; 2])>,
+    place: Option<([u8; 6], u16, u16)>,
     /// Where it is; `None`: at its beginning.
-    stage: Option<u8>,
+    stage: Option<Stage>,
     /// Keys that were said; what they were, of the introduction.
     said: BTreeMap<String, Option<String>>,
     status_number: u32,
@@ -138,47 +117,51 @@ impl<'a> Login<'a> {
         self.who.as_ref().map_or("?", |who| who.initiator.as_str())
     }
 
-    pub fn step(&mut self, request: &Pdu) -> Step {
+    pub fn step(&mut self, pdu: &Pdu) -> Step {
         self.rounds += 1;
-        match self.answer(request) {
-            Ok((keys, stage)) => {
-                let flags = request.flags() & STAGE | stage.map_or(0, |next| TRANSIT | next);
-                let response = self.response(request, flags, 0).with_data(keys.encode());
-                match stage {
-                    Some(FULL_FEATURE) => match self.member(request) {
-                        Ok(member) => Step::Done(response, Box::new(member)),
-                        Err(failure) => self.fail(request, failure),
+        let request = LoginRequest::decode(&pdu.header);
+        match self.judge(pdu, &request) {
+            Ok((keys, next)) => {
+                let answer = self.answer(&request, Ok(next), keys.encode());
+                match next {
+                    Some(Stage::FullFeature) => match self.member(&request) {
+                        Ok(member) => Step::Done(answer, Box::new(member), self.joins.clone()),
+                        Err(failure) => self.fail(pdu, failure),
                     },
-                    _ => Step::Answer(response),
+                    _ => Step::Answer(answer),
                 }
             }
-            Err(failure) => self.fail(request, failure),
+            Err(failure) => self.fail(pdu, failure),
         }
     }
 
-    pub fn fail(&mut self, request: &Pdu, failure: Failure) -> Step {
-        Step::Failed(self.response(request, 0, failure.0), failure)
+    /// `pdu`: the request that it fails with.
+    pub fn fail(&mut self, pdu: &Pdu, failure: Failure) -> Step {
+        let request = LoginRequest::decode(&pdu.header);
+        Step::Failed(self.answer(&request, Err(failure), Vec::new()), failure)
     }
 
-    fn response(&mut self, request: &Pdu, flags: u8, status: u16) -> Pdu {
-        let number = self.status_number;
+    /// `outcome`: the stage that begins now, if one does.
+    fn answer(
+        &mut self,
+        request: &LoginRequest,
+        outcome: Result<Option<Stage>, Failure>,
+        text: Vec<u8>,
+    ) -> Answer {
+        let status = self.status_number;
         self.status_number += 1;
-        let command = request.u32(at::COMMAND_NUMBER);
+        let command = request.command_number;
         let begins = (command, command.wrapping_add(WINDOW - 1));
         let (expected, most) = self.joins.as_ref().map_or(begins, |session| session.window());
-        Pdu::new(from_target::LOGIN, flags)
-            .put(at::ISID, &request.field::<8>(at::ISID))
-            .put_u32(at::TASK_TAG, request.tag())
-            .put_u32(at::STATUS_NUMBER, number)
-            .put_u32(at::EXPECTED_COMMAND, expected)
-            .put_u32(at::MAX_COMMAND, most)
-            .put(at::LOGIN_STATUS, &status.to_be_bytes())
+        let LoginRequest { stage, isid, handle, tag, .. } = *request;
+        let response = LoginResponse { stage, outcome, isid, handle, tag };
+        Answer { response, numbers: Numbers { status, expected, most }, text }
     }
 
-    fn member(&self, request: &Pdu) -> Result<Member, Failure> {
-        let who = self.who.as_ref().ok_or(MISSING)?;
+    fn member(&self, request: &LoginRequest) -> Result<Member, Failure> {
+        let who = self.who.as_ref().ok_or(Failure::Missing)?;
         if self.joins.as_ref().is_some_and(|session| session.user != self.user) {
-            return Err(NOT_AUTHENTICATED);
+            return Err(Failure::NotAuthenticated);
         }
         Ok(Member {
             initiator: who.initiator.clone(),
@@ -186,43 +169,42 @@ impl<'a> Login<'a> {
             target: who.target.clone(),
             user: self.user.clone(),
             parameters: self.parameters.clone(),
-            command_number: request.u32(at::COMMAND_NUMBER),
+            command_number: request.command_number,
             status_number: self.status_number,
-            connection: u16::from_be_bytes(request.field(at::CONNECTION)),
-            joins: self.joins.clone(),
+            connection: request.connection,
         })
     }
 
-    fn nexus(&self, initiator: &str, request: &Pdu) -> Nexus {
-        let isid: String = request.field::<6>(at::ISID).iter().map(|byte| format!("{byte:02x}")).collect();
+    fn nexus(&self, initiator: &str, request: &LoginRequest) -> Nexus {
+        let isid: String = request.isid.iter().map(|byte| format!("{byte:02x}")).collect();
         Nexus::new(&format!("{initiator},i,0x{isid}"), self.group)
     }
 
     /// What is answered, and the stage that follows.
-    fn answer(&mut self, request: &Pdu) -> Result<(Keys, Option<u8>), Failure> {
-        if request.opcode() != from_initiator::LOGIN || self.rounds > LOGIN_ROUNDS {
-            return Err(INITIATOR_ERROR);
+    fn judge(&mut self, pdu: &Pdu, request: &LoginRequest) -> Result<(Keys, Option<Stage>), Failure> {
+        if Opcode::of(&pdu.header) != Some(Opcode::Login) || self.rounds > LOGIN_ROUNDS {
+            return Err(Failure::InitiatorError);
         }
-        if request.header[at::VERSION_MIN] > 0 {
-            return Err(VERSION);
+        if request.version_min > 0 {
+            return Err(Failure::Version);
         }
-        let (transit, stage, next) =
-            (request.flags() & TRANSIT != 0, request.flags() >> 2 & 3, request.flags() & 3);
-        let place = (request.field::<8>(at::ISID), request.field::<2>(at::CONNECTION));
+        let stage = request.stage;
+        let place = (request.isid, request.handle, request.connection);
         if *self.place.get_or_insert(place) != place || self.stage.is_some_and(|own| own != stage) {
-            return Err(INITIATOR_ERROR);
+            return Err(Failure::InitiatorError);
         }
-        if self.text.len() + request.data.len() > TEXT {
-            return Err(INITIATOR_ERROR);
+        if self.text.len() + pdu.data.len() > TEXT {
+            return Err(Failure::InitiatorError);
         }
-        self.text.extend(&request.data);
-        if request.flags() & CONTINUE != 0 {
-            return if transit { Err(INITIATOR_ERROR) } else { Ok((Keys::default(), None)) };
+        self.text.extend(&pdu.data);
+        if request.goes_on {
+            let transits = request.next.is_some();
+            return if transits { Err(Failure::InitiatorError) } else { Ok((Keys::default(), None)) };
         }
-        if transit && (next <= stage || next == 2) {
-            return Err(INITIATOR_ERROR);
+        if request.next.is_some_and(|next| next <= stage || next == Stage::Reserved) {
+            return Err(Failure::InitiatorError);
         }
-        let keys = Keys::parse(&std::mem::take(&mut self.text)).ok_or(INITIATOR_ERROR)?;
+        let keys = Keys::parse(&std::mem::take(&mut self.text)).ok_or(Failure::InitiatorError)?;
         self.hear(&keys)?;
         if self.who.is_none() {
             let who = self.introduce(&keys)?;
@@ -237,21 +219,21 @@ impl<'a> Login<'a> {
             reply.add("TargetPortalGroupTag", self.group.to_string());
         }
         match stage {
-            SECURITY => self.prove(&keys, &mut reply)?,
-            OPERATIONAL if !self.is_proved() => return Err(NOT_AUTHENTICATED),
-            OPERATIONAL => {}
-            _ => return Err(INITIATOR_ERROR),
+            Stage::Security => self.prove(&keys, &mut reply)?,
+            Stage::Operational if !self.is_proved() => return Err(Failure::NotAuthenticated),
+            Stage::Operational => {}
+            Stage::Reserved | Stage::FullFeature => return Err(Failure::InitiatorError),
         }
         self.agree(&keys, stage, &mut reply);
         if reply.encode().len() > DEFAULT_SEGMENT {
-            return Err(INITIATOR_ERROR);
+            return Err(Failure::InitiatorError);
         }
-        let passes = transit && (self.is_proved() || stage != SECURITY);
-        if transit && next == FULL_FEATURE && !passes && self.chap.is_none() {
-            return Err(NOT_AUTHENTICATED);
+        let next = request.next.filter(|_| self.is_proved() || stage != Stage::Security);
+        if request.next == Some(Stage::FullFeature) && next.is_none() && self.chap.is_none() {
+            return Err(Failure::NotAuthenticated);
         }
-        self.stage = Some(if passes { next } else { stage });
-        Ok((reply, passes.then_some(next)))
+        self.stage = Some(next.unwrap_or(stage));
+        Ok((reply, next))
     }
 
     /// Each key is said once in a login.
@@ -262,7 +244,7 @@ impl<'a> Login<'a> {
             let is_again = self.said.get(key).is_some_and(|before| !may_be(before));
             self.said.insert(key.clone(), kept);
             if is_again || self.said.len() > KEYS {
-                return Err(INITIATOR_ERROR);
+                return Err(Failure::InitiatorError);
             }
         }
         Ok(())
@@ -270,26 +252,26 @@ impl<'a> Login<'a> {
 
     fn introduce(&self, keys: &Keys) -> Result<Who, Failure> {
         let initiator = keys.get("InitiatorName").filter(|name| !name.is_empty() && name.len() <= 223);
-        let initiator = initiator.ok_or(MISSING)?.to_ascii_lowercase();
+        let initiator = initiator.ok_or(Failure::Missing)?.to_ascii_lowercase();
         match keys.get("SessionType").unwrap_or("Normal") {
             "Discovery" => return Ok(Who { initiator, target: None, known: Vec::new() }),
             "Normal" => {}
-            _ => return Err(SESSION_TYPE),
+            _ => return Err(Failure::SessionType),
         }
-        let target = keys.get("TargetName").ok_or(MISSING)?.to_ascii_lowercase();
-        let known = self.house.catalogue.credentials(&target, &initiator, self.group).ok_or(NOT_FOUND)?;
+        let target = keys.get("TargetName").ok_or(Failure::Missing)?.to_ascii_lowercase();
+        let known =
+            self.house.catalogue.credentials(&target, &initiator, self.group).ok_or(Failure::NotFound)?;
         Ok(Who { initiator, target: Some(target), known })
     }
 
     /// The session that it has the handle of.
-    fn joined(&self, who: &Who, request: &Pdu) -> Result<Option<Arc<Session>>, Failure> {
-        let handle = u16::from_be_bytes(request.field(14));
-        if handle == 0 {
+    fn joined(&self, who: &Who, request: &LoginRequest) -> Result<Option<Arc<Session>>, Failure> {
+        if request.handle == 0 {
             return Ok(None);
         }
-        let target = who.target.clone().ok_or(NO_SESSION)?;
+        let target = who.target.clone().ok_or(Failure::NoSession)?;
         let name = Name { nexus: self.nexus(&who.initiator, request), target };
-        self.house.sessions.find(&name, handle).map(Some).ok_or(NO_SESSION)
+        self.house.sessions.find(&name, request.handle).map(Some).ok_or(Failure::NoSession)
     }
 
     fn known(&self) -> &[Credentials] {
@@ -304,7 +286,7 @@ impl<'a> Login<'a> {
         if let Some(methods) = keys.get("AuthMethod") {
             let method = if self.known().is_empty() { "None" } else { "CHAP" };
             if !offers(methods, method) {
-                return Err(NOT_AUTHENTICATED);
+                return Err(Failure::NotAuthenticated);
             }
             reply.add("AuthMethod", method);
             if method == "CHAP" {
@@ -318,9 +300,9 @@ impl<'a> Login<'a> {
         if !keys.0.iter().any(|(key, _)| key.starts_with("CHAP_")) {
             return Ok(());
         }
-        let chap = self.chap.take().ok_or(NOT_AUTHENTICATED)?;
+        let chap = self.chap.take().ok_or(Failure::NotAuthenticated)?;
         if matches!(chap, Chap::Challenged { .. }) && !self.house.guard.admits(self.from, Instant::now()) {
-            return Err(UNAVAILABLE);
+            return Err(Failure::Unavailable);
         }
         match chap.round(keys, &*self.house.random, self.known()) {
             Round::More(more, chap) => {
@@ -334,11 +316,11 @@ impl<'a> Login<'a> {
                 self.user = Some(user);
                 Ok(())
             }
-            Round::Failed => Err(NOT_AUTHENTICATED),
+            Round::Failed => Err(Failure::NotAuthenticated),
         }
     }
 
-    fn agree(&mut self, keys: &Keys, stage: u8, reply: &mut Keys) {
+    fn agree(&mut self, keys: &Keys, stage: Stage, reply: &mut Keys) {
         for (key, value) in &keys.0 {
             if key == "AuthMethod" || key.starts_with("CHAP_") {
                 continue;
@@ -348,7 +330,7 @@ impl<'a> Login<'a> {
             }
         }
         self.parameters.settle(reply);
-        if stage == OPERATIONAL && !std::mem::replace(&mut self.told, true) {
+        if stage == Stage::Operational && !std::mem::replace(&mut self.told, true) {
             let (key, value) = Parameters::own();
             reply.add(key, value);
         }

@@ -5,13 +5,24 @@
 //!    1  flags, 2 bytes of   5  bytes of data (three)        48  further headers, digest, data padded to words, digest
 //!       the opcode's        8  LUN, or 8 of the opcode's
 //! ```
-//! Source: RFC 7143 11.
+//! This is how a PDU is framed. What its header says is read in [`initiator`] and written in
+//! [`target`], a struct for each kind: the target looks at a header nowhere else. The methods of
+//! [`Pdu`] that take places of fields are for others, who play initiators.
+//!
+//! Source: RFC 7143 11.1, 11.2.
+
+mod at;
+mod flags;
+pub mod initiator;
+pub mod target;
 
 use std::io::{self, Read, Write};
 
 use crate::limits::{BURST, EXTRA_HEADERS};
+use initiator::{Command, Opcode};
 
 pub const HEADER: usize = 48;
+pub type Header = [u8; HEADER];
 /// Of the first byte.
 const OPCODE: u8 = 0x3f;
 const IMMEDIATE: u8 = 0x40;
@@ -23,96 +34,8 @@ const STRIDE: usize = 4;
 /// How many times the data that comes with a command there is room for at once.
 const AHEAD: usize = 8;
 
-/// What initiators send.
-pub mod from_initiator {
-    pub const NOP: u8 = 0x00;
-    pub const COMMAND: u8 = 0x01;
-    pub const TASK: u8 = 0x02;
-    pub const LOGIN: u8 = 0x03;
-    pub const TEXT: u8 = 0x04;
-    pub const DATA: u8 = 0x05;
-    pub const LOGOUT: u8 = 0x06;
-    pub const SNACK: u8 = 0x10;
-}
-
-/// What targets send.
-pub mod from_target {
-    pub const NOP: u8 = 0x20;
-    pub const RESPONSE: u8 = 0x21;
-    pub const TASK: u8 = 0x22;
-    pub const LOGIN: u8 = 0x23;
-    pub const TEXT: u8 = 0x24;
-    pub const DATA: u8 = 0x25;
-    pub const LOGOUT: u8 = 0x26;
-    pub const R2T: u8 = 0x31;
-    pub const ASYNC: u8 = 0x32;
-    pub const REJECT: u8 = 0x3f;
-}
-
-/// Where fields begin, in the headers that have them.
-pub mod at {
-    /// Of what ends a task or a connection, and why something is rejected.
-    pub const RESPONSE: usize = 2;
-    /// The newest version that an initiator must have.
-    pub const VERSION_MIN: usize = 3;
-    /// Of a SCSI command that is done.
-    pub const STATUS: usize = 3;
-    pub const EXTRA_HEADERS: usize = 4;
-    /// Three bytes.
-    pub const DATA_LEN: usize = 5;
-    pub const LUN: usize = 8;
-    /// Of a session: six bytes of the initiator's, two of the target's.
-    pub const ISID: usize = 8;
-    pub const TASK_TAG: usize = 16;
-    /// What an initiator expects a command to move, bytes.
-    pub const EXPECTED_LEN: usize = 20;
-    pub const TRANSFER_TAG: usize = 20;
-    /// Of the task that is to end.
-    pub const REFERENCED_TAG: usize = 20;
-    /// The connection's number, two bytes.
-    pub const CONNECTION: usize = 20;
-    /// Of initiators.
-    pub const COMMAND_NUMBER: usize = 24;
-    /// Of targets, with the commands that they expect and take.
-    pub const STATUS_NUMBER: usize = 24;
-    pub const EXPECTED_COMMAND: usize = 28;
-    pub const MAX_COMMAND: usize = 32;
-    /// A SCSI command.
-    pub const CDB: usize = 32;
-    /// Of data, and of what asks for it.
-    pub const DATA_NUMBER: usize = 36;
-    pub const BUFFER_OFFSET: usize = 40;
-    pub const WANTED_LEN: usize = 44;
-    pub const RESIDUAL: usize = 44;
-    /// Of a login: class and detail.
-    pub const LOGIN_STATUS: usize = 36;
-    /// Of what a target tells by itself: the event, and three numbers of two bytes that belong to
-    /// it.
-    pub const EVENT: usize = 36;
-    pub const EVENT_PARAMETERS: [usize; 3] = [38, 40, 42];
-}
-
-/// Bits of the second byte.
-pub mod flags {
-    /// It is the last of its kind.
-    pub const FINAL: u8 = 0x80;
-    /// Of text: more of it follows.
-    pub const CONTINUE: u8 = 0x40;
-    /// Of commands.
-    pub const READS: u8 = 0x40;
-    pub const WRITES: u8 = 0x20;
-    /// Of how a command ended.
-    pub const OVERFLOW: u8 = 0x04;
-    pub const UNDERFLOW: u8 = 0x02;
-    /// Of data: it says how its command ended.
-    pub const STATUS: u8 = 0x01;
-    /// Of a login: the next stage is to begin, and which bits say what stage this is.
-    pub const TRANSIT: u8 = 0x80;
-    pub const STAGE: u8 = 0x0c;
-    /// What is not [`FINAL`], where that is a number: a task management function, why a connection
-    /// is to end.
-    pub const FUNCTION: u8 = 0x7f;
-}
+/// No task has this tag, and no transfer.
+pub const NONE: u32 = u32::MAX;
 
 /// Which parts are followed by a CRC32C.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -129,7 +52,7 @@ pub enum PduError {
     /// Longer than was agreed.
     TooLong,
     /// The data is not what was sent; the next PDU can be read.
-    Data(Box<[u8; HEADER]>),
+    Data(Box<Header>),
     /// Nothing came in the time that the reader has.
     Silence,
     Io(io::Error),
@@ -156,7 +79,7 @@ impl std::fmt::Display for PduError {
 /// One PDU. Further headers are taken and not looked at.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pdu {
-    pub header: [u8; HEADER],
+    pub header: Header,
     pub data: Vec<u8>,
 }
 
@@ -185,29 +108,16 @@ impl Pdu {
     }
 
     pub fn u32(&self, at: usize) -> u32 {
-        u32::from_be_bytes(self.field(at))
+        u32_at(&self.header, at)
     }
 
     pub fn tag(&self) -> u32 {
         self.u32(at::TASK_TAG)
     }
 
-    /// A byte of the SCSI command.
-    pub fn cdb(&self, byte: usize) -> u8 {
-        self.header[at::CDB + byte]
-    }
-
-    /// What its initiator expects a command with one of these flags to move, bytes; with others,
-    /// nothing.
-    pub fn expected(&self, flags: u8) -> usize {
-        if self.flags() & flags != 0 { self.u32(at::EXPECTED_LEN) as usize } else { 0 }
-    }
-
     /// `N` bytes of the header.
     pub fn field<const N: usize>(&self, at: usize) -> [u8; N] {
-        let mut field = [0; N];
-        field.copy_from_slice(&self.header[at..at + N]);
-        field
+        part(&self.header, at)
     }
 
     pub fn put(mut self, at: usize, bytes: &[u8]) -> Pdu {
@@ -275,11 +185,10 @@ impl Pdu {
             data.resize(until, 0);
             from.read_exact(&mut data[before..])?;
         }
-        if header[0] & OPCODE == from_initiator::COMMAND {
+        if Opcode::of(&header) == Some(Opcode::Command) {
             // What comes later is put behind it. A claim alone is worth no memory: there is room
             // for a few times what came.
-            let expected = &header[at::EXPECTED_LEN..];
-            let expected = expected.first_chunk().map_or(0, |bytes| u32::from_be_bytes(*bytes)) as usize;
+            let expected = Command::decode(&header).expected_len as usize;
             data.reserve_exact(expected.min(BURST).min(AHEAD * len).saturating_sub(data.len()));
         }
         if digests.data && len > 0 && read_crc(from)? != crc32c::crc32c(&data) {
@@ -344,8 +253,19 @@ pub fn put_back(to: &mut Vec<u8>, digests: Digests, len: usize, crc: u32) {
     }
 }
 
+/// `N` bytes of a header.
+fn part<const N: usize>(header: &Header, at: usize) -> [u8; N] {
+    let mut part = [0; N];
+    part.copy_from_slice(&header[at..at + N]);
+    part
+}
+
+fn u32_at(header: &Header, at: usize) -> u32 {
+    u32::from_be_bytes(part(header, at))
+}
+
 /// Bytes of further headers, and of data.
-fn lens(header: &[u8; HEADER]) -> (usize, usize) {
+fn lens(header: &Header) -> (usize, usize) {
     let [high, middle, low] = [0, 1, 2].map(|byte| usize::from(header[at::DATA_LEN + byte]));
     (usize::from(header[at::EXTRA_HEADERS]) * 4, high << 16 | middle << 8 | low)
 }
@@ -372,3 +292,6 @@ fn read_crc(from: &mut impl Read) -> io::Result<u32> {
     from.read_exact(&mut bytes)?;
     Ok(u32::from_le_bytes(bytes))
 }
+
+#[cfg(test)]
+mod tests;

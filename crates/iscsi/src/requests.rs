@@ -7,84 +7,88 @@ use std::sync::Arc;
 
 use sockets::Lease;
 
-use crate::conn::{Connection, INVALID_FIELD, NONE, Next};
 use crate::keys::Keys;
-use crate::pdu::flags::{CONTINUE, FINAL, FUNCTION};
-use crate::pdu::{Pdu, at, from_target as to};
+use crate::pdu::initiator::{
+    LogoutReason, LogoutRequest, NopOut, TaskFunction as Function, TaskRequest, TextRequest,
+};
+use crate::pdu::target::{
+    LogoutOutcome, LogoutResponse, NopIn, RejectReason, TaskOutcome as Outcome, TaskResponse,
+};
+use crate::pdu::{NONE, Pdu};
+use crate::session::Connection;
 
-/// How it goes with a task management function.
-const DONE: u8 = 0;
-const NO_TASK: u8 = 1;
-const NO_UNIT: u8 = 2;
-const NO_REASSIGNMENT: u8 = 4;
-const NOT_SUPPORTED: u8 = 5;
+/// Whether the connection goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    Goes,
+    /// It has logged out.
+    Ends,
+    /// All sessions with its target end.
+    Resets,
+    /// It must not go on.
+    Breaks,
+}
 
 impl Connection {
     pub fn nop(&self, pdu: Pdu, lease: Option<Lease>) {
-        if pdu.tag() == NONE {
+        let NopOut { lun, tag } = NopOut::decode(&pdu.header);
+        if tag == NONE {
             return;
         }
-        let reply = Pdu::new(to::NOP, FINAL)
-            .put(at::LUN, &pdu.lun().to_be_bytes())
-            .put_u32(at::TASK_TAG, pdu.tag())
-            .put_u32(at::TRANSFER_TAG, NONE);
         let mut data = pdu.data;
         data.truncate(self.member.parameters.their_segment);
-        self.send_leased(reply.with_data(data), true, lease);
+        self.send_leased(&NopIn { lun, tag, transfer_tag: NONE }, data, lease);
     }
 
     /// A task management function: the commands of this session end here, those of others at the
     /// unit.
     pub fn task(self: &Arc<Self>, pdu: &Pdu) -> Next {
-        const ABORT_TASK: u8 = 1;
-        const ABORT_TASK_SET: u8 = 2;
-        const CLEAR_TASK_SET: u8 = 4;
-        const UNIT_RESET: u8 = 5;
-        const WARM_RESET: u8 = 6;
-        const COLD_RESET: u8 = 7;
-        const REASSIGN: u8 = 8;
+        let request = TaskRequest::decode(&pdu.header);
         self.see_off();
-        if pdu.is_immediate() {
-            self.session.catch_up(self, pdu.u32(at::COMMAND_NUMBER));
+        if request.is_immediate {
+            self.session.catch_up(self, request.command_number);
         }
-        let (function, lun) = (pdu.flags() & FUNCTION, pdu.lun());
+        let TaskRequest { function, lun, .. } = request;
         let (session, target) = (&self.session, self.session.target());
         let unit = target.unit(lun);
         let response = match (function, unit) {
-            (ABORT_TASK, _) => {
-                let wanted = pdu.u32(at::REFERENCED_TAG);
-                if session.abort(|tag, of| tag == wanted && of == lun) { DONE } else { NO_TASK }
+            (Function::AbortTask, _) => {
+                let wanted = request.referenced_tag;
+                let some = session.abort(|tag, of| tag == wanted && of == lun);
+                if some { Outcome::Complete } else { Outcome::NoTask }
             }
-            (ABORT_TASK_SET | CLEAR_TASK_SET | UNIT_RESET, None) => NO_UNIT,
-            (ABORT_TASK_SET | CLEAR_TASK_SET | UNIT_RESET, Some(unit)) => {
+            (Function::AbortTaskSet | Function::ClearTaskSet | Function::LogicalUnitReset, None) => {
+                Outcome::NoUnit
+            }
+            (Function::AbortTaskSet | Function::ClearTaskSet | Function::LogicalUnitReset, Some(unit)) => {
                 session.abort(|_, of| of == lun);
                 match function {
-                    CLEAR_TASK_SET => unit.clear_task_set(&session.nexus),
-                    UNIT_RESET => unit.reset(&session.nexus),
+                    Function::ClearTaskSet => unit.clear_task_set(&session.nexus),
+                    Function::LogicalUnitReset => unit.reset(&session.nexus),
                     _ => {}
                 }
-                DONE
+                Outcome::Complete
             }
-            (WARM_RESET | COLD_RESET, _) => {
+            (Function::TargetWarmReset | Function::TargetColdReset, _) => {
                 session.abort(|_, _| true);
                 target.units().for_each(|unit| unit.reset(&session.nexus));
-                DONE
+                Outcome::Complete
             }
-            (REASSIGN, _) => NO_REASSIGNMENT,
-            _ => NOT_SUPPORTED,
+            (Function::TaskReassign, _) => Outcome::NoReassignment,
+            (Function::ClearAca | Function::Reserved, _) => Outcome::NotSupported,
         };
-        let reply = Pdu::new(to::TASK, FINAL).put(at::RESPONSE, &[response]).put_u32(at::TASK_TAG, pdu.tag());
-        self.send(reply, true);
+        self.send(&TaskResponse { response, tag: request.tag }, Vec::new());
         // As if the power had been off: nobody's session outlives that.
-        if function == COLD_RESET { Next::Resets } else { Next::Goes }
+        if function == Function::TargetColdReset { Next::Resets } else { Next::Goes }
     }
 
     pub fn text(&self, pdu: &Pdu) {
-        let Some(keys) = Keys::parse(&pdu.data).filter(|_| pdu.flags() & CONTINUE == 0) else {
-            return self.reject(&pdu.header, INVALID_FIELD);
+        let TextRequest { goes_on, tag, transfer_tag } = TextRequest::decode(&pdu.header);
+        let Some(keys) = Keys::parse(&pdu.data).filter(|_| !goes_on) else {
+            return self.reject(&pdu.header, RejectReason::InvalidField);
         };
-        let goes_on = pdu.u32(at::TRANSFER_TAG) != NONE;
-        self.send_text(pdu, (!goes_on).then(|| self.reply(&keys).encode()));
+        let begins = transfer_tag == NONE;
+        self.send_text(tag, begins.then(|| self.reply(&keys).encode()));
     }
 
     fn reply(&self, keys: &Keys) -> Keys {
@@ -117,34 +121,29 @@ impl Connection {
     }
 
     pub fn logout(self: &Arc<Self>, pdu: &Pdu) -> Next {
-        const CLOSES_SESSION: u8 = 0;
-        const CLOSES_CONNECTION: u8 = 1;
-        const RECOVERS: u8 = 2;
-        const NO_CONNECTION: u8 = 1;
-        const NO_RECOVERY: u8 = 2;
-        let connection = u16::from_be_bytes(pdu.field(at::CONNECTION));
+        let LogoutRequest { reason, tag, connection } = LogoutRequest::decode(&pdu.header);
         self.see_off();
-        let (response, next) = match pdu.flags() & FUNCTION {
-            CLOSES_SESSION => {
+        let (response, next) = match reason {
+            LogoutReason::ClosesSession => {
                 self.session.settle(|_| true);
-                (DONE, Next::Ends)
+                (LogoutOutcome::Closed, Next::Ends)
             }
-            CLOSES_CONNECTION if connection == self.number() => {
+            LogoutReason::ClosesConnection if connection == self.number() => {
                 self.session.settle(|task| task.is_of(self));
-                (DONE, Next::Ends)
+                (LogoutOutcome::Closed, Next::Ends)
             }
-            CLOSES_CONNECTION if self.session.log_out(connection) => (DONE, Next::Goes),
-            CLOSES_CONNECTION => (NO_CONNECTION, Next::Goes),
-            RECOVERS => (NO_RECOVERY, Next::Goes),
-            _ => {
-                self.reject(&pdu.header, INVALID_FIELD);
+            LogoutReason::ClosesConnection if self.session.log_out(connection) => {
+                (LogoutOutcome::Closed, Next::Goes)
+            }
+            LogoutReason::ClosesConnection => (LogoutOutcome::NoConnection, Next::Goes),
+            LogoutReason::Recovers => (LogoutOutcome::NoRecovery, Next::Goes),
+            LogoutReason::Reserved => {
+                self.reject(&pdu.header, RejectReason::InvalidField);
                 return Next::Goes;
             }
         };
-        let reply =
-            Pdu::new(to::LOGOUT, FINAL).put(at::RESPONSE, &[response]).put_u32(at::TASK_TAG, pdu.tag());
-        self.send(reply, true);
-        if pdu.flags() & FUNCTION == CLOSES_SESSION {
+        self.send(&LogoutResponse { response, tag }, Vec::new());
+        if reason == LogoutReason::ClosesSession {
             self.finish();
             self.session.cut();
         }

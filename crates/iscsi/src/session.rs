@@ -5,41 +5,39 @@
 //! session of one connection has no others: there such a command is passed over, and so is one that
 //! is behind. The window of numbers that an initiator may use shrinks by what is being worked on.
 //!
-//! What was quick lately, reads in memory say, the reader that brought it does by itself: that
-//! costs no change of threads. All else is the crew's, so that what comes behind overtakes it. What
-//! has to be on stable storage before it ends is put aside ([`crate::keepers`]). A task that is
-//! ended before its time is not executed any more, or, where it is already, has another answer or
-//! none.
+//! A connection that ends without having logged out takes the whole session with it, for there is
+//! no recovery within a session.
 //!
-//! A task belongs to the connection that brought its command: its data comes there, and there it is
-//! answered. A connection that ends without having logged out takes the whole session with it, for
-//! there is no recovery within a session.
+//! Below here are how its initiator is reached (`connection`), what it does (`tasks`), and what it
+//! sees (`view`).
 //!
-//! Source: RFC 7143 4.2.2, 4.2.3, 7.1.
+//! Source: RFC 7143 4.2.2, 7.1.
+
+mod connection;
+mod tasks;
+mod view;
 
 use std::collections::BTreeMap;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::mpsc::{self, Sender};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, Weak};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock, Weak};
 use std::time::{Duration, Instant};
 
-use scsi::codes;
-use scsi::{Answer, Begun, Ending, LogicalUnit, Nexus, Status, Target, Tasks};
-use sockets::Lease;
-use sockets::pace::{FAST, Pace};
+use scsi::Nexus;
+use sockets::pace::Pace;
 
 use crate::catalogue::Catalogue;
-use crate::conn::Connection;
+use crate::cdb::CLASSES;
 use crate::crew::Crew;
-use crate::gather::Gathered;
-use crate::limits::{BLIND, DRAIN, LOG_OUT, LONG, MOST_READ, SHORT_ANSWER, TURN, WINDOW};
-use crate::login::{Failure, Member, NO_SESSION, TOO_MANY_CONNECTIONS};
+use crate::limits::{BLIND, DRAIN, LOG_OUT, TURN, WINDOW};
+use crate::lock::lock;
+use crate::member::Member;
 use crate::parameters::Parameters;
-use crate::pdu::flags::READS;
-use crate::pdu::{Pdu, at};
+use crate::pdu::target::{Event, Failure};
 use crate::stats::{SessionStats, UnitStats};
-use crate::watch::Event;
+
+pub use connection::{Connection, Wire};
+use tasks::Task;
+use view::View;
 
 /// See the module.
 pub struct Session {
@@ -64,14 +62,6 @@ pub struct Session {
     gate: RwLock<()>,
 }
 
-/// What the session sees, as of a generation of the catalogue; `None`: it has not looked yet.
-struct View {
-    generation: Option<u64>,
-    /// The session is over: it looks no more.
-    closed: bool,
-    target: Arc<Target>,
-}
-
 struct State {
     connections: Vec<Arc<Connection>>,
     tasks: Vec<Arc<Task>>,
@@ -94,72 +84,6 @@ struct State {
     stats: BTreeMap<u64, UnitStats>,
 }
 
-/// Of a command's second byte (SBC-3).
-const FORCE_UNIT_ACCESS: u8 = 0x08;
-
-/// Kinds of commands that a reader may do by itself.
-const CLASSES: usize = 6;
-
-/// Which of them a command is: it reads, writes or compares, much or little. `None`: it always
-/// waits, or is rare.
-fn class_of(command: &Pdu) -> Option<usize> {
-    let kind = match command.cdb(0) {
-        // What is to be read from stable storage has to get there first.
-        codes::READ_10 | codes::READ_12 | codes::READ_16 if command.cdb(1) & FORCE_UNIT_ACCESS == 0 => 0,
-        codes::WRITE_10 | codes::WRITE_12 | codes::WRITE_16 => 1,
-        codes::COMPARE_AND_WRITE => 2,
-        _ => return None,
-    };
-    Some(2 * kind + usize::from(command.u32(at::EXPECTED_LEN) as usize > LONG))
-}
-
-/// Bytes that a command's answer may come to, as it says itself, and as its initiator expects: the
-/// unit reads as the command says, whatever part of that is sent.
-pub fn weight(command: &Pdu) -> usize {
-    const BLOCK: usize = 512;
-    let expected = command.expected(READS);
-    // Of SBC-3: where each has the number of its blocks.
-    let blocks = match command.cdb(0) {
-        codes::READ_10 => usize::from(u16::from_be_bytes(command.field(at::CDB + 7))),
-        codes::READ_12 => command.u32(at::CDB + 6) as usize,
-        codes::READ_16 => command.u32(at::CDB + 10) as usize,
-        codes::READ_6 => usize::from(command.cdb(4).wrapping_sub(1)) + 1,
-        _ => 0,
-    };
-    let read = blocks.saturating_mul(BLOCK);
-    SHORT_ANSWER + expected.min(MOST_READ).max(if read > MOST_READ { 0 } else { read })
-}
-
-/// A panic is a broken invariant in the engine; it must not take the session along.
-fn unless_it_panics<T>(work: impl FnOnce() -> T, otherwise: impl FnOnce(Answer) -> T) -> T {
-    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| {
-        tracing::error!("a command ended in a panic");
-        otherwise(Answer::failed())
-    })
-}
-
-/// A command that is under way.
-pub struct Task {
-    pub tag: u32,
-    pub lun: u64,
-    connection: Arc<Connection>,
-    begun: Instant,
-    /// What comes first: it is answered, or ended before its time.
-    fate: OnceLock<Fate>,
-    /// Nothing of it is under way any more, but that it may not be on stable storage, and its
-    /// answer.
-    executed: AtomicBool,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Fate {
-    Answered,
-    /// Nobody waits for the answer any more.
-    Aborted,
-    /// Others have ended it, which is the answer.
-    Cleared,
-}
-
 /// A command's turn: it lasts until the command is handed on.
 pub struct Turn<'a>(&'a Session);
 
@@ -169,16 +93,6 @@ impl Drop for Turn<'_> {
         state.turn = false;
         self.0.tell(state);
     }
-}
-
-impl Task {
-    pub fn is_of(&self, connection: &Arc<Connection>) -> bool {
-        Arc::ptr_eq(&self.connection, connection)
-    }
-}
-
-pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl State {
@@ -218,7 +132,7 @@ impl Session {
             parameters: member.parameters.clone(),
             catalogue,
             own: own.clone(),
-            view: Mutex::new(View { generation: None, closed: false, target: Arc::default() }),
+            view: Mutex::default(),
             crew: Arc::default(),
             pace: Pace::new([Duration::ZERO; CLASSES]),
             state: Mutex::new(state),
@@ -258,11 +172,11 @@ impl Session {
     pub fn join(&self, connection: &Arc<Connection>) -> Result<(), Failure> {
         let mut state = self.state();
         if state.closed {
-            return Err(NO_SESSION);
+            return Err(Failure::NoSession);
         }
         let old = state.find(connection.number());
         if old.is_none() && state.connections.len() >= self.parameters.max_connections {
-            return Err(TOO_MANY_CONNECTIONS);
+            return Err(Failure::TooManyConnections);
         }
         state.connections.push(connection.clone());
         if let Some(old) = old {
@@ -415,43 +329,6 @@ impl Session {
 
     // ── Tasks ──
 
-    /// What it sees now.
-    pub fn target(&self) -> Arc<Target> {
-        let mut view = lock(&self.view);
-        let generation = Some(self.catalogue.generation());
-        if view.generation != generation
-            && !view.closed
-            && let Some(target) = &self.target
-        {
-            let user = self.user.as_deref();
-            let target = Arc::new(self.catalogue.view(target, &self.initiator, user, self.nexus.port));
-            let before = std::mem::replace(&mut view.target, target);
-            self.turn(&before, &view.target, view.generation.is_none());
-            view.generation = generation;
-        }
-        view.target.clone()
-    }
-
-    /// Joins the units that it sees, and leaves those that it does not see any more. That a number
-    /// stands for another unit, for one or for none now is told, but `at_first`.
-    fn turn(&self, before: &Target, now: &Target, at_first: bool) {
-        let own: Weak<dyn Tasks> = self.own.clone();
-        let is_gone = |unit: &&Arc<LogicalUnit>| !now.units().any(|one| Arc::ptr_eq(one, unit));
-        before.units().filter(is_gone).for_each(|unit| unit.leave(&self.nexus, &own));
-        now.units().for_each(|unit| unit.join(&self.nexus, own.clone()));
-        if !at_first && !before.inventory().eq(now.inventory()) {
-            now.units().for_each(|unit| unit.luns_changed(&self.nexus));
-        }
-    }
-
-    fn look_away(&self) {
-        let own: Weak<dyn Tasks> = self.own.clone();
-        let mut view = lock(&self.view);
-        view.closed = true;
-        let before = std::mem::take(&mut view.target);
-        before.units().for_each(|unit| unit.leave(&self.nexus, &own));
-    }
-
     /// Tasks that are under way.
     pub fn tasks(&self) -> usize {
         self.state().tasks.len()
@@ -471,168 +348,5 @@ impl Session {
             connections: state.connections.len(),
             units: state.stats.iter().map(unit).collect(),
         }
-    }
-
-    /// Has a command executed, and answered by its connection, whose reader brings it.
-    pub fn run(self: &Arc<Self>, connection: &Arc<Connection>, gathered: Gathered, turn: Option<Turn<'_>>) {
-        // Ordered, and head of queue: all before is done before, and all after comes after.
-        if matches!(gathered.command.flags() & 7, 2 | 3) {
-            connection.see_off();
-            let _alone = self.gate.write().unwrap_or_else(PoisonError::into_inner);
-            self.settle(|_| true);
-            let task = self.begin(connection, &gathered.command);
-            self.hand_on(task, gathered);
-            self.settle(|_| true);
-            return;
-        }
-        let gate = self.gate.read().unwrap_or_else(PoisonError::into_inner);
-        let task = self.begin(connection, &gathered.command);
-        drop((gate, turn));
-        let is_quick = |class| self.pace.of(class) < FAST;
-        if class_of(&gathered.command).is_some_and(is_quick) {
-            self.execute(&task, gathered);
-        } else {
-            self.hand_on(task, gathered);
-        }
-    }
-
-    fn begin(&self, connection: &Arc<Connection>, command: &Pdu) -> Arc<Task> {
-        let (tag, lun, begun) = (command.tag(), command.lun(), Instant::now());
-        let (fate, executed) = (OnceLock::new(), AtomicBool::new(false));
-        let task = Arc::new(Task { tag, lun, connection: connection.clone(), begun, fate, executed });
-        let is_unit = self.state().stats.contains_key(&lun) || self.target().unit(lun).is_some();
-        let mut state = self.state();
-        state.tasks.push(task.clone());
-        state.working += 1;
-        // Numbers that nobody has are not counted: there are too many.
-        if is_unit {
-            state.stats.entry(lun).or_default().begin();
-        }
-        task
-    }
-
-    fn hand_on(self: &Arc<Self>, task: Arc<Task>, gathered: Gathered) {
-        let session = self.clone();
-        self.crew.submit(Box::new(move || {
-            session.execute(&task, gathered);
-            task.connection.deliver();
-        }));
-    }
-
-    /// Does it, and answers it or puts it aside: somebody has to send that, and keep what is
-    /// promised.
-    fn execute(self: &Arc<Self>, task: &Arc<Task>, gathered: Gathered) {
-        let Gathered { command, data, mut lease } = gathered;
-        let cdb: [u8; 16] = command.field(32);
-        let watch = class_of(&command).map(|class| self.pace.watch(class));
-        let work = || match task.fate.get() {
-            Some(_) => Begun::Ended(cleared()),
-            None => self.target().begin(&self.nexus, task.lun, &cdb, &data),
-        };
-        let begun = unless_it_panics(work, Begun::Ended);
-        if let Some(watch) = watch {
-            self.pace.end(watch);
-        }
-        match begun {
-            Begun::Ended(answer) => self.end(task, &command, answer, lease),
-            promised => {
-                let state = self.state();
-                task.executed.store(true, SeqCst);
-                self.tell(state);
-                let (session, task) = (self.clone(), task.clone());
-                let connection = task.connection.clone();
-                // Its data is the volume's by now.
-                lease.iter_mut().for_each(|lease| lease.resize(SHORT_ANSWER));
-                connection.promise(Box::new(move || {
-                    let answer = unless_it_panics(|| promised.end(), |failed| failed);
-                    session.end(&task, &command, answer, lease);
-                }));
-            }
-        }
-    }
-
-    fn end(&self, task: &Arc<Task>, command: &Pdu, answer: Answer, lease: Option<Lease>) {
-        let (bytes, took) = (answer.taken.max(answer.data.len()), task.begun.elapsed());
-        let mut state = self.state();
-        // The answer tells already that there is room for another.
-        state.working -= 1;
-        if let Some(stats) = state.stats.get_mut(&task.lun).filter(|stats| stats.queue > 0) {
-            stats.end(command.cdb(0), bytes, took);
-        }
-        task.executed.store(true, SeqCst);
-        self.tell(state);
-        match task.fate.get_or_init(|| Fate::Answered) {
-            Fate::Answered => task.connection.answer(command, answer, lease),
-            Fate::Cleared => task.connection.answer(command, cleared(), lease),
-            Fate::Aborted => {}
-        }
-        let mut state = self.state();
-        state.tasks.retain(|one| !Arc::ptr_eq(one, task));
-        self.tell(state);
-    }
-
-    /// Waits until there is none of these tasks any more.
-    pub fn settle(&self, which: impl Fn(&Task) -> bool) {
-        drop(self.wait(self.state(), Duration::MAX, |state| state.tasks.iter().any(|task| which(task))));
-    }
-
-    /// Nobody hears of these commands any more, and nothing of them is under way afterwards. False:
-    /// there were none, but for those that had been answered.
-    pub fn abort(&self, which: impl Fn(u32, u64) -> bool) -> bool {
-        let (tasks, some) = self.cut_short(which, Fate::Aborted);
-        self.settle(|task| tasks.iter().any(|one| std::ptr::eq(&**one, task)));
-        some
-    }
-
-    /// Ends commands before their time, by tag and unit: those that were begun, and whether there
-    /// were any that have no answer yet.
-    fn cut_short(&self, which: impl Fn(u32, u64) -> bool, fate: Fate) -> (Vec<Arc<Task>>, bool) {
-        let state = self.state();
-        let wanted = state.tasks.iter().filter(|task| which(task.tag, task.lun));
-        let tasks: Vec<Arc<Task>> = wanted.cloned().collect();
-        let connections = state.connections.clone();
-        drop(state);
-        // What came first stays.
-        let ends = |task: &Arc<Task>| *task.fate.get_or_init(|| fate) != Fate::Answered;
-        let mut some = tasks.iter().filter(|task| ends(task)).count() > 0;
-        for connection in connections {
-            let commands = connection.abandon(&which);
-            if commands.is_empty() {
-                continue;
-            }
-            some = true;
-            // Whoever has them ended is not to wait for an initiator that does not listen.
-            self.crew.submit(Box::new(move || {
-                if fate == Fate::Cleared {
-                    commands.iter().for_each(|command| connection.answer(command, cleared(), None));
-                }
-                // There is room for the data of others now.
-                connection.ask();
-                connection.deliver();
-            }));
-        }
-        (tasks, some)
-    }
-}
-
-/// What the initiator of a command hears that others have ended.
-fn cleared() -> Answer {
-    Answer::bare(Status::TaskAborted, None)
-}
-
-impl Tasks for Session {
-    fn abort(&self, unit: &LogicalUnit, told: bool) -> Option<Ending> {
-        let target = lock(&self.view).target.clone();
-        let is_for = |lun| target.unit(lun).is_some_and(|one| std::ptr::eq(&**one, unit));
-        let fate = if told { Fate::Cleared } else { Fate::Aborted };
-        let (tasks, some) = self.cut_short(|_, lun| is_for(lun), fate);
-        if !some {
-            return None;
-        }
-        let own = self.own.upgrade()?;
-        Some(Ending::new(move || {
-            let is_under_way = |_: &State| tasks.iter().any(|task| !task.executed.load(SeqCst));
-            drop(own.wait(own.state(), Duration::MAX, is_under_way));
-        }))
     }
 }

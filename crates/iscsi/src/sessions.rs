@@ -9,26 +9,16 @@
 
 use std::collections::BTreeMap;
 use std::sync::mpsc;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-
-use scsi::Nexus;
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use crate::catalogue::Catalogue;
-use crate::conn::{Connection, Wire};
 use crate::limits::{PARTING, TRY_AGAIN};
-use crate::login::{Failure, Member};
+use crate::lock::lock;
+use crate::member::{Member, Name};
+use crate::pdu::target::{Event, Failure};
 use crate::portal::Door;
-use crate::session::Session;
+use crate::session::{Connection, Session, Wire};
 use crate::stats::SessionStats;
-use crate::watch::Event;
-
-/// Whose a session is.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Name {
-    /// The initiator's port, and the target's: that is the group.
-    pub nexus: Nexus,
-    pub target: String,
-}
 
 /// See the module.
 #[derive(Default)]
@@ -57,7 +47,7 @@ impl State {
 
 impl Sessions {
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 
     /// The session that has this handle, if it is theirs.
@@ -75,18 +65,17 @@ impl Sessions {
         wanted.map(|(_, session)| session.clone()).collect()
     }
 
-    /// Makes a connection one of a session: of the one that it joins, or of a new one.
+    /// Makes a connection one of a session: of the one that it joins, or of a new one where there
+    /// is none.
     pub fn enter(
         &self,
         wire: Wire,
         member: Member,
+        joins: Option<Arc<Session>>,
         door: Door,
         catalogue: &Arc<Catalogue>,
     ) -> Result<Arc<Connection>, Failure> {
-        let session = match &member.joins {
-            Some(session) => session.clone(),
-            None => self.begin(&member, catalogue),
-        };
+        let session = joins.unwrap_or_else(|| self.begin(&member, catalogue));
         let connection = Connection::new(wire, member, door, session);
         connection.session.join(&connection)?;
         Ok(connection)

@@ -15,8 +15,8 @@ use crate::keys::Keys;
 use crate::limits::{GUARDED, PENALTY, SEGMENT, TRIES};
 use crate::md5::md5;
 use crate::parameters::Parameters;
-use crate::pdu::flags::FINAL;
-use crate::pdu::{Digests, Pdu, PduError, at, from_initiator};
+use crate::pdu::initiator::{Attribute, Command, DataOut};
+use crate::pdu::{Digests, NONE, Pdu, PduError};
 use crate::seal::{sealed, without_secrets};
 use crate::share::{Credentials, parse};
 
@@ -205,15 +205,18 @@ fn guesses_take_time_from_wherever_they_come() {
     assert!((1..TRIES).all(|_| guard.admits(last, now)) && !guard.admits(last, now));
 }
 
-fn write(tag: u32, flags: u8, data: &[u8]) -> Pdu {
-    Pdu::new(from_initiator::COMMAND, flags).put_u32(at::TASK_TAG, tag).with_data(data.to_vec())
-}
-
-fn data(tag: u32, transfer: u32, (number, offset): (u32, u32), last: bool, data: &[u8]) -> Pdu {
-    let pdu = Pdu::new(from_initiator::DATA, if last { FINAL } else { 0 })
-        .put_u32(at::TASK_TAG, tag)
-        .put_u32(at::TRANSFER_TAG, transfer);
-    pdu.put_u32(at::DATA_NUMBER, number).put_u32(at::BUFFER_OFFSET, offset).with_data(data.to_vec())
+fn write(tag: u32, expected_len: u32) -> Command {
+    Command {
+        is_immediate: false,
+        is_final: true,
+        reads: false,
+        writes: true,
+        attribute: Attribute::Untagged,
+        lun: 0,
+        tag,
+        expected_len,
+        cdb: [0; 16],
+    }
 }
 
 #[test]
@@ -221,42 +224,49 @@ fn data_is_gathered_as_it_was_agreed() {
     let parameters =
         Parameters { first_burst: 1024, max_burst: 2048, initial_r2t: false, ..Parameters::default() };
     let mut gatherer = Gatherer::default();
-    let begin = |gatherer: &mut Gatherer, pdu: Pdu, expected: usize| {
-        gatherer.begin(pdu, None, expected, &parameters).map(|whole| whole.map(|whole| whole.data))
+    let begin = |gatherer: &mut Gatherer, command: Command, data: &[u8]| {
+        let begun = gatherer.begin(command, data.to_vec(), None, &parameters);
+        begun.map(|whole| whole.map(|whole| whole.data))
     };
-    let take = |gatherer: &mut Gatherer, pdu: &Pdu| {
-        gatherer.data(pdu, None, &parameters).map(|whole| whole.map(|whole| whole.data))
+    let take = |gatherer: &mut Gatherer, part: DataOut, data: &[u8]| {
+        gatherer.data(&part, data, None, &parameters).map(|whole| whole.map(|whole| whole.data))
     };
     let peer = Arc::new(Budget::default()).peer(None, || {});
     let ask = |gatherer: &mut Gatherer| gatherer.requests(&parameters, |bytes| peer.try_take(bytes));
-    assert_eq!(begin(&mut gatherer, write(1, 0xa0, &[1; 512]), 512), Ok(Some(vec![1; 512])));
-    assert_eq!(begin(&mut gatherer, write(2, 0x20, &[1; 512]), 4096), Ok(None));
+    assert_eq!(begin(&mut gatherer, write(1, 512), &[1; 512]), Ok(Some(vec![1; 512])));
+    assert_eq!(begin(&mut gatherer, Command { is_final: false, ..write(2, 4096) }, &[1; 512]), Ok(None));
     assert_eq!(ask(&mut gatherer), []);
-    assert_eq!(take(&mut gatherer, &data(2, u32::MAX, (0, 512), true, &[2; 512])), Ok(None));
+    let unasked = DataOut { is_final: true, tag: 2, transfer_tag: NONE, number: 0, offset: 512 };
+    assert_eq!(take(&mut gatherer, unasked, &[2; 512]), Ok(None));
     // Without room nothing is asked for.
     assert_eq!(gatherer.requests(&parameters, |_| None), []);
     assert_eq!((gatherer.is_starved(), gatherer.awaits()), (Some(3072), false));
     let [first] = ask(&mut gatherer)[..] else { panic!() };
     assert_eq!((first.offset, first.len, first.number), (1024, 2048, 0));
     assert_eq!((gatherer.is_starved(), gatherer.awaits(), peer.held()), (None, true, 3072));
-    let asked = |number, offset, last, bytes: &[u8]| data(2, first.transfer, (number, offset), last, bytes);
-    assert_eq!(take(&mut gatherer, &asked(0, 1024, false, &[3; 1024])), Ok(None));
+    let asked = |number, offset, is_final| DataOut {
+        is_final,
+        tag: 2,
+        transfer_tag: first.transfer_tag,
+        number,
+        offset,
+    };
+    assert_eq!(take(&mut gatherer, asked(0, 1024, false), &[3; 1024]), Ok(None));
     let wrong = Err(Wrong("data out of order"));
-    assert_eq!(take(&mut gatherer, &asked(0, 2048, true, &[3; 1024])), wrong);
-    assert_eq!(take(&mut gatherer, &asked(1, 2048, true, &[3; 1024])), Ok(None));
+    assert_eq!(take(&mut gatherer, asked(0, 2048, true), &[3; 1024]), wrong);
+    assert_eq!(take(&mut gatherer, asked(1, 2048, true), &[3; 1024]), Ok(None));
     let [second] = ask(&mut gatherer)[..] else { panic!() };
     assert_eq!((second.offset, second.len, second.number), (3072, 1024, 1));
-    let too_much = data(2, second.transfer, (0, 3072), true, &[4; 1025]);
-    assert!(take(&mut gatherer, &too_much).is_err());
-    let last = data(2, second.transfer, (0, 3072), true, &[4; 1024]);
-    let whole = take(&mut gatherer, &last).unwrap().unwrap();
+    let last = DataOut { transfer_tag: second.transfer_tag, ..asked(0, 3072, true) };
+    assert!(take(&mut gatherer, last.clone(), &[4; 1025]).is_err(), "too much");
+    let whole = take(&mut gatherer, last, &[4; 1024]).unwrap().unwrap();
     assert_eq!(
         whole,
         [[1; 512], [2; 512], [3; 512], [3; 512], [3; 512], [3; 512], [4; 512], [4; 512]].concat()
     );
     assert_eq!(peer.held(), 0);
-    assert!(begin(&mut gatherer, write(3, 0xa0, &[1; 2000]), 4096).is_err());
-    assert!(begin(&mut gatherer, write(3, 0xa0, &[]), usize::MAX).is_err());
+    assert!(begin(&mut gatherer, write(3, 4096), &[1; 2000]).is_err());
+    assert!(begin(&mut gatherer, write(3, u32::MAX), &[]).is_err());
 }
 
 #[test]

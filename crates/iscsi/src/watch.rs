@@ -3,34 +3,14 @@
 //!
 //! A session notices with its next command that it sees other units. One that is idle does not, so
 //! a thread looks now and then whether anything has changed, and what that leaves of sessions.
-//!
-//! Source: RFC 7143 11.9 (asynchronous messages).
 
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 
 use crate::catalogue::Catalogue;
 use crate::limits::LOOK_EVERY;
+use crate::lock::lock;
 use crate::sessions::Sessions;
-
-/// What an initiator is told of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Event {
-    /// It is to log out, in so many seconds.
-    LogOut(u16),
-    /// All connections of the session end; it may try again after so many seconds.
-    Ends(u16),
-}
-
-impl Event {
-    /// Its code, and three parameters.
-    pub fn fields(self) -> (u8, [u16; 3]) {
-        match self {
-            Event::LogOut(within) => (1, [0, 0, within]),
-            Event::Ends(wait) => (3, [0, wait, 0]),
-        }
-    }
-}
 
 /// The thread that looks. See the module.
 pub struct Watch {
@@ -42,10 +22,6 @@ pub struct Watch {
 struct State {
     stopping: Mutex<bool>,
     changed: Condvar,
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl State {
