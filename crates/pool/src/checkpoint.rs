@@ -28,7 +28,7 @@ use ondisk::spacemap::{Entries, Entry, MapType, MapWriter, OFFSET_END};
 use ondisk::uberblock::Uberblock;
 use storage::{Segment, VdevConfig};
 
-use crate::history::{self, Record};
+use crate::history::Record;
 use crate::spa::{Core, Pool};
 use crate::space::{MapForm, OBSOLETE_BLOCK_SIZE, VdevSpace, alloc_map, open_map};
 use crate::{PoolError, Result};
@@ -432,22 +432,18 @@ impl Pool {
         let core = &*self.core;
         if let Some(txg) = lock(&core.checkpoint.state).gone_back.take() {
             let text = format!("rewound state to txg={txg}");
-            history::append(&self.dsl, Record::internal("checkpoint rewind", &text, tx.txg()), tx);
+            self.dsl.record(Record::internal("checkpoint rewind", &text, tx.txg()), tx);
         }
         let waiting = lock(&core.checkpoint.waiting).remove(&tx.txg()).unwrap_or_default();
         for Waiting { ask, outcome } in waiting {
             let done = match ask {
                 Ask::Take => core.take_checkpoint(tx).map(|txg| {
                     let text = format!("checkpointed uberblock txg={txg}");
-                    history::append(&self.dsl, Record::internal("spa checkpoint", &text, tx.txg()), tx);
+                    self.dsl.record(Record::internal("spa checkpoint", &text, tx.txg()), tx);
                 }),
                 Ask::Discard => core.give_up_checkpoint(tx).map(|()| {
                     let text = "started discarding checkpointed state from the pool";
-                    history::append(
-                        &self.dsl,
-                        Record::internal("spa discard checkpoint", text, tx.txg()),
-                        tx,
-                    );
+                    self.dsl.record(Record::internal("spa discard checkpoint", text, tx.txg()), tx);
                 }),
             };
             *lock(&outcome) = Some(match done {
@@ -463,7 +459,7 @@ impl Pool {
     pub(crate) fn discard_step(&self, tx: &Tx) -> Result<()> {
         if self.core.is_discarding() && self.core.discard_some(tx)? {
             let text = "finished discarding checkpointed state from the pool";
-            history::append(&self.dsl, Record::internal("spa discard checkpoint", text, tx.txg()), tx);
+            self.dsl.record(Record::internal("spa discard checkpoint", text, tx.txg()), tx);
         }
         Ok(())
     }

@@ -28,7 +28,7 @@ use ondisk::object_type::{ObjectType, pool_directory};
 use ondisk::zbookmark::{ErrorBlock, Zbookmark};
 
 use crate::Result;
-use crate::dsl::Mos;
+use crate::mos::Mos;
 use crate::spa::Pool;
 use holders::Look;
 

@@ -36,9 +36,9 @@ use ondisk::label::config::key;
 use ondisk::rebuild::{REBUILD, RebuildPhys, STATE_ACTIVE, STATE_CANCELED, STATE_COMPLETE};
 use storage::VdevConfig;
 
-use crate::history::{self, Record};
+use crate::history::Record;
+use crate::spa::events::Resilver;
 use crate::spa::{Core, Pool};
-use crate::zevent::Resilver;
 use crate::{PoolError, Result};
 
 /// The rebuilds of a pool.
@@ -328,6 +328,6 @@ impl Pool {
     fn note_rebuild(&self, top: u32, what: &str, tx: &Tx) {
         let guid = lock(&self.core.config).tree.children.get(top as usize).map_or(0, |vdev| vdev.guid);
         let text = format!("vdev_id={top} vdev_guid={guid} {what}");
-        history::append(&self.dsl, Record::internal("rebuild", &text, tx.txg()), tx);
+        self.dsl.record(Record::internal("rebuild", &text, tx.txg()), tx);
     }
 }

@@ -53,7 +53,7 @@ use ondisk::scan::{FLAG_VISIT_DS_AGAIN, ScanPhys};
 use ondisk::zbookmark::{DESTROYED_OBJSET, Zbookmark};
 use storage::Storage;
 
-use crate::parts::MosOwner;
+use crate::mos::MosOwner;
 use crate::spa::Core;
 use crate::{Pool, Result};
 pub use request::ScanCommand;

@@ -12,6 +12,7 @@ mod disks;
 mod draft;
 pub(crate) mod dtl;
 pub mod errata;
+pub(crate) mod events;
 pub mod extra;
 mod grow;
 pub mod import;
@@ -89,7 +90,7 @@ pub struct Core {
     pub sweeps: Sweeps,
     pub(crate) dtl: dtl::DirtyTimeLogs,
     pub(crate) name: Arc<Mutex<String>>,
-    /// As in [`crate::parts::DslParts`].
+    /// As in [`crate::dsl::DslParts`].
     pub(crate) version: Arc<AtomicU64>,
     pub(crate) config: Mutex<PoolConfig>,
     /// The labels and the MOS have an older configuration.

@@ -24,7 +24,7 @@ use ondisk::trim::{STATE_ACTIVE, STATE_CANCELED, STATE_COMPLETE, STATE_SUSPENDED
 use ondisk::uberblock::Uberblock;
 
 use crate::deferred::Deferred;
-use crate::history::{self, Record};
+use crate::history::Record;
 use crate::scan::Durable;
 use crate::spa::Pool;
 use crate::sweep::SweepChange;
@@ -142,7 +142,7 @@ impl Pool {
                 STATE_COMPLETE => (change.kind.name(), format!("vdev={path} complete")),
                 _ => ("uninitialize", format!("vdev={path}")),
             };
-            history::append(&self.dsl, Record::internal(event, &text, tx.txg()), tx);
+            self.dsl.record(Record::internal(event, &text, tx.txg()), tx);
         }
     }
 

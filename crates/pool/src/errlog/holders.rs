@@ -19,7 +19,7 @@ use ondisk::zbookmark::{ErrorBlock, ROOT_LEVEL, SPILL_BLKID, Zbookmark};
 use storage::EpochGuard;
 
 use crate::Result;
-use crate::dsl::Mos;
+use crate::mos::Mos;
 use crate::scan::{Durable, durable_mos};
 use crate::spa::Pool;
 use crate::undeciphered::Undeciphered;

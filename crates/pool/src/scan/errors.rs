@@ -21,10 +21,11 @@ use ondisk::zbookmark::{ErrorBlock, Zbookmark};
 use storage::Patient;
 
 use super::Scan;
+use crate::Result;
 use crate::errlog::Ending;
 use crate::errlog::holders::Look;
+use crate::mos::Mos;
 use crate::spa::Pool;
-use crate::{Result, dsl::Mos};
 
 /// Errors looked up and healed together.
 const BATCH: usize = 64;

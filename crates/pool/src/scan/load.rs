@@ -13,7 +13,7 @@ use super::errors::ErrorScrub;
 use super::{Pace, Position, Scan, State};
 use crate::Result;
 use crate::ddt::durable::DurableTables;
-use crate::dsl::Mos;
+use crate::mos::Mos;
 
 impl Scan {
     /// Of a pool that is being imported.

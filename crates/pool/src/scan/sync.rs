@@ -19,9 +19,9 @@ use ondisk::scan::{
 use super::request::ScanCommand;
 use super::{Pace, Position, Scan};
 use crate::errlog::Ending;
-use crate::history::{self, Record};
+use crate::history::Record;
+use crate::spa::events::Resilver;
 use crate::spa::{Pool, TXG_INITIAL};
-use crate::zevent::Resilver;
 use crate::{PoolError, Result};
 
 /// A resilver that has done less than this of its work (percent) begins again for another leaf
@@ -242,7 +242,7 @@ impl Pool {
     }
 
     pub(super) fn note_scan(&self, event: &str, text: &str, tx: &Tx) {
-        history::append(&self.dsl, Record::internal(event, text, tx.txg()), tx);
+        self.dsl.record(Record::internal(event, text, tx.txg()), tx);
     }
 }
 

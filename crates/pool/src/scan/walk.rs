@@ -28,7 +28,7 @@ use super::sorted::{OF_TABLE, Waiting};
 use super::{Budget, Departure, Durable, Position, durable_mos};
 use crate::Result;
 use crate::ddt::durable::DurableTables;
-use crate::dsl::Mos;
+use crate::mos::Mos;
 use crate::spa::Pool;
 use crate::undeciphered::Undeciphered;
 

@@ -25,12 +25,12 @@ use storage::{Bias, OpenError, OpenIntent, Storage, VdevConfig, VdevKind};
 
 use crate::ddt::Ddt;
 use crate::deferred::Deferred;
-use crate::dsl::{Dsl, FsFormat, MosUsage};
+use crate::dsl::{Dsl, DslParts, FsFormat};
 use crate::feature::Features;
 use crate::frees::FreeQueue;
 use crate::history;
 use crate::kept::Kept;
-use crate::parts::{DslParts, MosOwner};
+use crate::mos::{MosOwner, MosUsage};
 use crate::prop::RawProps;
 use crate::removed::Removed;
 use crate::spa::config::{Host, PoolConfig};

@@ -40,18 +40,18 @@ use super::{Core, Pool};
 use crate::checkpoint::{self, Checkpoint};
 use crate::ddt::Ddt;
 use crate::deferred::Deferred;
-use crate::dsl::{Dsl, MosUsage};
+use crate::dsl::Dsl;
+use crate::dsl::claim::BackTo;
 use crate::errlog::{self, ErrorLog};
 use crate::feature::{Features, judge};
 use crate::frees::FreeQueue;
-use crate::parts::MosOwner;
+use crate::mos::{MosOwner, MosUsage};
 use crate::rebuild::Rebuilds;
 use crate::removed::Removed;
 use crate::scan::{Durable, Scan};
 use crate::space::{SpaceMaps, VdevSpace};
 use crate::sweep::Sweeps;
 use crate::txg::Txgs;
-use crate::zil::BackTo;
 use crate::{PoolError, Result};
 
 /// In a top-level vdev's ZAP: the array of txgs from which on each metaslab's own map is
