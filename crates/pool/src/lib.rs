@@ -32,6 +32,7 @@ pub mod scan;
 pub mod send;
 pub mod spa;
 pub mod space;
+mod state;
 pub mod stream;
 mod sums;
 pub mod sweep;

@@ -37,7 +37,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use dmu::zap::Zap;
-use dmu::{ObjectSpec, Objset, Tx};
+use dmu::{ObjectSpec, Objset, ObjsetPolicy, ReadOnlyAdmission, Tx};
 use env::{Env, lock};
 use ondisk::BlkPtr;
 use ondisk::label::config::PoolState;
@@ -46,18 +46,19 @@ use ondisk::uberblock::Uberblock;
 use storage::metaslab::DEFER_TXGS;
 use storage::{FailMode, Storage, VdevConfig, VdevState};
 
-use crate::checkpoint::Checkpoint;
 use crate::ddt::Ddt;
 use crate::deferred::Deferred;
 use crate::dsl::{Dsl, PoolSpace};
-use crate::errlog::ErrorLog;
 use crate::feature::Features;
 use crate::frees::FreeQueue;
 use crate::kept::{Kept, KeptPool};
-use crate::rebuild::Rebuilds;
+use crate::mos::MosOwner;
 use crate::removed::Removed;
-use crate::scan::{Durable, Scan};
 use crate::space::{MapForm, SpaceMaps};
+use crate::state::checkpoint::Checkpoint;
+use crate::state::errlog::ErrorLog;
+use crate::state::rebuild::Rebuilds;
+use crate::state::scan::Scan;
 use crate::sweep::Sweeps;
 use crate::txg::Txgs;
 use crate::zevent::Zevents;
@@ -134,7 +135,22 @@ pub struct Core {
     pub kept: OnceLock<Arc<KeptPool>>,
 }
 
+/// The newest tree that is on disk for good.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Durable {
+    pub txg: u64,
+    pub root: BlkPtr,
+}
+
 impl Core {
+    /// The meta object set of a durable group, to be read only.
+    pub(crate) fn durable_mos(&self, durable: Durable) -> Result<Arc<Objset>> {
+        let (storage, frees) = (self.storage.clone(), self.frees.clone());
+        let owner = MosOwner { storage: storage.clone(), frees, usage: Arc::default() };
+        let (admission, policy) = (ReadOnlyAdmission::shared(), ObjsetPolicy::meta());
+        Ok(Objset::open(storage, durable.root, Arc::new(owner), admission, policy)?)
+    }
+
     /// The pool comes into use, from this uberblock on where it is not new; `back`: later groups
     /// are given up. Nothing of it was written yet.
     pub(crate) fn keep_in(&self, kept: Option<&Arc<Kept>>, from: Option<&Uberblock>, back: bool) {
@@ -151,6 +167,12 @@ impl Core {
     /// The vdevs as the pool is configured.
     pub(crate) fn tree(&self) -> VdevConfig {
         lock(&self.config).tree.clone()
+    }
+
+    /// The number of a top-level vdev's ZAP; `None` if it has none, or there is no such vdev.
+    pub(crate) fn top_zap(&self, top: u32) -> Option<u64> {
+        let config = lock(&self.config);
+        config.tree.children.get(top as usize).and_then(|vdev| vdev.top_zap).filter(|zap| *zap != 0)
     }
 
     pub(crate) fn guid_sum(&self) -> u64 {

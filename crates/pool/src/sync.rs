@@ -25,8 +25,7 @@ use ondisk::uberblock::Uberblock;
 
 use crate::deferred::Deferred;
 use crate::history::Record;
-use crate::scan::Durable;
-use crate::spa::Pool;
+use crate::spa::{Durable, Pool};
 use crate::sweep::SweepChange;
 use crate::txg::Syncing;
 use crate::{PoolError, Result};

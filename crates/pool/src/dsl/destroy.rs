@@ -33,7 +33,7 @@ use super::livelist::CLOCK_EVERY;
 use super::names::Found;
 use crate::frees::FreeQueue;
 use crate::namecheck::is_hidden;
-use crate::scan::Departure;
+use crate::state::scan::Departure;
 use crate::sums::{Sums, sums_of};
 use crate::undeciphered::Undeciphered;
 use crate::{PoolError, Result};

@@ -27,7 +27,7 @@ use super::deadlist::Deadlist;
 use super::dir::Used;
 use super::names::Found;
 use crate::namecheck::is_hidden;
-use crate::scan::Departure;
+use crate::state::scan::Departure;
 use crate::sums::{Sums, sums_of};
 use crate::{PoolError, Result};
 

@@ -8,11 +8,11 @@ use env::{Env, lock};
 use storage::Storage;
 
 use super::{FsFormat, PoolSpace};
-use crate::errlog::ErrorLog;
 use crate::feature::Features;
 use crate::frees::FreeQueue;
 use crate::mos::MosUsage;
-use crate::scan::Scan;
+use crate::state::errlog::ErrorLog;
+use crate::state::scan::Scan;
 use crate::txg::Txgs;
 use crate::zevent::Zevents;
 use crate::zil::ZilStats;

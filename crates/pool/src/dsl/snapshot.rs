@@ -36,7 +36,7 @@ use super::dir::{Dir, Used};
 use super::names::Found;
 use crate::namecheck::is_hidden;
 use crate::prop::RawValue;
-use crate::scan::Departure;
+use crate::state::scan::Departure;
 use crate::sums::Sums;
 use crate::{PoolError, Result};
 

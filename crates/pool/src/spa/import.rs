@@ -36,20 +36,20 @@ use super::mmp;
 use super::rewind::{Candidate, Rewind, Rewound};
 use super::status::{found_vdev_state, vdev_name};
 use super::topology::Topology;
-use super::{Core, Pool};
-use crate::checkpoint::{self, Checkpoint};
+use super::{Core, Durable, Pool};
 use crate::ddt::Ddt;
 use crate::deferred::Deferred;
 use crate::dsl::Dsl;
 use crate::dsl::claim::BackTo;
-use crate::errlog::{self, ErrorLog};
 use crate::feature::{Features, judge};
 use crate::frees::FreeQueue;
 use crate::mos::{MosOwner, MosUsage};
-use crate::rebuild::Rebuilds;
 use crate::removed::Removed;
-use crate::scan::{Durable, Scan};
 use crate::space::{SpaceMaps, VdevSpace};
+use crate::state::checkpoint::{Checkpoint, uberblock_of};
+use crate::state::errlog::{BY_HEAD, ErrorLog};
+use crate::state::rebuild::Rebuilds;
+use crate::state::scan::Scan;
 use crate::sweep::Sweeps;
 use crate::txg::Txgs;
 use crate::{PoolError, Result};
@@ -294,7 +294,7 @@ fn load(
     let mut mos = open(&newest.uberblock)?;
     let to_checkpoint = match spec.rewind {
         Rewind::Checkpoint => {
-            let found = checkpoint::uberblock_of(&Zap::open(&mos, pool_directory::OBJECT)?)?;
+            let found = uberblock_of(&Zap::open(&mos, pool_directory::OBJECT)?)?;
             let found = found.ok_or_else(|| refuse("checkpoint does not exist"))?;
             if found.txg >= newest.uberblock.txg {
                 return Err(PoolError::Corrupt("a checkpoint of a later group".into()));
@@ -379,7 +379,7 @@ fn load(
     dtl.resume(scan.max_txg());
     let rebuilds = Rebuilds::load(&around.env, &mos, &config.tree, uberblock.txg)?;
     let scanning = scan.is_unfinished() || scan.is_scrubbing_errors();
-    let by_head = features.is_enabled(errlog::BY_HEAD);
+    let by_head = features.is_enabled(BY_HEAD);
     let errlog = Arc::new(ErrorLog::load(&directory, scanning, by_head)?);
     let core = Core {
         env: around.env.clone(),

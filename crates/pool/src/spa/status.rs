@@ -8,7 +8,7 @@ use super::diagnose::is_condemned;
 use super::errata::Errata;
 use super::labels::FoundPool;
 use super::{Core, Pool};
-use crate::rebuild::RebuildReport;
+use crate::state::rebuild::RebuildReport;
 use crate::sweep::{LeafSweep, SweepKind};
 
 /// A vdev and what is known of it.
