@@ -8,9 +8,9 @@
 //! meta object set uses, `$FREE` what is freed in the background, `$ORIGIN` has the empty snapshot
 //! every new dataset starts from.
 //!
-//! Everything here changes in syncing context only: administrative changes wait in a queue (see
-//! [`crate::change`]) for their transaction group. Readers in open context hold `config` shared
-//! while they follow names.
+//! Everything here changes in syncing context only: administrative changes wait in a queue
+//! ([`task`]) for their transaction group. Readers in open context hold `config` shared while they
+//! follow names.
 //!
 //! Sources: module/zfs/dsl_pool.c, dsl_dir.c, dsl_dataset.c.
 

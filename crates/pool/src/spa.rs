@@ -5,6 +5,7 @@
 //! writing, its configuration in the labels says *active*, with this host's name; exporting writes
 //! *exported*, so that another host may take it.
 
+mod assemble;
 pub mod config;
 pub mod create;
 pub mod diagnose;
@@ -21,15 +22,19 @@ pub mod labels;
 mod logs;
 pub mod members;
 pub mod mmp;
+mod packed;
 mod place;
+mod report;
 pub mod rewind;
 mod service;
 mod settle;
 pub mod spares;
+mod spec;
 pub mod status;
 mod suspend;
 mod topology;
 mod turn_up;
+mod vdev_objects;
 pub mod vdevs;
 
 use std::collections::BTreeMap;
@@ -37,11 +42,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use dmu::zap::Zap;
-use dmu::{ObjectSpec, Objset, ObjsetPolicy, ReadOnlyAdmission, Tx};
+use dmu::{Objset, ObjsetPolicy, ReadOnlyAdmission, Tx};
 use env::{Env, lock};
 use ondisk::BlkPtr;
 use ondisk::label::config::PoolState;
-use ondisk::object_type::{ObjectType, pool_directory};
+use ondisk::object_type::pool_directory;
 use ondisk::uberblock::Uberblock;
 use storage::metaslab::DEFER_TXGS;
 use storage::{FailMode, Storage, VdevConfig, VdevState};
@@ -65,12 +70,12 @@ use crate::zevent::Zevents;
 use crate::zil::ZilStats;
 use crate::{PoolError, Result};
 use config::PoolConfig;
+use packed::write_packed;
 use rewind::Rewound;
+use vdev_objects::UNFLUSHED_TXGS;
 
 /// The first transaction group of a pool (`TXG_INITIAL`): room for two deferrals before it.
 pub const TXG_INITIAL: u64 = 4;
-/// Bytes of a block of the packed configuration.
-pub(crate) const CONFIG_BLOCK: u32 = 16 << 10;
 /// An imported pool.
 pub struct Pool {
     pub(crate) core: Arc<Core>,
@@ -265,9 +270,9 @@ impl Core {
         let tops: Vec<u64> = lock(&self.config).tree.children.iter().filter_map(|top| top.top_zap).collect();
         for top in tops {
             let zap = Zap::open(&self.mos, top)?;
-            if let Some(array) = zap.find_u64(import::UNFLUSHED_TXGS)? {
+            if let Some(array) = zap.find_u64(UNFLUSHED_TXGS)? {
                 self.mos.free(array, tx)?;
-                zap.remove(import::UNFLUSHED_TXGS, tx)?;
+                zap.remove(UNFLUSHED_TXGS, tx)?;
             }
         }
         Ok(())
@@ -367,22 +372,4 @@ impl Pool {
     pub fn destroy(&self) -> Result<()> {
         self.close(PoolState::Destroyed)
     }
-}
-
-/// A new object for a packed nvlist.
-pub(crate) fn alloc_packed(mos: &Objset, tx: &Tx) -> Result<u64> {
-    let spec = ObjectSpec::new(ObjectType::PACKED_NVLIST)
-        .with_block_size(CONFIG_BLOCK)
-        .with_bonus(ObjectType::PACKED_NVLIST_SIZE, 8);
-    Ok(mos.alloc(spec, tx)?.object())
-}
-
-/// Replaces a packed nvlist: whole blocks, zeros behind it, its length in the bonus.
-pub(crate) fn write_packed(mos: &Objset, object: u64, packed: &[u8], tx: &Tx) -> Result<()> {
-    let dnode = mos.hold(object)?;
-    let mut padded = packed.to_vec();
-    padded.resize(packed.len().next_multiple_of(CONFIG_BLOCK as usize), 0);
-    dnode.write(0, &padded, tx)?;
-    dnode.set_bonus(ObjectType::PACKED_NVLIST_SIZE, &(packed.len() as u64).to_le_bytes(), tx)?;
-    Ok(())
 }
