@@ -1,12 +1,7 @@
 //! Administrative changes: each is a value with a check and an effect.
 //!
-//! [`Dsl::commit`] checks in open context, where a refusal costs nothing, queues the change on the
-//! open transaction group and waits until that is durable. In syncing context, when all data of the
-//! group is written, the queue is run: each change is checked again, for others came before it, and
-//! applied. A change that is refused has changed nothing, nor has one that fails before it has used
-//! its transaction ([`Tx::is_used`]); a failure half way is the group's.
-//!
-//! Source: module/zfs/dsl_synctask.c.
+//! [`Dsl::commit`] makes one, in a transaction group of which it waits that it is durable; how it
+//! gets there and what refusals and failures mean is said in `dsl/task.rs`.
 
 mod allow;
 mod bookmark;
@@ -22,17 +17,13 @@ mod set;
 mod snapshot;
 mod volume;
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
-use dmu::Tx;
-use env::lock;
 use ondisk::nvlist::{NvList, NvValue};
-use stdx::behalf::{self, Caller};
 
 use crate::dsl::Dsl;
 use crate::dsl::deleg::Grant;
-use crate::history::Record;
+use crate::dsl::task::{SyncCx, Task};
 use crate::{PoolError, Result, recv};
 
 pub use volume::VolumePlan;
@@ -142,24 +133,10 @@ pub enum Change {
     Receive(recv::Step),
 }
 
-/// When and where a change happens.
-pub(crate) struct SyncCx<'a> {
-    pub dsl: &'a Dsl,
-    pub tx: &'a Tx,
-}
-
-impl SyncCx<'_> {
-    /// Notes in the pool's history what happened to a dataset.
-    pub fn note(&self, event: &str, dataset: &str, object: u64, text: &str) {
-        self.dsl.note(event, dataset, object, text, self.tx);
-    }
-}
-
 /// Bytes that a new dataset is taken for: `DST_AVG_BLKSHIFT` is 14.
 const NEW_DATASET: u64 = 5 << 14;
 
-impl Change {
-    /// `group` is the one it is made in, in syncing context.
+impl Task for Change {
     fn check(&self, dsl: &Dsl, group: Option<u64>) -> Result<()> {
         match self {
             Change::CreateFilesystem { name, parents, props } => create::check(dsl, name, *parents, props),
@@ -245,8 +222,6 @@ impl Change {
         }
     }
 
-    /// The ioctl that OpenZFS does and records it by, with its arguments; only of those that name
-    /// what they are done to one by one, which no internal record shows at one place.
     fn asked(&self, dsl: &Dsl) -> Result<Option<(&'static str, NvList)>> {
         Ok(match self {
             Change::Snapshot { names, recursive, props } => {
@@ -280,7 +255,6 @@ impl Change {
         })
     }
 
-    /// The datasets whose intent logs have to be empty for it.
     fn closes(&self) -> Vec<&str> {
         match self {
             Change::Destroy { names, .. } => {
@@ -293,46 +267,11 @@ impl Change {
     }
 }
 
-/// Changes by the group they wait for.
-#[derive(Default)]
-pub(crate) struct Queue {
-    waiting: Mutex<BTreeMap<u64, Vec<Queued>>>,
-}
-
-struct Queued {
-    change: Option<Change>,
-    /// The command line to record.
-    history: String,
-    /// Who gave it.
-    who: Arc<Caller>,
-    outcome: Arc<Mutex<Option<Result<()>>>>,
-}
-
-impl Queue {
-    pub fn sync_done(&self, txg: u64) {
-        lock(&self.waiting).retain(|queued, _| *queued > txg);
-    }
-}
-
 impl Dsl {
     /// Makes a change and waits until it is durable; gives its transaction group. `history` is the
     /// command line to record, empty for none. The caller is in no transaction.
     pub fn commit(&self, change: Change, history: &str) -> Result<u64> {
-        self.writable()?;
-        // A log in use would keep its dataset; that of a dataset that stays begins anew with its
-        // next commit.
-        let mut logs = change.closes().into_iter().filter_map(|name| self.log_in_use(name));
-        logs.try_for_each(|zil| zil.retire())?;
-        {
-            let _config = self.reading();
-            change.check(self, None)?;
-        }
-        loop {
-            match self.enqueue(Some(change.clone()), history) {
-                Err(PoolError::Again) => {}
-                done => return done,
-            }
-        }
+        self.commit_task(Arc::new(change), history)
     }
 
     /// Judges the properties of a dataset that a change would make, and nothing else of it; what
@@ -348,72 +287,6 @@ impl Dsl {
             _ => Ok(None),
         }
     }
-
-    /// Records a command that changes nothing here. An empty one is not recorded.
-    pub fn log_command(&self, command: &str) -> Result<()> {
-        if command.is_empty() || self.parts.readonly {
-            return Ok(());
-        }
-        self.enqueue(None, command).map(drop)
-    }
-
-    fn writable(&self) -> Result<()> {
-        if self.parts.readonly { Err(PoolError::ReadOnly) } else { Ok(()) }
-    }
-
-    fn enqueue(&self, change: Option<Change>, history: &str) -> Result<u64> {
-        let outcome = Arc::new(Mutex::new(None));
-        let hold = self.parts.txgs.enter(true)?;
-        let txg = hold.txg();
-        let queued =
-            Queued { change, history: history.to_owned(), who: behalf::caller(), outcome: outcome.clone() };
-        lock(&self.changes.waiting).entry(txg).or_default().push(queued);
-        drop(hold);
-        self.parts.txgs.wait_synced(txg)?;
-        let outcome = lock(&outcome).take();
-        outcome.unwrap_or(Err(PoolError::Suspended)).map(|()| txg)
-    }
-}
-
-/// Applies the changes of this group.
-pub(crate) fn run(dsl: &Dsl, tx: &Tx) -> Result<()> {
-    let queued = lock(&dsl.changes.waiting).remove(&tx.txg()).unwrap_or_default();
-    if queued.is_empty() {
-        return Ok(());
-    }
-    let _config = dsl.changing();
-    for queued in queued {
-        let outcome = behalf::on_behalf_of(queued.who.clone(), || run_one(dsl, &queued, tx.txg()))?;
-        *lock(&queued.outcome) = Some(outcome);
-    }
-    Ok(())
-}
-
-/// The outer error means that the group cannot be written: the change has begun. One that fails
-/// before that, for it has met what is damaged, fails for who asked for it alone.
-fn run_one(dsl: &Dsl, queued: &Queued, txg: u64) -> Result<Result<()>> {
-    let tx = Tx::syncing(txg);
-    if let Some(change) = &queued.change {
-        if let Err(refused) = change.check(dsl, Some(txg)).and_then(|()| change.check_room(dsl)) {
-            return Ok(Err(refused));
-        }
-        let asked = match change.asked(dsl) {
-            Ok(asked) => asked,
-            Err(error) => return Ok(Err(error)),
-        };
-        match change.sync(&SyncCx { dsl, tx: &tx }) {
-            Err(error) if !tx.is_used() => return Ok(Err(error)),
-            done => done?,
-        }
-        if let Some((name, input)) = asked {
-            crate::history::append(dsl, Record::ioctl(name, input, queued.who.user), &tx);
-        }
-        dsl.changed();
-    }
-    if !queued.history.is_empty() {
-        crate::history::append(dsl, Record::command(&queued.history, queued.who.user), &tx);
-    }
-    Ok(Ok(()))
 }
 
 /// Why an operation on one dataset is refused, in libzfs's words (`zfs_standard_error`); other

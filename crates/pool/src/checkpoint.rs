@@ -17,7 +17,6 @@
 //! Source: module/zfs/spa_checkpoint.c, metaslab.c (`metaslab_sync`), spa.c
 //! (`spa_ld_read_checkpoint_txg`).
 
-use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use dmu::zap::Zap;
@@ -26,18 +25,16 @@ use env::{Quirk, Tunable, lock};
 use ondisk::object_type::pool_directory;
 use ondisk::spacemap::{Entries, Entry, MapType, MapWriter, OFFSET_END};
 use ondisk::uberblock::Uberblock;
-use storage::{Segment, VdevConfig};
+use storage::Segment;
 
-use crate::history::{self, Record};
+use crate::history::Record;
 use crate::spa::{Core, Pool};
 use crate::space::{MapForm, OBSOLETE_BLOCK_SIZE, VdevSpace, alloc_map, open_map};
+use crate::state::checkpoint::{Ask, Kept, MAP, Waiting};
 use crate::{PoolError, Result};
 
 /// The feature.
-pub(crate) const FEATURE: &str = "zpool_checkpoint";
-/// In a top-level vdev's ZAP: the map of what the checkpoint keeps there
-/// (`VDEV_TOP_ZAP_POOL_CHECKPOINT_SM`).
-const MAP: &str = "com.delphix:pool_checkpoint_sm";
+const FEATURE: &str = "zpool_checkpoint";
 /// Memory that an entry of a map counts for, in bytes.
 const ENTRY_MEMORY: u64 = 32;
 /// Entries of a step in simulations that want small groups.
@@ -52,119 +49,6 @@ pub struct CheckpointStat {
     pub time: u64,
     /// Bytes that only the checkpoint needs.
     pub space: u64,
-}
-
-/// What an operator asks for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Ask {
-    Take,
-    Discard,
-}
-
-struct Waiting {
-    ask: Ask,
-    outcome: Arc<Mutex<Option<Result<()>>>>,
-}
-
-/// Map of what is kept on a vdev.
-#[derive(Clone, Copy)]
-struct Kept {
-    object: u64,
-    /// Bytes.
-    space: u64,
-    ashift: u32,
-}
-
-#[derive(Default)]
-struct State {
-    /// Txg of the checkpoint; 0: there is none, or it is being discarded.
-    txg: u64,
-    time: u64,
-    /// By top-level vdev.
-    maps: BTreeMap<u32, Kept>,
-    /// The uberblock of the last durable group.
-    newest: Option<Uberblock>,
-    /// A map cannot be read: what it keeps is lost.
-    is_stuck: bool,
-    /// The import went back to the checkpoint of this group, and the history does not say so yet.
-    gone_back: Option<u64>,
-}
-
-impl State {
-    fn space(&self) -> u64 {
-        self.maps.values().fold(0, |sum, kept| sum.saturating_add(kept.space))
-    }
-}
-
-/// See the module.
-#[derive(Default)]
-pub struct Checkpoint {
-    state: Mutex<State>,
-    /// By the group in which it is to be done.
-    waiting: Mutex<BTreeMap<u64, Vec<Waiting>>>,
-}
-
-impl Checkpoint {
-    /// Of a pool that is being imported from this uberblock.
-    pub(crate) fn load(
-        mos: &Arc<Objset>,
-        directory: &Zap,
-        tree: &VdevConfig,
-        newest: &Uberblock,
-    ) -> Result<Checkpoint> {
-        let mut state = State { newest: Some(newest.clone()), ..State::default() };
-        if let Some(uberblock) = uberblock_of(directory)? {
-            (state.txg, state.time) = (uberblock.txg, uberblock.timestamp);
-        }
-        for top in &tree.children {
-            let Some(zap) = top.top_zap.filter(|zap| *zap != 0) else { continue };
-            let Some(object) = Zap::open(mos, zap)?.find_u64(MAP)?.filter(|object| *object != 0) else {
-                continue;
-            };
-            let (_, phys) = open_map(mos, object)?;
-            let ashift = top.ashift.unwrap_or(9).min(63) as u32;
-            let kept = Kept { object, space: phys.alloc.min(0).unsigned_abs(), ashift };
-            state.maps.insert(top.id as u32, kept);
-        }
-        Ok(Checkpoint { state: Mutex::new(state), waiting: Mutex::default() })
-    }
-
-    /// Txg of the checkpoint; 0: there is none.
-    pub fn txg(&self) -> u64 {
-        lock(&self.state).txg
-    }
-
-    /// Bytes that only the checkpoint needs, or needed before it was discarded
-    /// (`spa_get_checkpoint_space`).
-    pub fn space(&self) -> u64 {
-        lock(&self.state).space()
-    }
-
-    /// The same, of one top-level vdev.
-    pub fn space_of(&self, vdev: u32) -> u64 {
-        lock(&self.state).maps.get(&vdev).map_or(0, |kept| kept.space)
-    }
-
-    /// The import has gone back to the checkpoint of this group.
-    pub(crate) fn gone_back(&self, txg: u64) {
-        lock(&self.state).gone_back = Some(txg);
-    }
-
-    /// A group with this uberblock is durable.
-    pub(crate) fn note_group(&self, uberblock: &Uberblock) {
-        lock(&self.state).newest = Some(uberblock.clone());
-    }
-}
-
-/// The uberblock of the checkpoint, if the MOS has one.
-pub(crate) fn uberblock_of(directory: &Zap) -> Result<Option<Uberblock>> {
-    let Some(value) = directory.find(pool_directory::ZPOOL_CHECKPOINT)? else { return Ok(None) };
-    let words = value.as_words().ok_or_else(|| PoolError::Corrupt("the checkpoint's uberblock".into()))?;
-    let uberblock = Uberblock::from_words(words)?;
-    if uberblock.txg == 0 || uberblock.checkpoint_txg != uberblock.txg {
-        return Err(PoolError::Corrupt("the checkpoint's uberblock is none of a checkpoint".into()));
-    }
-    Ok(Some(uberblock))
 }
 
 impl Core {
@@ -432,22 +316,18 @@ impl Pool {
         let core = &*self.core;
         if let Some(txg) = lock(&core.checkpoint.state).gone_back.take() {
             let text = format!("rewound state to txg={txg}");
-            history::append(&self.dsl, Record::internal("checkpoint rewind", &text, tx.txg()), tx);
+            self.dsl.record(Record::internal("checkpoint rewind", &text, tx.txg()), tx);
         }
         let waiting = lock(&core.checkpoint.waiting).remove(&tx.txg()).unwrap_or_default();
         for Waiting { ask, outcome } in waiting {
             let done = match ask {
                 Ask::Take => core.take_checkpoint(tx).map(|txg| {
                     let text = format!("checkpointed uberblock txg={txg}");
-                    history::append(&self.dsl, Record::internal("spa checkpoint", &text, tx.txg()), tx);
+                    self.dsl.record(Record::internal("spa checkpoint", &text, tx.txg()), tx);
                 }),
                 Ask::Discard => core.give_up_checkpoint(tx).map(|()| {
                     let text = "started discarding checkpointed state from the pool";
-                    history::append(
-                        &self.dsl,
-                        Record::internal("spa discard checkpoint", text, tx.txg()),
-                        tx,
-                    );
+                    self.dsl.record(Record::internal("spa discard checkpoint", text, tx.txg()), tx);
                 }),
             };
             *lock(&outcome) = Some(match done {
@@ -463,7 +343,7 @@ impl Pool {
     pub(crate) fn discard_step(&self, tx: &Tx) -> Result<()> {
         if self.core.is_discarding() && self.core.discard_some(tx)? {
             let text = "finished discarding checkpointed state from the pool";
-            history::append(&self.dsl, Record::internal("spa discard checkpoint", text, tx.txg()), tx);
+            self.dsl.record(Record::internal("spa discard checkpoint", text, tx.txg()), tx);
         }
         Ok(())
     }

@@ -19,7 +19,6 @@
 //! built.
 
 pub(crate) mod durable;
-pub mod estimate;
 mod table;
 
 use std::collections::BTreeMap;

@@ -8,13 +8,14 @@
 //! meta object set uses, `$FREE` what is freed in the background, `$ORIGIN` has the empty snapshot
 //! every new dataset starts from.
 //!
-//! Everything here changes in syncing context only: administrative changes wait in a queue (see
-//! [`crate::change`]) for their transaction group. Readers in open context hold `config` shared
-//! while they follow names.
+//! Everything here changes in syncing context only: administrative changes wait in a queue
+//! ([`task`]) for their transaction group. Readers in open context hold `config` shared while they
+//! follow names.
 //!
 //! Sources: module/zfs/dsl_pool.c, dsl_dir.c, dsl_dataset.c.
 
 pub(crate) mod bookmark;
+pub(crate) mod claim;
 pub(crate) mod clone;
 pub(crate) mod counts;
 mod crypt;
@@ -26,19 +27,23 @@ mod destroy_snapshot;
 pub mod diff;
 pub mod dir;
 pub mod explain;
+mod history;
 mod hold;
+mod kind;
 mod list;
 pub(crate) mod livelist;
 mod long_hold;
-mod mos;
 pub(crate) mod names;
 mod open;
+mod parts;
 pub(crate) mod plan;
 pub(crate) mod prop;
+mod resume;
 mod rollback;
 pub(crate) mod snapshot;
 mod stats;
 mod swap;
+pub(crate) mod task;
 mod upgrade;
 pub(crate) mod volume;
 mod written;
@@ -53,18 +58,18 @@ use ondisk::BlkPtr;
 use ondisk::prop::UserspaceProp;
 
 use crate::feature::Features;
-use crate::history::Record;
-use crate::parts::DslParts;
+use crate::mos::Mos;
 use crate::prop::FsProps;
+use crate::sums::Sums;
 use crate::zil::Zil;
 use crate::{PoolError, Result};
 
 pub use dataset::Dataset;
-pub use dir::{Dir, Sums, Used};
-pub use list::{DatasetKind, ListFilter, Listed};
+pub use dir::{Dir, Used};
+pub use kind::DatasetKind;
+pub use list::{ListFilter, Listed};
 pub use long_hold::LongHold;
-pub(crate) use mos::Mos;
-pub(crate) use open::ENCRYPTED;
+pub use parts::DslParts;
 pub use plan::{DestroyPlan, DestroyQuery};
 
 /// How the content of a new file system is made, without this crate knowing files.
@@ -131,28 +136,6 @@ impl PoolSpace {
     }
 }
 
-/// What the meta object set came to use since it was last counted.
-#[derive(Default)]
-pub struct MosUsage(Mutex<Sums>);
-
-impl MosUsage {
-    pub fn add(&self, bp: &BlkPtr, dsize: u64) {
-        if !bp.is_hole() {
-            lock(&self.0).add(dataset::sums_of(bp, dsize));
-        }
-    }
-
-    pub fn sub(&self, bp: &BlkPtr, dsize: u64) {
-        if !bp.is_hole() {
-            lock(&self.0).add(dataset::sums_of(bp, dsize).negated());
-        }
-    }
-
-    fn take(&self) -> Sums {
-        std::mem::take(&mut lock(&self.0))
-    }
-}
-
 /// See the module.
 pub struct Dsl {
     pub(crate) parts: DslParts,
@@ -173,7 +156,7 @@ pub struct Dsl {
     /// What `parts.space` said after the last sync: it is asked for by every transaction.
     space: Mutex<Option<PoolSpace>>,
     generation: AtomicU64,
-    pub(crate) changes: crate::change::Queue,
+    pub(crate) changes: task::Queue,
 }
 
 /// What the pool's directory leads to. Directories stay in core.
@@ -424,12 +407,6 @@ impl Dsl {
         Ok(())
     }
 
-    /// Notes in the pool's history what happened to a dataset. Syncing context.
-    pub(crate) fn note(&self, event: &str, dataset: &str, object: u64, text: &str, tx: &Tx) {
-        let record = Record::internal_on(event, dataset, object, text, tx.txg());
-        crate::history::append(self, record, tx);
-    }
-
     // ── Syncing ──
 
     fn dirty_datasets(&self, txg: u64) -> Vec<Arc<Dataset>> {
@@ -454,11 +431,6 @@ impl Dsl {
             dataset.core.settle(self, Some(root), &tx)?;
         }
         Ok(())
-    }
-
-    /// Applies the changes queued on this group, and tells those who wait for them.
-    pub fn run_changes(&self, tx: &Tx) -> Result<()> {
-        crate::change::run(self, tx)
     }
 
     /// Counts what the meta object set used in the pass before.

@@ -4,7 +4,7 @@ use std::fmt;
 
 use dmu::{DmuError, SyncError};
 
-use crate::recv::Failure;
+use crate::stream::StreamError;
 
 /// An operation on a pool or dataset that was not done. Nothing was changed by it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,9 +28,62 @@ pub enum PoolError {
     /// Known but not built.
     Unsupported(String),
     /// A stream is not received.
-    Receive(Failure),
+    Receive(ReceiveFailure),
     /// Refused for a reason that an operator must read whole, in OpenZFS's words.
     Refused(String),
+}
+
+/// Why a stream is not received; the target is as it was.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ReceiveFailure {
+    /// The target has not got the snapshot that the stream starts from.
+    NoSource,
+    /// It was changed since.
+    Modified,
+    /// Dataset or snapshot.
+    Exists,
+    /// The target, or its parent.
+    NotFound,
+    /// Another receive into it has not ended.
+    Busy,
+    /// A full stream into a dataset that exists goes on only if that may be given up.
+    ResumeExists,
+    /// The pool has not got the features that the stream needs.
+    Features,
+    /// Earlier streams had large blocks, this one has them cut up.
+    LargeBlocks,
+    WrongParent,
+    /// It is not of the snapshot that is to be healed, or has its blocks in other sizes.
+    Unlike,
+    /// What it has of a block is not what was lost.
+    NotHealed,
+    /// The stream makes no sense, at least not here.
+    Invalid(String),
+    Stream(StreamError),
+}
+
+impl fmt::Display for ReceiveFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ReceiveFailure::NoSource => f.write_str("most recent snapshot does not match incremental source"),
+            ReceiveFailure::Modified => {
+                f.write_str("destination has been modified since most recent snapshot")
+            }
+            ReceiveFailure::Exists => f.write_str("destination already exists"),
+            ReceiveFailure::NotFound => f.write_str("destination does not exist"),
+            ReceiveFailure::Busy => f.write_str("destination has an unfinished receive"),
+            ReceiveFailure::ResumeExists => {
+                f.write_str("resuming into an existing destination without force")
+            }
+            ReceiveFailure::Features => f.write_str("pool must be upgraded to receive this stream"),
+            ReceiveFailure::LargeBlocks => f.write_str("incremental send stream requires -L"),
+            ReceiveFailure::WrongParent => f.write_str("parent is not a filesystem"),
+            ReceiveFailure::Unlike => f.write_str("stream is not compatible with the data in the pool"),
+            ReceiveFailure::NotHealed => f.write_str("what is needed for healing is not in the stream"),
+            ReceiveFailure::Invalid(why) => write!(f, "invalid stream: {why}"),
+            ReceiveFailure::Stream(error) => error.fmt(f),
+        }
+    }
 }
 
 /// Result of pool operations.
@@ -92,5 +145,17 @@ impl From<SyncError> for PoolError {
 impl From<ondisk::Malformed> for PoolError {
     fn from(error: ondisk::Malformed) -> PoolError {
         PoolError::Corrupt(error.to_string())
+    }
+}
+
+impl From<ReceiveFailure> for PoolError {
+    fn from(failure: ReceiveFailure) -> PoolError {
+        PoolError::Receive(failure)
+    }
+}
+
+impl From<StreamError> for PoolError {
+    fn from(error: StreamError) -> PoolError {
+        PoolError::Receive(ReceiveFailure::Stream(error))
     }
 }

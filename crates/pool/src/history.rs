@@ -8,15 +8,15 @@
 //! ```
 //! Source: module/zfs/spa_history.c, include/sys/spa_impl.h, include/sys/fs/zfs.h (names).
 
+use std::sync::Arc;
+
 use dmu::{DmuError, Dnode, ObjectSpec, Objset, Tx};
 use ondisk::nvlist::{NvList, NvValue};
 use ondisk::object_type::{ObjectType, pool_directory};
 use ondisk::spa_history::{LENGTH_SIZE, SpaHistoryPhys, decode_length, encode_length};
-use ondisk::version;
 
-use crate::dsl::Dsl;
+use crate::Result;
 use crate::zevent::Payload;
-use crate::{PoolError, Result};
 
 const BLOCK: u32 = 128 << 10;
 /// The ring has a thousandth of the pool, within these bounds.
@@ -83,10 +83,33 @@ impl Record {
         let list = NvList::new().with(DATASET, dataset).with(DATASET_ID, object).with(EVENT_NAME, event);
         Record(list.with(EVENT_TEXT, text).with(TXG, txg))
     }
+
+    /// With the time and the host that every record has.
+    pub fn signed(self, time: u64, host: &str) -> Record {
+        Record(self.0.with(TIME, time).with(HOST, host))
+    }
+
+    /// What the event of an internal record holds, but for the pool (`spa_history_log_notify`).
+    pub fn event(&self) -> Option<Payload> {
+        let list = &self.0;
+        if !list.contains(EVENT_NAME) {
+            return None;
+        }
+        let mut payload = Payload::new();
+        let texts =
+            [("history_hostname", HOST), ("history_dsname", DATASET), ("history_internal_str", EVENT_TEXT)];
+        for (name, key) in texts.into_iter().chain([("history_internal_name", EVENT_NAME)]) {
+            payload.extend(list.string(key).map(|text| (name, text.into())));
+        }
+        for (name, key) in [("history_dsid", DATASET_ID), ("history_txg", TXG), ("history_time", TIME)] {
+            payload.extend(list.u64(key).map(|number| (name, number.into())));
+        }
+        Some(payload)
+    }
 }
 
 /// Makes the ring of a new pool of `dspace` bytes. Syncing context.
-pub fn create(mos: &std::sync::Arc<Objset>, dspace: u64, tx: &Tx) -> Result<()> {
+pub fn create(mos: &Arc<Objset>, dspace: u64, tx: &Tx) -> Result<()> {
     let spec = ObjectSpec::new(ObjectType::SPA_HISTORY)
         .with_block_size(BLOCK)
         .with_bonus(ObjectType::SPA_HISTORY_OFFSETS, SpaHistoryPhys::SIZE as u16);
@@ -98,66 +121,38 @@ pub fn create(mos: &std::sync::Arc<Objset>, dspace: u64, tx: &Tx) -> Result<()> 
     Ok(())
 }
 
-/// Appends a record. What is recorded has happened, so that a ring which cannot be written is told,
-/// and no failure. Syncing context.
-pub(crate) fn append(dsl: &Dsl, record: Record, tx: &Tx) {
-    if let Err(error) = try_append(dsl, record, tx) {
-        tracing::warn!(%error, "the pool's history cannot be written");
-    }
-}
-
-fn try_append(dsl: &Dsl, record: Record, tx: &Tx) -> Result<()> {
-    if dsl.version() < version::HISTORY {
-        return Ok(());
-    }
-    let object = match dsl.mos.root(pool_directory::HISTORY)? {
-        Some(object) => object,
-        None => {
-            create(&dsl.mos.objset, dsl.parts.space().dspace, tx)?;
-            dsl.mos.root(pool_directory::HISTORY)?.ok_or(PoolError::NotFound)?
-        }
-    };
-    let is_command = record.0.contains(COMMAND);
-    let list = record.0.with(TIME, dsl.now()).with(HOST, dsl.hostname().as_str());
-    if list.contains(EVENT_NAME) {
-        tell(dsl, &list);
-    }
+/// Appends a record, which is signed, to the ring. Syncing context.
+pub(crate) fn append(object: Arc<Dnode>, record: &Record, tx: &Tx) -> Result<()> {
+    let list = &record.0;
     let packed = list.encode_native();
-    let mut ring = Ring::open(dsl.mos.hold(object)?)?;
+    let mut ring = Ring::open(object)?;
     ring.append(&encode_length(packed.len() as u64), tx)?;
     ring.append(&packed, tx)?;
     // The first command is the pool's creation, unless so much went before it that the ring has
     // come round.
-    if ring.phys.create_len == 0 && is_command && ring.phys.eof < ring.phys.max_off {
+    if ring.phys.create_len == 0 && list.contains(COMMAND) && ring.phys.eof < ring.phys.max_off {
         ring.phys.create_len = ring.phys.eof;
         ring.phys.bof = ring.phys.eof;
     }
     Ok(ring.store(tx)?)
 }
 
-/// The event of an internal record (`spa_history_log_notify`).
-fn tell(dsl: &Dsl, list: &NvList) {
-    let parts = &dsl.parts;
-    let guid = parts.storage.pool_guid();
-    let mut payload: Payload = vec![("pool", parts.name().as_str().into()), ("pool_guid", guid.into())];
-    let texts =
-        [("history_hostname", HOST), ("history_dsname", DATASET), ("history_internal_str", EVENT_TEXT)];
-    for (name, key) in texts.into_iter().chain([("history_internal_name", EVENT_NAME)]) {
-        payload.extend(list.string(key).map(|text| (name, text.into())));
-    }
-    for (name, key) in [("history_dsid", DATASET_ID), ("history_txg", TXG), ("history_time", TIME)] {
-        payload.extend(list.u64(key).map(|number| (name, number.into())));
-    }
-    parts.events.post(&parts.env, "sysevent.fs.zfs.history_event", payload);
+/// The records of the ring, oldest first. What cannot be read is left out.
+pub(crate) fn read(object: Arc<Dnode>) -> Result<Vec<HistoryRecord>> {
+    let ring = Ring::open(object)?;
+    let mut lists = Vec::new();
+    ring.records(0, ring.phys.create_len, &mut lists)?;
+    ring.records(ring.phys.bof.max(ring.phys.create_len), ring.phys.eof, &mut lists)?;
+    Ok(lists.iter().filter_map(read_record).collect())
 }
 
 struct Ring {
-    dnode: std::sync::Arc<Dnode>,
+    dnode: Arc<Dnode>,
     phys: SpaHistoryPhys,
 }
 
 impl Ring {
-    fn open(dnode: std::sync::Arc<Dnode>) -> std::result::Result<Ring, DmuError> {
+    fn open(dnode: Arc<Dnode>) -> std::result::Result<Ring, DmuError> {
         let bonus = dnode.bonus();
         let corrupt = DmuError::Corrupt { object: dnode.object(), block: 0 };
         let phys = SpaHistoryPhys::decode(&bonus.bytes).map_err(|_| corrupt)?;
@@ -225,20 +220,6 @@ impl Ring {
             at = body + len;
         }
         Ok(())
-    }
-}
-
-impl Dsl {
-    /// The history, oldest first; internal events only if asked for. What cannot be read is left
-    /// out.
-    pub fn history(&self, internal: bool) -> Result<Vec<HistoryRecord>> {
-        let Some(object) = self.mos.root(pool_directory::HISTORY)? else { return Ok(Vec::new()) };
-        let ring = Ring::open(self.mos.hold(object)?)?;
-        let mut lists = Vec::new();
-        ring.records(0, ring.phys.create_len, &mut lists)?;
-        ring.records(ring.phys.bof.max(ring.phys.create_len), ring.phys.eof, &mut lists)?;
-        let records = lists.iter().filter_map(read_record);
-        Ok(records.filter(|record| internal || !record.internal).collect())
     }
 }
 

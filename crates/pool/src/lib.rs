@@ -4,6 +4,19 @@
 //! [`feature`] the flags; [`spa`] brings a pool into memory and out of it again; [`zil`] remembers
 //! what was promised before its group is durable, [`kept`] what was only answered.
 //!
+//! Each module imports only what stands below it:
+//!
+//! ```text
+//!   sync, verify, estimate                     a group is written; a pool is looked through
+//!   change, recv, send                         what is done to datasets
+//!   scan, rebuild, errlog, checkpoint          what is done to a pool as a whole
+//!   spa                                        a pool, its vdevs and its labels
+//!   dsl                                        datasets
+//!   state, removed, space, ddt, deferred, zil  what a pool keeps in objects, or in logs
+//!   mos, history, feature, sweep, prop, resume
+//!   error, stream, namecheck, sums, zevent, frees, txg, kept
+//! ```
+//!
 //! Invariants:
 //! - `sync` is the only place that makes anything durable, but for log blocks. What it did not
 //!   finish never was.
@@ -16,11 +29,13 @@ pub(crate) mod deferred;
 pub mod dsl;
 pub mod errlog;
 mod error;
+pub mod estimate;
 pub mod feature;
 pub mod frees;
 pub mod history;
 pub mod kept;
-pub mod parts;
+mod mos;
+mod namecheck;
 pub mod prop;
 pub mod rebuild;
 pub mod recv;
@@ -30,7 +45,9 @@ pub mod scan;
 pub mod send;
 pub mod spa;
 pub mod space;
+mod state;
 pub mod stream;
+mod sums;
 pub mod sweep;
 pub mod sync;
 pub mod txg;

@@ -25,154 +25,32 @@
 
 mod worker;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
-use std::sync::{Arc, Mutex, Weak};
 
+use dmu::Tx;
 use dmu::zap::Zap;
-use dmu::{Objset, Tx};
-use env::{Env, Nanos, WorkerHandle, lock};
+use env::lock;
 use ondisk::label::config::key;
 use ondisk::rebuild::{REBUILD, RebuildPhys, STATE_ACTIVE, STATE_CANCELED, STATE_COMPLETE};
-use storage::VdevConfig;
 
-use crate::history::{self, Record};
+use crate::history::Record;
+use crate::spa::events::Resilver;
 use crate::spa::{Core, Pool};
-use crate::zevent::Resilver;
+use crate::state::rebuild::{Progress, Rebuilds};
 use crate::{PoolError, Result};
 
-/// The rebuilds of a pool.
-#[derive(Default)]
-pub struct Rebuilds {
-    /// By the number of the top-level vdev.
-    tops: Mutex<BTreeMap<u32, Progress>>,
-    /// Top-level vdevs that are to be rebuilt from the group being synced on.
-    wanted: Mutex<BTreeSet<u32>>,
-    worker: Mutex<Staff>,
-    /// Of an import: the group that was found. Its space maps may lack what OpenZFS keeps in logs
-    /// of them.
-    found: u64,
-}
-
-/// The worker, hired when there is something to do for the first time.
-#[derive(Default)]
-struct Staff {
-    /// Whom it works for.
-    pool: Weak<Pool>,
-    worker: Option<WorkerHandle>,
-}
-
-/// How far one is.
-#[derive(Clone, Copy, Debug, Default)]
-struct Progress {
-    phys: RebuildPhys,
-    /// The ZAP has it otherwise.
-    dirty: bool,
-    /// The worker is through.
-    finished: bool,
-    pass: Pass,
-}
-
-/// Since the import or the beginning, in bytes: for rates.
-#[derive(Clone, Copy, Debug, Default)]
-struct Pass {
-    start: Nanos,
-    /// Milliseconds that it ran before.
-    before_ms: u64,
-    scanned: u64,
-    issued: u64,
-}
-
-/// What an operator sees of one: plain data, as `vdev_rebuild_stat_t` has it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RebuildReport {
-    /// As it is on disk, with the counts as of now.
-    pub phys: RebuildPhys,
-    pub pass_ms: u64,
-    pub pass_scanned: u64,
-    pub pass_issued: u64,
-}
-
-impl Progress {
-    fn of(phys: RebuildPhys, now: Nanos) -> Progress {
-        let pass = Pass { start: now, before_ms: phys.scan_time_ms, ..Pass::default() };
-        Progress { phys, pass, ..Progress::default() }
-    }
-
-    fn pass_ms(&self, now: Nanos) -> u64 {
-        now.since(self.pass.start).0 / 1_000_000
-    }
-
-    /// It ends in this state.
-    fn end(&mut self, state: u64, seconds: u64, now: Nanos) {
-        self.phys.scan_time_ms = self.pass.before_ms + self.pass_ms(now);
-        (self.phys.state, self.phys.end_time) = (state, seconds);
-        (self.dirty, self.finished) = (true, false);
-    }
-}
+pub use crate::state::rebuild::RebuildReport;
 
 impl Rebuilds {
-    /// Of a pool that is being imported. One that cannot be read did not take place.
-    pub(crate) fn load(env: &Env, mos: &Arc<Objset>, tree: &VdevConfig, found: u64) -> Result<Rebuilds> {
-        let mut rebuilds = Rebuilds::default();
-        rebuilds.found = found;
-        for top in &tree.children {
-            let Some(zap) = top.top_zap.filter(|zap| *zap != 0) else { continue };
-            if let Some(value) = Zap::open(mos, zap)?.find(REBUILD)? {
-                let phys = RebuildPhys::from_words(&value.words()).unwrap_or_default();
-                lock(&rebuilds.tops).insert(top.id as u32, Progress::of(phys, env.clock.now()));
-            }
-        }
-        Ok(rebuilds)
-    }
-
     /// Goes on with what is active in a pool that is written.
     pub(crate) fn start(&self, pool: &Arc<Pool>) {
-        lock(&self.worker).pool = Arc::downgrade(pool);
-        if self.is_active() {
-            self.wake();
-        }
-    }
-
-    /// Ends the worker; rebuilds go on with the next import.
-    pub(crate) fn stop(&self) {
-        let staff = std::mem::take(&mut *lock(&self.worker));
-        staff.worker.as_ref().inspect(|worker| worker.stop_and_join());
-    }
-
-    fn wake(&self) {
-        let mut staff = lock(&self.worker);
-        match (&staff.worker, staff.pool.upgrade()) {
-            (Some(worker), _) => worker.wake(),
-            (None, Some(pool)) => {
-                let worker = worker::Rebuilder::new(&pool);
-                staff.worker = Some(pool.core.storage.spawn(Box::new(worker)));
-            }
-            (None, None) => {}
-        }
-    }
-
-    /// Has a top-level vdev rebuilt, from the start. Syncing context, before
-    /// [`Pool::sync_rebuilds`] of the group.
-    pub(crate) fn want(&self, top: u32) {
-        lock(&self.wanted).insert(top);
-    }
-
-    /// Whether any runs.
-    pub fn is_active(&self) -> bool {
-        lock(&self.tops).values().any(|progress| progress.phys.is_active())
-    }
-
-    fn active(&self) -> Vec<u32> {
-        let tops = lock(&self.tops);
-        tops.iter().filter(|(_, progress)| progress.phys.is_active()).map(|(top, _)| *top).collect()
-    }
-}
-
-impl Drop for Rebuilds {
-    /// Lets the worker see that its pool is gone.
-    fn drop(&mut self) {
-        lock(&self.worker).worker.as_ref().inspect(|worker| worker.wake());
+        let pool = Arc::downgrade(pool);
+        self.start_with(Box::new(move || {
+            let pool = pool.upgrade()?;
+            Some(pool.core.storage.spawn(Box::new(worker::Rebuilder::new(&pool))))
+        }));
     }
 }
 
@@ -211,12 +89,6 @@ impl Core {
                 self.config_dirty.store(true, SeqCst);
             }
         });
-    }
-
-    /// The number of a top-level vdev's ZAP; `None` if it has none, or there is no such vdev.
-    pub(crate) fn top_zap(&self, top: u32) -> Option<u64> {
-        let config = lock(&self.config);
-        config.tree.children.get(top as usize).and_then(|vdev| vdev.top_zap).filter(|zap| *zap != 0)
     }
 }
 
@@ -328,6 +200,6 @@ impl Pool {
     fn note_rebuild(&self, top: u32, what: &str, tx: &Tx) {
         let guid = lock(&self.core.config).tree.children.get(top as usize).map_or(0, |vdev| vdev.guid);
         let text = format!("vdev_id={top} vdev_guid={guid} {what}");
-        history::append(&self.dsl, Record::internal("rebuild", &text, tx.txg()), tx);
+        self.dsl.record(Record::internal("rebuild", &text, tx.txg()), tx);
     }
 }

@@ -27,17 +27,17 @@ use std::sync::Arc;
 use ondisk::objset::ObjsetType;
 use ondisk::send::{Begin, Limits, Record, feature};
 
-use crate::change::{Change, SyncCx};
 use crate::dsl::names::Found;
+use crate::dsl::task::{SyncCx, Task};
 use crate::dsl::{Dataset, Dir, Dsl, volume};
+pub use crate::error::ReceiveFailure as Failure;
+use crate::namecheck::RECEIVE_CLONE;
 use crate::prop::RawValue;
-use crate::stream::{RecordReader, StreamError};
+use crate::stream::RecordReader;
 use crate::{PoolError, Result};
 use apply::Apply;
 pub use props::TargetProps;
 
-/// The clone's name.
-pub(crate) const CLONE: &str = "%recv";
 /// Blocks of pools with and without feature `large_blocks`, in bytes; slots of dnodes likewise.
 const LARGE_BLOCK: u64 = 16 << 20;
 const OLD_BLOCK: u64 = 128 << 10;
@@ -70,67 +70,6 @@ pub fn action(begin: &Begin, has_origin: bool) -> &'static str {
     }
 }
 
-/// Why a stream is not received; the target is as it was.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Failure {
-    /// The target has not got the snapshot that the stream starts from.
-    NoSource,
-    /// It was changed since.
-    Modified,
-    /// Dataset or snapshot.
-    Exists,
-    /// The target, or its parent.
-    NotFound,
-    /// Another receive into it has not ended.
-    Busy,
-    /// A full stream into a dataset that exists goes on only if that may be given up.
-    ResumeExists,
-    /// The pool has not got the features that the stream needs.
-    Features,
-    /// Earlier streams had large blocks, this one has them cut up.
-    LargeBlocks,
-    WrongParent,
-    /// It is not of the snapshot that is to be healed, or has its blocks in other sizes.
-    Unlike,
-    /// What it has of a block is not what was lost.
-    NotHealed,
-    /// The stream makes no sense, at least not here.
-    Invalid(String),
-    Stream(StreamError),
-}
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Failure::NoSource => f.write_str("most recent snapshot does not match incremental source"),
-            Failure::Modified => f.write_str("destination has been modified since most recent snapshot"),
-            Failure::Exists => f.write_str("destination already exists"),
-            Failure::NotFound => f.write_str("destination does not exist"),
-            Failure::Busy => f.write_str("destination has an unfinished receive"),
-            Failure::ResumeExists => f.write_str("resuming into an existing destination without force"),
-            Failure::Features => f.write_str("pool must be upgraded to receive this stream"),
-            Failure::LargeBlocks => f.write_str("incremental send stream requires -L"),
-            Failure::WrongParent => f.write_str("parent is not a filesystem"),
-            Failure::Unlike => f.write_str("stream is not compatible with the data in the pool"),
-            Failure::NotHealed => f.write_str("what is needed for healing is not in the stream"),
-            Failure::Invalid(why) => write!(f, "invalid stream: {why}"),
-            Failure::Stream(error) => error.fmt(f),
-        }
-    }
-}
-
-impl From<Failure> for PoolError {
-    fn from(failure: Failure) -> PoolError {
-        PoolError::Receive(failure)
-    }
-}
-
-impl From<StreamError> for PoolError {
-    fn from(error: StreamError) -> PoolError {
-        PoolError::Receive(Failure::Stream(error))
-    }
-}
-
 /// What a stream is of.
 fn kind_of(begin: &Begin) -> Result<ObjsetType> {
     let is = |kind: &ObjsetType| kind.number() == u64::from(begin.objset_type);
@@ -159,8 +98,8 @@ pub enum Step {
     Describe { snapshot: String, props: Vec<(String, RawValue)> },
 }
 
-impl Step {
-    pub(crate) fn check(&self, dsl: &Dsl, group: Option<u64>) -> Result<()> {
+impl Task for Step {
+    fn check(&self, dsl: &Dsl, group: Option<u64>) -> Result<()> {
         match self {
             Step::Begin { target, .. } => begin::check(dsl, target),
             Step::Finish { target, object } => finish::check(dsl, target, *object, group),
@@ -170,7 +109,7 @@ impl Step {
         }
     }
 
-    pub(crate) fn sync(&self, cx: &SyncCx<'_>) -> Result<()> {
+    fn sync(&self, cx: &SyncCx<'_>) -> Result<()> {
         match self {
             Step::Begin { target, number } => begin::sync(cx, target, *number),
             Step::Finish { target, object } => finish::sync(cx, target, *object),
@@ -181,8 +120,7 @@ impl Step {
         }
     }
 
-    /// Heads whose intent logs have to be empty for it.
-    pub(crate) fn closes(&self) -> Vec<&str> {
+    fn closes(&self) -> Vec<&str> {
         if let Step::Finish { target, .. } = self { vec![&target.dataset] } else { Vec::new() }
     }
 }
@@ -208,7 +146,7 @@ impl Dsl {
         check_built(begin)?;
         let list = stream.payload(u64::from(begin.payload_len))?;
         let number = self.mos.random();
-        self.commit(Change::Receive(Step::Begin { target: target.clone(), number }), "")?;
+        self.commit_task(Arc::new(Step::Begin { target: target.clone(), number }), "")?;
         let is_resumed = begin.has(feature::RESUMING);
         let mut receiving =
             Receiving { object: self.received_by(number)?, is_kept: target.resumable && is_resumed };
@@ -225,7 +163,7 @@ impl Dsl {
     /// before.
     pub fn finish_receive(&self, target: &Target, receiving: &Receiving) -> Result<u64> {
         let finish = Step::Finish { target: target.clone(), object: receiving.object };
-        let done = self.commit(Change::Receive(finish), "");
+        let done = self.commit_task(Arc::new(finish), "");
         if done.is_err() {
             self.leave_receive(receiving)?;
         }
@@ -240,7 +178,7 @@ impl Dsl {
             self.close_idle(receiving.object);
             return Ok(());
         }
-        self.commit(Change::Receive(Step::Abandon { object: receiving.object }), "").map(drop)
+        self.commit_task(Arc::new(Step::Abandon { object: receiving.object }), "").map(drop)
     }
 
     fn receive_records(
@@ -307,7 +245,7 @@ impl Dsl {
         }
         for name in names {
             tracing::info!(name, "destroying what an unfinished receive has left");
-            self.commit(Change::Receive(Step::Sweep(name)), "")?;
+            self.commit_task(Arc::new(Step::Sweep(name)), "")?;
         }
         Ok(())
     }
@@ -333,7 +271,7 @@ impl Dsl {
         }
         let phys = self.mos.dataset(object)?;
         let dir = self.dir(phys.dir_obj)?;
-        let is_hidden = dir.last_name() == CLONE;
+        let is_hidden = dir.last_name() == RECEIVE_CLONE;
         Ok(Received { found: Found { dir, object, phys }, is_hidden })
     }
 

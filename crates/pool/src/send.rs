@@ -34,6 +34,7 @@ use crate::dsl::dataset::recorded_features;
 use crate::dsl::names::Found;
 use crate::dsl::{Dataset, Dsl, LongHold};
 use crate::resume::Resume;
+pub use crate::stream::Flags;
 use crate::stream::RecordWriter;
 use crate::{PoolError, Result};
 use alone::Alone;
@@ -43,28 +44,6 @@ use source::Source;
 
 /// File systems from this version on keep what does not fit a bonus in spill blocks.
 const VERSION_SA: u64 = 5;
-
-/// How a snapshot is sent.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Flags {
-    /// Blocks above 128 KiB are not cut up.
-    pub large_blocks: bool,
-    /// What is small enough for block pointers is sent that small.
-    pub embed: bool,
-    /// Blocks are sent as compressed as they are.
-    pub compress: bool,
-}
-
-impl Flags {
-    /// What either asks for.
-    fn and(self, more: Flags) -> Flags {
-        Flags {
-            large_blocks: self.large_blocks || more.large_blocks,
-            embed: self.embed || more.embed,
-            compress: self.compress || more.compress,
-        }
-    }
-}
 
 /// Why nothing is sent, or no further.
 #[derive(Clone, Debug, PartialEq, Eq)]

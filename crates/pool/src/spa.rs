@@ -5,6 +5,7 @@
 //! writing, its configuration in the labels says *active*, with this host's name; exporting writes
 //! *exported*, so that another host may take it.
 
+mod assemble;
 pub mod config;
 pub mod create;
 pub mod diagnose;
@@ -12,6 +13,7 @@ mod disks;
 mod draft;
 pub(crate) mod dtl;
 pub mod errata;
+pub(crate) mod events;
 pub mod extra;
 mod grow;
 pub mod import;
@@ -20,15 +22,19 @@ pub mod labels;
 mod logs;
 pub mod members;
 pub mod mmp;
+mod packed;
 mod place;
+mod report;
 pub mod rewind;
 mod service;
 mod settle;
 pub mod spares;
+mod spec;
 pub mod status;
 mod suspend;
 mod topology;
 mod turn_up;
+mod vdev_objects;
 pub mod vdevs;
 
 use std::collections::BTreeMap;
@@ -36,39 +42,40 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use dmu::zap::Zap;
-use dmu::{ObjectSpec, Objset, Tx};
+use dmu::{Objset, ObjsetPolicy, ReadOnlyAdmission, Tx};
 use env::{Env, lock};
 use ondisk::BlkPtr;
 use ondisk::label::config::PoolState;
-use ondisk::object_type::{ObjectType, pool_directory};
+use ondisk::object_type::pool_directory;
 use ondisk::uberblock::Uberblock;
 use storage::metaslab::DEFER_TXGS;
 use storage::{FailMode, Storage, VdevConfig, VdevState};
 
-use crate::checkpoint::Checkpoint;
 use crate::ddt::Ddt;
 use crate::deferred::Deferred;
 use crate::dsl::{Dsl, PoolSpace};
-use crate::errlog::ErrorLog;
 use crate::feature::Features;
 use crate::frees::FreeQueue;
 use crate::kept::{Kept, KeptPool};
-use crate::rebuild::Rebuilds;
+use crate::mos::MosOwner;
 use crate::removed::Removed;
-use crate::scan::{Durable, Scan};
 use crate::space::{MapForm, SpaceMaps};
+use crate::state::checkpoint::Checkpoint;
+use crate::state::errlog::ErrorLog;
+use crate::state::rebuild::Rebuilds;
+use crate::state::scan::Scan;
 use crate::sweep::Sweeps;
 use crate::txg::Txgs;
 use crate::zevent::Zevents;
 use crate::zil::ZilStats;
 use crate::{PoolError, Result};
 use config::PoolConfig;
+use packed::write_packed;
 use rewind::Rewound;
+use vdev_objects::UNFLUSHED_TXGS;
 
 /// The first transaction group of a pool (`TXG_INITIAL`): room for two deferrals before it.
 pub const TXG_INITIAL: u64 = 4;
-/// Bytes of a block of the packed configuration.
-pub(crate) const CONFIG_BLOCK: u32 = 16 << 10;
 /// An imported pool.
 pub struct Pool {
     pub(crate) core: Arc<Core>,
@@ -89,7 +96,7 @@ pub struct Core {
     pub sweeps: Sweeps,
     pub(crate) dtl: dtl::DirtyTimeLogs,
     pub(crate) name: Arc<Mutex<String>>,
-    /// As in [`crate::parts::DslParts`].
+    /// As in [`crate::dsl::DslParts`].
     pub(crate) version: Arc<AtomicU64>,
     pub(crate) config: Mutex<PoolConfig>,
     /// The labels and the MOS have an older configuration.
@@ -133,7 +140,22 @@ pub struct Core {
     pub kept: OnceLock<Arc<KeptPool>>,
 }
 
+/// The newest tree that is on disk for good.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Durable {
+    pub txg: u64,
+    pub root: BlkPtr,
+}
+
 impl Core {
+    /// The meta object set of a durable group, to be read only.
+    pub(crate) fn durable_mos(&self, durable: Durable) -> Result<Arc<Objset>> {
+        let (storage, frees) = (self.storage.clone(), self.frees.clone());
+        let owner = MosOwner { storage: storage.clone(), frees, usage: Arc::default() };
+        let (admission, policy) = (ReadOnlyAdmission::shared(), ObjsetPolicy::meta());
+        Ok(Objset::open(storage, durable.root, Arc::new(owner), admission, policy)?)
+    }
+
     /// The pool comes into use, from this uberblock on where it is not new; `back`: later groups
     /// are given up. Nothing of it was written yet.
     pub(crate) fn keep_in(&self, kept: Option<&Arc<Kept>>, from: Option<&Uberblock>, back: bool) {
@@ -150,6 +172,12 @@ impl Core {
     /// The vdevs as the pool is configured.
     pub(crate) fn tree(&self) -> VdevConfig {
         lock(&self.config).tree.clone()
+    }
+
+    /// The number of a top-level vdev's ZAP; `None` if it has none, or there is no such vdev.
+    pub(crate) fn top_zap(&self, top: u32) -> Option<u64> {
+        let config = lock(&self.config);
+        config.tree.children.get(top as usize).and_then(|vdev| vdev.top_zap).filter(|zap| *zap != 0)
     }
 
     pub(crate) fn guid_sum(&self) -> u64 {
@@ -242,9 +270,9 @@ impl Core {
         let tops: Vec<u64> = lock(&self.config).tree.children.iter().filter_map(|top| top.top_zap).collect();
         for top in tops {
             let zap = Zap::open(&self.mos, top)?;
-            if let Some(array) = zap.find_u64(import::UNFLUSHED_TXGS)? {
+            if let Some(array) = zap.find_u64(UNFLUSHED_TXGS)? {
                 self.mos.free(array, tx)?;
-                zap.remove(import::UNFLUSHED_TXGS, tx)?;
+                zap.remove(UNFLUSHED_TXGS, tx)?;
             }
         }
         Ok(())
@@ -344,22 +372,4 @@ impl Pool {
     pub fn destroy(&self) -> Result<()> {
         self.close(PoolState::Destroyed)
     }
-}
-
-/// A new object for a packed nvlist.
-pub(crate) fn alloc_packed(mos: &Objset, tx: &Tx) -> Result<u64> {
-    let spec = ObjectSpec::new(ObjectType::PACKED_NVLIST)
-        .with_block_size(CONFIG_BLOCK)
-        .with_bonus(ObjectType::PACKED_NVLIST_SIZE, 8);
-    Ok(mos.alloc(spec, tx)?.object())
-}
-
-/// Replaces a packed nvlist: whole blocks, zeros behind it, its length in the bonus.
-pub(crate) fn write_packed(mos: &Objset, object: u64, packed: &[u8], tx: &Tx) -> Result<()> {
-    let dnode = mos.hold(object)?;
-    let mut padded = packed.to_vec();
-    padded.resize(packed.len().next_multiple_of(CONFIG_BLOCK as usize), 0);
-    dnode.write(0, &padded, tx)?;
-    dnode.set_bonus(ObjectType::PACKED_NVLIST_SIZE, &(packed.len() as u64).to_le_bytes(), tx)?;
-    Ok(())
 }

@@ -46,6 +46,28 @@ impl From<Malformed> for StreamError {
     }
 }
 
+/// How a snapshot is sent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Flags {
+    /// Blocks above 128 KiB are not cut up.
+    pub large_blocks: bool,
+    /// What is small enough for block pointers is sent that small.
+    pub embed: bool,
+    /// Blocks are sent as compressed as they are.
+    pub compress: bool,
+}
+
+impl Flags {
+    /// What either asks for.
+    pub(crate) fn and(self, more: Flags) -> Flags {
+        Flags {
+            large_blocks: self.large_blocks || more.large_blocks,
+            embed: self.embed || more.embed,
+            compress: self.compress || more.compress,
+        }
+    }
+}
+
 /// Takes a stream apart. No more is read than was asked for: another stream may follow.
 pub struct RecordReader<'a> {
     from: &'a mut dyn Read,

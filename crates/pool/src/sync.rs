@@ -24,9 +24,8 @@ use ondisk::trim::{STATE_ACTIVE, STATE_CANCELED, STATE_COMPLETE, STATE_SUSPENDED
 use ondisk::uberblock::Uberblock;
 
 use crate::deferred::Deferred;
-use crate::history::{self, Record};
-use crate::scan::Durable;
-use crate::spa::Pool;
+use crate::history::Record;
+use crate::spa::{Durable, Pool};
 use crate::sweep::SweepChange;
 use crate::txg::Syncing;
 use crate::{PoolError, Result};
@@ -142,7 +141,7 @@ impl Pool {
                 STATE_COMPLETE => (change.kind.name(), format!("vdev={path} complete")),
                 _ => ("uninitialize", format!("vdev={path}")),
             };
-            history::append(&self.dsl, Record::internal(event, &text, tx.txg()), tx);
+            self.dsl.record(Record::internal(event, &text, tx.txg()), tx);
         }
     }
 

@@ -3,7 +3,7 @@
 //! A transaction group takes seconds to become durable; whoever calls fsync does not wait for it.
 //! Each operation leaves a record in memory, and a commit writes the records that nobody has
 //! written yet into log blocks and flushes them. A crash loses the open groups, and the next import
-//! does again what the log says ([`claim`], [`replay`]).
+//! does again what the log says ([`replay`]), once it has claimed its blocks (`dsl/claim.rs`).
 //!
 //! ```text
 //!   operation ── log() ──▶ queue ── commit() ──▶ chain of log blocks ── flush ──▶ the caller is told
@@ -25,7 +25,6 @@
 //! Sources: module/zfs/zil.c, include/sys/zil_impl.h.
 
 mod chain;
-pub(crate) mod claim;
 mod commit;
 mod queue;
 mod replay;
@@ -49,10 +48,9 @@ use commit::Pipeline;
 use queue::{Itx, Queue, What};
 use waiters::Waiters;
 
-pub(crate) use claim::BackTo;
 pub use commit::Promise;
 pub use replay::{LoggedRecord, Replay};
-pub(crate) use walk::{Targets, Walk, free_on_disk};
+pub(crate) use walk::{Targets, Walk, free_on_disk, records, target};
 
 /// The property `sync`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]

@@ -42,7 +42,7 @@ const COPIES: u64 = 3;
 
 /// What deduplication would bring to a dataset and all below it.
 pub(super) fn estimate(pool: &::pool::Pool, dataset: &str) -> Result<DedupEstimate> {
-    let found = ::pool::ddt::estimate::estimate(pool, dataset).map_err(api_error)?;
+    let found = ::pool::estimate::estimate(pool, dataset).map_err(api_error)?;
     let total = found.histogram.total();
     let table = total.blocks.saturating_mul(ENTRY);
     let saved = total.ref_dsize.saturating_sub(total.dsize);

@@ -9,9 +9,10 @@ use std::sync::Arc;
 use ondisk::deleg::Who;
 use ondisk::version;
 
-use super::{SyncCx, missing};
+use super::missing;
 use crate::dsl::deleg::{Grant, canonical};
 use crate::dsl::names::Found;
+use crate::dsl::task::SyncCx;
 use crate::dsl::{Dir, Dsl};
 use crate::{PoolError, Result};
 

@@ -1,8 +1,10 @@
 //! Bookmarking snapshots, or copying bookmarks.
 
-use super::{SyncCx, missing};
-use crate::dsl::names::{Found, check_point};
+use super::missing;
+use crate::dsl::names::Found;
+use crate::dsl::task::SyncCx;
 use crate::dsl::{Dsl, bookmark};
+use crate::namecheck::check_point;
 use crate::{PoolError, Result};
 
 fn prefix(name: &str) -> String {

@@ -1,9 +1,11 @@
 //! Cloning a snapshot, and promoting a clone.
 
 use super::create::{check_limits, check_place, make_parents, refuse};
-use super::{SyncCx, missing, reason};
+use super::{missing, reason};
 use crate::dsl::Dsl;
-use crate::dsl::names::{Found, check_filesystem, parent_of};
+use crate::dsl::names::Found;
+use crate::dsl::task::SyncCx;
+use crate::namecheck::{check_filesystem, parent_of};
 use crate::prop::{AUTO, Checker, RawProps, RawValue};
 use crate::{PoolError, Result};
 

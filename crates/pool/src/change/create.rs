@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use ondisk::prop::FILESYSTEM;
 
-use super::{SyncCx, missing};
+use super::missing;
 use crate::dsl::counts::Counted;
-use crate::dsl::names::{check_filesystem, parent_of};
+use crate::dsl::task::SyncCx;
 use crate::dsl::{DatasetKind, Dir, Dsl};
+use crate::namecheck::{check_filesystem, parent_of};
 use crate::prop::{Checker, RawProps};
 use crate::{PoolError, Result};
 

@@ -2,9 +2,10 @@
 
 use std::collections::HashSet;
 
-use super::{SyncCx, missing};
+use super::missing;
 use crate::dsl::Dsl;
 use crate::dsl::bookmark;
+use crate::dsl::task::SyncCx;
 use crate::{PoolError, Result};
 
 fn prefix(name: &str) -> String {

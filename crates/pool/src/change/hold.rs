@@ -5,9 +5,10 @@
 
 use ondisk::version;
 
-use super::{Change, SyncCx, destroy, missing, snapshot};
+use super::{Change, destroy, missing, snapshot};
 use crate::dsl::Dsl;
 use crate::dsl::names::Found;
+use crate::dsl::task::SyncCx;
 use crate::{PoolError, Result};
 
 /// Longest tag, in bytes.

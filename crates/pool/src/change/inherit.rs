@@ -2,8 +2,9 @@
 
 use ondisk::prop::{SUFFIX_INHERIT, SUFFIX_RECEIVED, dataset_prop, is_user_prop};
 
-use super::{SyncCx, missing};
+use super::missing;
 use crate::dsl::Dsl;
+use crate::dsl::task::SyncCx;
 use crate::{PoolError, Result};
 
 fn prefix(name: &str) -> String {

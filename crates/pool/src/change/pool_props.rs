@@ -2,7 +2,7 @@
 
 use ondisk::version;
 
-use super::SyncCx;
+use crate::dsl::task::SyncCx;
 use crate::dsl::{DatasetKind, Dsl};
 use crate::history::Record;
 use crate::prop::{RawValue, parse_pool_value};
@@ -102,7 +102,7 @@ pub(super) fn sync(cx: &SyncCx<'_>, props: &[(String, String)]) -> Result<()> {
         };
         cx.dsl.write_pool_prop(prop.name, &raw, cx.tx)?;
         let record = Record::internal("set", &format!("{}={value}", prop.name), cx.tx.txg());
-        crate::history::append(cx.dsl, record, cx.tx);
+        cx.dsl.record(record, cx.tx);
     }
     Ok(())
 }

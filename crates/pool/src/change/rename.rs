@@ -4,10 +4,11 @@
 use env::Tunable;
 
 use super::create::make_parents;
-use super::{SyncCx, missing};
+use super::missing;
 use crate::dsl::counts::Counted;
-use crate::dsl::names::{MAX_NAME, check_point, check_spelling, parent_of};
+use crate::dsl::task::SyncCx;
 use crate::dsl::{DatasetKind, Dsl};
+use crate::namecheck::{MAX_NAME, check_point, check_spelling, parent_of};
 use crate::{PoolError, Result};
 
 fn prefix(from: &str) -> String {

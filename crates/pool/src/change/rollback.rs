@@ -1,7 +1,8 @@
 //! Rolling back to a dataset's last snapshot. Who serves the dataset has closed it before.
 
-use super::{SyncCx, missing};
+use super::missing;
 use crate::dsl::names::Found;
+use crate::dsl::task::SyncCx;
 use crate::dsl::{Dsl, bookmark};
 use crate::{PoolError, Result};
 

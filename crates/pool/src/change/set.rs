@@ -1,7 +1,8 @@
 //! Setting properties of a dataset, all of them or none.
 
-use super::{SyncCx, missing};
+use super::missing;
 use crate::dsl::names::Found;
+use crate::dsl::task::SyncCx;
 use crate::dsl::volume::{block_of, size_of};
 use crate::dsl::{DatasetKind, Dsl};
 use crate::prop::{AUTO, Checker, RawProps, RawValue, exact};

@@ -7,10 +7,12 @@ use dmu::SyncTx;
 use ondisk::dsl_dataset::FLAG_INCONSISTENT;
 use ondisk::prop::SNAPSHOT;
 
-use super::{SyncCx, reason};
+use super::reason;
 use crate::dsl::counts::Counted;
-use crate::dsl::names::{Found, check_point};
+use crate::dsl::names::Found;
+use crate::dsl::task::SyncCx;
 use crate::dsl::{Dir, Dsl};
+use crate::namecheck::check_point;
 use crate::prop::{Checker, RawProps};
 use crate::{PoolError, Result};
 

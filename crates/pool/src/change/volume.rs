@@ -4,10 +4,11 @@ use ondisk::prop::VOLUME;
 use ondisk::zvol;
 
 use super::create::{check_place, make_parents, refuse};
-use super::{SyncCx, missing};
+use super::missing;
 use crate::Result;
 use crate::dsl::Dsl;
-use crate::dsl::names::{check_filesystem, parent_of};
+use crate::dsl::task::SyncCx;
+use crate::namecheck::{check_filesystem, parent_of};
 use crate::prop::{AUTO, Checker, RawProps, RawValue};
 
 /// A volume to be made.

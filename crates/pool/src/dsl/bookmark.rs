@@ -19,8 +19,8 @@ use ondisk::object_type::ObjectType;
 
 use super::Dsl;
 use super::deadlist::Deadlist;
-use super::dir::Sums;
 use super::names::Found;
+use crate::sums::Sums;
 use crate::{PoolError, Result};
 
 /// `U8_TEXTPREP_TOUPPER`: how names of bookmarks are hashed.

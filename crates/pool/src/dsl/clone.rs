@@ -22,9 +22,10 @@ use super::bookmark;
 use super::counts::Counted;
 use super::dataset::recorded_features;
 use super::deadlist::Deadlist;
-use super::dir::{Dir, Sums, Used};
-use super::names::{Found, MAX_NAME};
-use super::open::is_hidden;
+use super::dir::{Dir, Used};
+use super::names::Found;
+use crate::namecheck::{MAX_NAME, is_hidden};
+use crate::sums::Sums;
 use crate::{PoolError, Result};
 
 /// Everything that a promotion moves, newest first.

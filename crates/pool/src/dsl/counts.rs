@@ -19,8 +19,8 @@ use ondisk::dsl_dir::{FIELD_FILESYSTEM_COUNT, FIELD_SNAPSHOT_COUNT};
 
 use super::Dsl;
 use super::dir::Dir;
-use super::open::is_hidden;
 use crate::Result;
+use crate::namecheck::is_hidden;
 
 const FEATURE: &str = "filesystem_limits";
 

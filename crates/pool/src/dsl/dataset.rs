@@ -30,11 +30,12 @@ use storage::metaslab::DEFER_TXGS;
 use super::Dsl;
 use super::bookmark::{self, Counting};
 use super::deadlist::Deadlist;
-use super::dir::{Dir, HeadLimits, NoRoom, Reserved, Sums, Used};
+use super::dir::{Dir, HeadLimits, NoRoom, Reserved, Used};
 use super::livelist::Livelist;
 use crate::Result;
 use crate::ddt;
 use crate::resume::Point;
+use crate::sums::{Sums, sums_of};
 use crate::zil::{self, Zil};
 
 /// Blocks above this size are a feature's.
@@ -118,14 +119,6 @@ struct Pending {
     bookmarks: Vec<Sums>,
     features: Vec<&'static str>,
     changed: bool,
-}
-
-/// What a block counts: allocated, compressed, and logical bytes (of metadata, compressed ones
-/// again).
-pub(crate) fn sums_of(bp: &BlkPtr, dsize: u64) -> Sums {
-    let metadata = bp.level() > 0 || bp.object_type().is_metadata();
-    let uncomp = if metadata { bp.psize() } else { bp.lsize() };
-    Sums { used: dsize as i64, comp: bp.psize() as i64, uncomp: uncomp as i64 }
 }
 
 impl Dataset {

@@ -23,9 +23,8 @@ use ondisk::object_type::{ObjectType, pool_directory};
 use ondisk::version;
 
 use super::Dsl;
-use super::dataset::sums_of;
-use super::dir::Sums;
-use super::mos::corrupt;
+use crate::mos::corrupt;
+use crate::sums::{Sums, sums_of};
 use crate::{PoolError, Result};
 
 /// Blocks shown at a time.

@@ -23,8 +23,9 @@ use ondisk::object_type::ObjectType;
 use ondisk::version;
 use stdx::behalf::Caller;
 
+use super::Dsl;
 use super::dir::Dir;
-use super::{Dsl, Mos};
+use crate::mos::Mos;
 use crate::{PoolError, Result};
 
 /// Permissions that are given to, or taken from, somebody in one go.

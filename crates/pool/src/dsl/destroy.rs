@@ -27,13 +27,14 @@ use ondisk::object_type::pool_directory;
 
 use super::Dsl;
 use super::counts::Counted;
-use super::dataset::sums_of;
 use super::deadlist::Deadlist;
-use super::dir::{Dir, Sums, Used};
+use super::dir::{Dir, Used};
+use super::livelist::CLOCK_EVERY;
 use super::names::Found;
-use super::open::is_hidden;
 use crate::frees::FreeQueue;
-use crate::scan::Departure;
+use crate::namecheck::is_hidden;
+use crate::state::scan::Departure;
+use crate::sums::{Sums, sums_of};
 use crate::undeciphered::Undeciphered;
 use crate::{PoolError, Result};
 
@@ -42,8 +43,6 @@ const BLOCKS: u64 = 200_000;
 /// The same under `Quirk::SmallTxg`.
 const FEW_BLOCKS: u64 = 64;
 const TIME: Nanos = Nanos::from_millis(500);
-/// How often the clock is looked at.
-pub(super) const CLOCK_EVERY: u64 = 1024;
 /// Objects from here on are the accounting's; they are small and freed in one go.
 const LAST_OBJECT: u64 = 1 << 48;
 

@@ -22,12 +22,13 @@ use ondisk::{BlkPtr, version};
 use super::Dsl;
 use super::bookmark;
 use super::counts::Counted;
-use super::dataset::{recorded_features, sums_of};
+use super::dataset::recorded_features;
 use super::deadlist::Deadlist;
-use super::dir::{Sums, Used};
+use super::dir::Used;
 use super::names::Found;
-use super::open::is_hidden;
-use crate::scan::Departure;
+use crate::namecheck::is_hidden;
+use crate::state::scan::Departure;
+use crate::sums::{Sums, sums_of};
 use crate::{PoolError, Result};
 
 impl Dsl {

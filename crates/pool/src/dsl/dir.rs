@@ -19,7 +19,8 @@ use dmu::{DmuError, Tx};
 use env::lock;
 use ondisk::dsl_dir::{DslDirPhys, FLAG_USED_BREAKDOWN};
 
-use super::Mos;
+use crate::mos::Mos;
+use crate::sums::Sums;
 
 /// Share of a quota, or of the pool, by which what is in flight may go beyond it: the quota shifted
 /// right. OpenZFS lets in a 32nd, but takes what is in flight for 24 times its size where this
@@ -35,26 +36,6 @@ pub enum Used {
     Child,
     ChildReserve,
     RefReserve,
-}
-
-/// A change of space: allocated, compressed and logical bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Sums {
-    pub used: i64,
-    pub comp: i64,
-    pub uncomp: i64,
-}
-
-impl Sums {
-    pub fn add(&mut self, other: Sums) {
-        self.used += other.used;
-        self.comp += other.comp;
-        self.uncomp += other.uncomp;
-    }
-
-    pub fn negated(self) -> Sums {
-        Sums { used: -self.used, comp: -self.comp, uncomp: -self.uncomp }
-    }
 }
 
 /// See the module.

@@ -27,7 +27,7 @@ use super::Dsl;
 use super::deadlist::Deadlist;
 use super::dir::Dir;
 use super::names::Found;
-use super::open::is_hidden;
+use crate::namecheck::is_hidden;
 use crate::{PoolError, Result};
 
 /// How often a dataset that changes is looked at.

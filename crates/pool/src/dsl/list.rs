@@ -5,48 +5,16 @@
 
 use std::sync::Arc;
 
-use ondisk::prop::{BOOKMARK, FILESYSTEM, SNAPSHOT, VOLUME};
-
 use super::Dsl;
 use super::bookmark::{self, Bookmark};
 use super::dir::Dir;
+use super::kind::DatasetKind;
 use super::names::Found;
-use super::open::is_hidden;
 use super::prop::{Chain, Own};
 use super::stats::{Subject, describe_bookmark};
+use crate::namecheck::is_hidden;
 use crate::prop::Shown;
 use crate::{PoolError, Result};
-
-/// What a dataset is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum DatasetKind {
-    Filesystem,
-    Volume,
-    Snapshot,
-    Bookmark,
-}
-
-impl DatasetKind {
-    /// Its bit in the table of properties.
-    pub(crate) fn types(self) -> u8 {
-        match self {
-            DatasetKind::Filesystem => FILESYSTEM,
-            DatasetKind::Volume => VOLUME,
-            DatasetKind::Snapshot => SNAPSHOT,
-            DatasetKind::Bookmark => BOOKMARK,
-        }
-    }
-
-    /// As property `type` has it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            DatasetKind::Filesystem => "filesystem",
-            DatasetKind::Volume => "volume",
-            DatasetKind::Snapshot => "snapshot",
-            DatasetKind::Bookmark => "bookmark",
-        }
-    }
-}
 
 /// Which datasets to list.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -34,13 +34,14 @@ use ondisk::dsl_dir::FIELD_LIVELIST;
 use ondisk::object_type::{ObjectType, pool_directory};
 
 use super::Dsl;
-use super::dataset::sums_of;
 use super::deadlist::Deadlist;
-use super::destroy::CLOCK_EVERY;
-use super::dir::{Dir, Sums, Used};
+use super::dir::{Dir, Used};
 use super::names::Found;
+use crate::sums::{Sums, sums_of};
 use crate::{PoolError, Result};
 
+/// How often the clock is looked at where blocks are freed.
+pub(super) const CLOCK_EVERY: u64 = 1024;
 /// Living blocks from which on a list is full under `Quirk::SmallTxg`.
 const FEW_ENTRIES: u64 = 24;
 /// Blocks put on the list of what is to be freed at once.

@@ -8,7 +8,9 @@ use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use super::Dsl;
 use super::dataset::Dataset;
+use crate::Result;
 
 /// An open dataset with a long hold on it, as long as this is kept.
 pub struct LongHold(Arc<Dataset>);
@@ -37,5 +39,26 @@ impl Deref for LongHold {
 
     fn deref(&self) -> &Arc<Dataset> {
         &self.0
+    }
+}
+
+impl Dsl {
+    /// Opens a dataset by its object, to use it.
+    pub fn open_by_object(&self, object: u64) -> Result<LongHold> {
+        let _config = self.reading();
+        Ok(LongHold::on(self.open_object(object)?))
+    }
+
+    /// Lets go of an open dataset that nobody uses.
+    pub fn close_if_idle(&self, object: u64) {
+        let _config = self.reading();
+        self.close_idle(object);
+    }
+
+    /// Opens a file system, volume or snapshot, to use it.
+    pub fn open_dataset(&self, name: &str) -> Result<LongHold> {
+        let _config = self.reading();
+        let found = self.find(name)?;
+        Ok(LongHold::on(self.open_object(found.object)?))
     }
 }

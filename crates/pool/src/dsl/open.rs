@@ -19,10 +19,15 @@ use super::bookmark;
 use super::counts::Counted;
 use super::dataset::{Around, Core, Dataset, State, recorded_features};
 use super::deadlist::Deadlist;
-use super::dir::{Dir, Sums, Used};
-use super::{Dsl, Mos, Special};
-use crate::parts::DslParts;
+use super::dir::{Dir, Used};
+use super::names::Found;
+use super::parts::DslParts;
+use super::task::Queue;
+use super::{Dsl, Special};
+use crate::mos::Mos;
+use crate::namecheck::is_hidden;
 use crate::prop::{FsProps, RawProps, RawValue};
+use crate::sums::Sums;
 use crate::{PoolError, Result};
 
 /// A number of file systems has 56 bits: clients append a byte of their own.
@@ -35,12 +40,6 @@ pub(crate) const ENCRYPTED: &str = "dataset is encrypted";
 
 /// The number of `casesensitivity=insensitive`.
 const CASE_INSENSITIVE: u64 = 1;
-
-/// Names that no user gives: the pool's own directories, and clones that live as long as one
-/// operation.
-pub(super) fn is_hidden(name: &str) -> bool {
-    name.starts_with(['$', '%'])
-}
 
 impl Dsl {
     fn bare(parts: DslParts) -> Arc<Dsl> {
@@ -59,7 +58,7 @@ impl Dsl {
             hostname: Mutex::new(String::new()),
             space: Mutex::new(None),
             generation: AtomicU64::new(0),
-            changes: crate::change::Queue::default(),
+            changes: Queue::default(),
         })
     }
 
@@ -208,12 +207,12 @@ impl Dsl {
     }
 
     /// The dataset of a directory.
-    pub(crate) fn head_of(&self, dir: &Arc<Dir>) -> Result<Option<super::names::Found>> {
+    pub(crate) fn head_of(&self, dir: &Arc<Dir>) -> Result<Option<Found>> {
         let object = dir.phys().head_dataset_obj;
         if object == 0 {
             return Ok(None);
         }
-        Ok(Some(super::names::Found { dir: dir.clone(), object, phys: self.mos.dataset(object)? }))
+        Ok(Some(Found { dir: dir.clone(), object, phys: self.mos.dataset(object)? }))
     }
 
     /// Puts a directory under another parent, with its space (`dsl_dir_rename_sync`).

@@ -24,9 +24,10 @@ use ondisk::{ChecksumKind, CompressKind, version};
 
 use super::Dsl;
 use super::dataset::Core;
-use super::dir::Dir;
+use super::dir::{Dir, Used};
 use crate::Result;
 use crate::prop::{FsProps, RawProps, RawValue, Source, default_of};
+use crate::sums::Sums;
 
 /// Slots of a dnode under `dnodesize=auto`.
 const AUTO_DNODE_SLOTS: u8 = 2;
@@ -378,8 +379,8 @@ impl Dsl {
         let unique = if is_known { phys.unique_bytes } else { self.recount_unique(head, tx)?.unique_bytes };
         let before = self.mos_refreserved(dir)?;
         let delta = number.saturating_sub(unique).wrapping_sub(before.saturating_sub(unique)) as i64;
-        let sums = super::Sums { used: delta, ..super::Sums::default() };
-        dir.used(&self.mos, super::Used::RefReserve, sums, tx)?;
+        let sums = Sums { used: delta, ..Sums::default() };
+        dir.used(&self.mos, Used::RefReserve, sums, tx)?;
         if let Some(open) = self.if_open(head) {
             open.core.state(|state| state.reserved = number);
         }

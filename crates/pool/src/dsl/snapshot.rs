@@ -32,11 +32,12 @@ use super::bookmark;
 use super::counts::Counted;
 use super::dataset::recorded_features;
 use super::deadlist::Deadlist;
-use super::dir::{Dir, Sums, Used};
+use super::dir::{Dir, Used};
 use super::names::Found;
-use super::open::is_hidden;
+use crate::namecheck::is_hidden;
 use crate::prop::RawValue;
-use crate::scan::Departure;
+use crate::state::scan::Departure;
+use crate::sums::Sums;
 use crate::{PoolError, Result};
 
 /// A snapshot, as its head's directory lists it.

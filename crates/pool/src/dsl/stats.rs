@@ -18,7 +18,7 @@ use ondisk::prop::{
 use super::Dsl;
 use super::counts::Counted;
 use super::dataset::available;
-use super::list::DatasetKind;
+use super::kind::DatasetKind;
 use super::names::Found;
 use super::prop::{Chain, Own, raw};
 use crate::prop::{CREATION, RawValue, Shown, Source, exact};

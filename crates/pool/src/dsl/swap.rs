@@ -14,9 +14,10 @@ use super::Dsl;
 use super::bookmark;
 use super::dataset::recorded_features;
 use super::deadlist::Deadlist;
-use super::dir::{Sums, Used};
+use super::dir::Used;
 use super::names::Found;
 use crate::Result;
+use crate::sums::Sums;
 
 impl Dsl {
     /// See the module. Syncing context.

@@ -12,7 +12,7 @@ use ondisk::object_type::pool_directory;
 use ondisk::version;
 
 use super::{Dir, Dsl};
-use crate::history::{self, Record};
+use crate::history::Record;
 use crate::{PoolError, Result};
 
 impl Dsl {
@@ -55,7 +55,7 @@ impl Dsl {
         }
         self.refresh_heads()?;
         self.refresh_all_policies()?;
-        history::append(self, Record::internal("set", &format!("version={to}"), tx.txg()), tx);
+        self.record(Record::internal("set", &format!("version={to}"), tx.txg()), tx);
         Ok(())
     }
 

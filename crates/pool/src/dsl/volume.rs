@@ -12,7 +12,10 @@ use ondisk::object_type::ObjectType;
 use ondisk::objset::ObjsetType;
 use ondisk::{version, zvol};
 
-use super::{Dataset, Dir, Dsl};
+use super::Dsl;
+use super::dataset::Dataset;
+use super::dir::Dir;
+use super::kind::DatasetKind;
 use crate::Result;
 use crate::prop::RawProps;
 
@@ -101,7 +104,7 @@ impl Dsl {
     pub fn is_reserved_whole(&self, name: &str) -> Result<bool> {
         let _config = self.reading();
         let found = self.find(name)?;
-        if self.kind_of(&found)? != super::DatasetKind::Volume {
+        if self.kind_of(&found)? != DatasetKind::Volume {
             return Ok(false);
         }
         let dataset = self.open_object(found.object)?;

@@ -13,8 +13,8 @@ use ondisk::dsl_dataset::DslDatasetPhys;
 use super::Dsl;
 use super::bookmark;
 use super::deadlist::Deadlist;
-use super::dir::Sums;
 use super::names::Found;
+use crate::sums::Sums;
 use crate::{PoolError, Result};
 
 impl Dsl {

@@ -19,9 +19,9 @@ use ondisk::zbookmark::{ErrorBlock, ROOT_LEVEL, SPILL_BLKID, Zbookmark};
 use storage::EpochGuard;
 
 use crate::Result;
-use crate::dsl::Mos;
-use crate::scan::{Durable, durable_mos};
-use crate::spa::Pool;
+use crate::mos::Mos;
+use crate::spa::{Durable, Pool};
+use crate::state::errlog::entries;
 use crate::undeciphered::Undeciphered;
 
 /// See the module. Nothing of that group's space is used anew while this lives.
@@ -36,7 +36,7 @@ impl<'a> Look<'a> {
     pub fn new(pool: &'a Pool) -> Result<Look<'a>> {
         let epoch = pool.core.storage.epoch();
         let durable = *lock(&pool.core.durable);
-        let mos = Mos::new(durable_mos(&pool.core, durable)?, &pool.core.env);
+        let mos = Mos::new(pool.core.durable_mos(durable)?, &pool.core.env);
         Ok(Look { pool, mos, durable, _epoch: epoch })
     }
 
@@ -44,7 +44,7 @@ impl<'a> Look<'a> {
     /// dataset.
     pub fn log(&self, name: &str) -> Result<Vec<(u64, ErrorBlock)>> {
         let log = self.mos.root(name)?.unwrap_or(0);
-        let entries = super::entries(&self.mos, log, true)?;
+        let entries = entries(&self.mos, log, true)?;
         Ok(entries.iter().map(|(place, birth)| (place.objset, ErrorBlock::of(place, *birth))).collect())
     }
 

@@ -6,9 +6,8 @@ use ondisk::version::{self, newest_file_system};
 use ondisk::znode::VERSION_FUID;
 use stdx::number;
 
-use crate::dsl::names::MAX_NAME;
-
 use super::{CREATION, RawProps, RawValue, none_number};
+use crate::namecheck::MAX_NAME;
 use crate::{PoolError, Result};
 
 /// The number of `refreservation=auto` until it is known.

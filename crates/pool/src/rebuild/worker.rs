@@ -6,10 +6,9 @@ use env::{Nanos, Next, Quirk, Tunable, Worker, lock};
 use ondisk::rebuild::RebuildPhys;
 use storage::Segment;
 
-use super::Progress;
 use crate::Result;
-use crate::scan::durable_mos;
 use crate::spa::Pool;
+use crate::state::rebuild::Progress;
 
 /// What a step may take.
 const STEP: Nanos = Nanos::from_millis(200);
@@ -61,7 +60,7 @@ impl Pool {
         }
         let shift = core.maps.vdevs().iter().find(|vdev| vdev.vdev == top).map_or(63, |it| it.metaslab_shift);
         let metaslab = phys.last_offset >> shift;
-        let Some(mut allocated) = core.maps.allocated_in(&durable_mos(core, durable)?, top, metaslab)? else {
+        let Some(mut allocated) = core.maps.allocated_in(&core.durable_mos(durable)?, top, metaslab)? else {
             self.advance_rebuild(top, &phys, |progress| progress.finished = true);
             core.txgs.request_sync();
             return Ok(Did::Something);

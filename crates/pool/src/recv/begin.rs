@@ -14,12 +14,13 @@ use ondisk::send::{
 use ondisk::version;
 use ondisk::znode::VERSION_SA;
 
-use super::{CLONE, Failure, Received, Target, check_built, invalid, kind_of, props};
-use crate::change::SyncCx;
+use super::{Failure, Received, Target, check_built, invalid, kind_of, props};
 use crate::dsl::counts::Counted;
 use crate::dsl::dataset::recorded_features;
-use crate::dsl::names::{self, Found, MAX_NAME, parent_of};
+use crate::dsl::names::Found;
+use crate::dsl::task::SyncCx;
 use crate::dsl::{DatasetKind, Dsl};
+use crate::namecheck::{self, MAX_NAME, RECEIVE_CLONE, parent_of};
 use crate::resume::{Point, Resume};
 use crate::{PoolError, Result};
 
@@ -83,7 +84,7 @@ pub(super) fn check(dsl: &Dsl, target: &Target) -> Result<()> {
         return Err(invalid("a clone without an origin"));
     }
     let name = format!("{}@{}", target.dataset, target.snapshot);
-    names::check_point(&name, '@').map_err(invalid)?;
+    namecheck::check_point(&name, '@').map_err(invalid)?;
     match dsl.find(&target.dataset) {
         Ok(_) if is_clone || target.origin.is_some() => Err(invalid("a clone of what exists")),
         Ok(head) => check_existing(dsl, target, &head),
@@ -154,7 +155,7 @@ fn check_existing(dsl: &Dsl, target: &Target, head: &Found) -> Result<()> {
     if dsl.mos.find(head.phys.snapnames_zapobj, &target.snapshot)?.is_some() {
         return Err(Failure::Exists.into());
     }
-    if target.dataset.len() + 1 + CLONE.len() > MAX_NAME {
+    if target.dataset.len() + 1 + RECEIVE_CLONE.len() > MAX_NAME {
         return Err(PoolError::NameTooLong);
     }
     if recorded_features(dsl, head.object)?.contains(&"encryption") {
@@ -249,7 +250,7 @@ pub(super) fn sync(cx: &SyncCx<'_>, target: &Target, number: u64) -> Result<()> 
     let (dir, origin) = match dsl.find(&target.dataset) {
         Ok(head) => {
             let origin = (begin.from_guid != 0).then(|| source(dsl, target, &head)).transpose()?;
-            let dir = dsl.create_dir(Some(&head.dir), CLONE, cx.tx)?;
+            let dir = dsl.create_dir(Some(&head.dir), RECEIVE_CLONE, cx.tx)?;
             props::begin_hidden(dsl, &dir, &head.dir, target, cx.tx)?;
             (dir, origin)
         }

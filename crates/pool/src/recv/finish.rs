@@ -8,10 +8,11 @@ use std::collections::HashSet;
 use dmu::SyncTx;
 use ondisk::dsl_dataset::FLAG_INCONSISTENT;
 
-use super::{CLONE, Failure, Received, Target, props};
-use crate::change::SyncCx;
+use super::{Failure, Received, Target, props};
 use crate::dsl::Dsl;
 use crate::dsl::names::Found;
+use crate::dsl::task::SyncCx;
+use crate::namecheck::RECEIVE_CLONE;
 use crate::{PoolError, Result};
 
 pub(super) fn check(dsl: &Dsl, target: &Target, object: u64, group: Option<u64>) -> Result<()> {
@@ -147,7 +148,7 @@ pub(super) fn check_abort(dsl: &Dsl, name: &str) -> Result<()> {
         let why = format!("'{name}' does not have any resumable receive state to abort");
         return Err(PoolError::Refused(why));
     }
-    let name = if is_hidden { format!("{name}/{CLONE}") } else { name.to_owned() };
+    let name = if is_hidden { format!("{name}/{RECEIVE_CLONE}") } else { name.to_owned() };
     if dsl.is_receiving(found.object) {
         return Err(PoolError::Refused(format!("cannot destroy '{name}': dataset is busy")));
     }

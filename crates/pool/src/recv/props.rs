@@ -15,7 +15,7 @@ use ondisk::prop::{SUFFIX_INHERIT, SUFFIX_RECEIVED};
 
 use super::{Target, action, kind_of};
 use crate::Result;
-use crate::change::SyncCx;
+use crate::dsl::task::SyncCx;
 use crate::dsl::{DatasetKind, Dir, Dsl};
 use crate::prop::{AUTO, Checker, RawProps, RawValue};
 

@@ -1,3 +1,5 @@
+use ondisk::nvlist::NvValue;
+
 use super::*;
 
 /// As OpenZFS made it (openzfs/zfs issue 14153).

@@ -20,11 +20,10 @@ use ondisk::scan::{ErrorScrubPhys, FUNC_ERRORSCRUB, STATE_CANCELED, STATE_ERRORS
 use ondisk::zbookmark::{ErrorBlock, Zbookmark};
 use storage::Patient;
 
-use super::Scan;
-use crate::errlog::Ending;
+use crate::Result;
 use crate::errlog::holders::Look;
 use crate::spa::Pool;
-use crate::{Result, dsl::Mos};
+use crate::state::errlog::Ending;
 
 /// Errors looked up and healed together.
 const BATCH: usize = 64;
@@ -32,37 +31,6 @@ const BATCH: usize = 64;
 const STEP: Nanos = Nanos::from_millis(200);
 /// Until a worker that has to wait for somebody else looks again.
 const A_MOMENT: Nanos = Nanos::from_millis(100);
-
-/// What is known of the one that runs, or of the last one.
-#[derive(Default)]
-pub(super) struct ErrorScrub {
-    /// As the meta object set has it, as it is on disk for good, and as the worker has it.
-    pub stored: ErrorScrubPhys,
-    pub durable: ErrorScrubPhys,
-    pub live: ErrorScrubPhys,
-    /// The group it began with.
-    since: u64,
-    /// Told apart by: grows when one begins or ends.
-    serial: u64,
-    /// Set when the worker is done: whether it saw everything.
-    through: Option<bool>,
-    /// Since when it pauses, in seconds since 1970.
-    pub paused: u64,
-}
-
-impl ErrorScrub {
-    /// Of a pool that is being imported: it begins with the first error.
-    pub fn load(phys: ErrorScrubPhys) -> ErrorScrub {
-        let again =
-            ErrorScrubPhys { to_examine: phys.to_examine + phys.examined, examined: 0, cursor: 0, ..phys };
-        let stored = if phys.is_running() { again } else { phys };
-        ErrorScrub { stored, durable: stored, live: stored, serial: 1, ..ErrorScrub::default() }
-    }
-
-    pub fn is_active(&self) -> bool {
-        self.durable.is_running() && !self.durable.is_paused()
-    }
-}
 
 impl Pool {
     /// Ends the one whose worker is through. Syncing context.
@@ -147,20 +115,6 @@ impl Pool {
             return Ok(());
         }
         self.core.scan.store_errors(&self.dsl.mos, ErrorScrubPhys::default(), tx)
-    }
-}
-
-impl Scan {
-    /// Whether a scrub of errors has begun that has not ended, be it that it pauses.
-    pub(crate) fn is_scrubbing_errors(&self) -> bool {
-        lock(&self.state).errors.stored.is_running()
-    }
-
-    fn store_errors(&self, mos: &Mos, phys: ErrorScrubPhys, tx: &Tx) -> Result<()> {
-        mos.set(pool_directory::OBJECT, pool_directory::ERRORSCRUB, phys.to_words().as_slice(), tx)?;
-        let mut state = lock(&self.state);
-        (state.errors.stored, state.errors.live) = (phys, phys);
-        Ok(())
     }
 }
 

@@ -6,29 +6,11 @@ use dmu::Tx;
 use env::lock;
 use ondisk::scan::{FUNC_RESILVER, FUNC_SCRUB};
 
-use crate::errlog;
+use super::ScanCommand;
 use crate::spa::Pool;
+use crate::state::errlog::BY_HEAD;
+use crate::state::scan::{Queued, State};
 use crate::{PoolError, Result};
-
-/// See `zpool scrub` and `zpool resilver`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum ScanCommand {
-    /// Begins a scrub, or goes on with one that pauses.
-    Scrub,
-    /// The same for what the error log names alone. That takes feature `head_errlog`.
-    ScrubErrors,
-    Pause,
-    /// Ends what runs.
-    Stop,
-    /// Begins the resilver that is wanted, again if it runs.
-    Resilver,
-}
-
-/// A command on its way.
-pub(super) struct Queued {
-    command: ScanCommand,
-    outcome: Arc<Mutex<Option<Result<()>>>>,
-}
 
 impl Pool {
     /// Does it and waits until that is durable; gives the group. `history` is the command line to
@@ -59,7 +41,7 @@ impl Pool {
         let scan = &self.core.scan;
         let state = lock(&scan.state);
         let txgs = &self.core.txgs;
-        let mut ready = |state: &mut super::State| {
+        let mut ready = |state: &mut State| {
             let scans = state.durable.is_running() && !state.durable.is_paused();
             !(scans || state.errors.is_active()) || txgs.is_stopped()
         };
@@ -100,7 +82,7 @@ impl Pool {
             ScanCommand::Scrub if phys.is_running() || self.core.rebuilds.is_active() => {
                 refuse("scrub", "currently resilvering")
             }
-            ScanCommand::ScrubErrors if !self.core.features.is_enabled(errlog::BY_HEAD) => {
+            ScanCommand::ScrubErrors if !self.core.features.is_enabled(BY_HEAD) => {
                 refuse("scrub", "operation not supported on this type of pool")
             }
             ScanCommand::ScrubErrors if scrubbing && phys.is_paused() => refuse(

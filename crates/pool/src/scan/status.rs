@@ -1,9 +1,8 @@
 //! What an operator sees of a scan: plain data, as `pool_scan_stat_t` has it.
 
 use env::lock;
-use ondisk::scan::{ErrorScrubPhys, FUNC_RESILVER, ScanPhys};
+use ondisk::scan::{ErrorScrubPhys, ScanPhys};
 
-use super::Scan;
 use crate::spa::Pool;
 
 /// See the module. Bytes, and seconds since 1970.
@@ -24,14 +23,6 @@ pub struct ScanReport {
     /// pauses.
     pub errors: ErrorScrubPhys,
     pub errors_paused: u64,
-}
-
-impl Scan {
-    /// Whether the scan that runs is a resilver.
-    pub(crate) fn is_resilvering(&self) -> bool {
-        let phys = lock(&self.state).stored.phys;
-        phys.is_running() && phys.func == FUNC_RESILVER
-    }
 }
 
 impl Pool {

@@ -16,12 +16,12 @@ use ondisk::scan::{
     FLAG_SCRUB_PAUSED, FUNC_RESILVER, FUNC_SCRUB, STATE_CANCELED, STATE_FINISHED, STATE_SCANNING, ScanPhys,
 };
 
-use super::request::ScanCommand;
-use super::{Pace, Position, Scan};
-use crate::errlog::Ending;
-use crate::history::{self, Record};
+use super::ScanCommand;
+use crate::history::Record;
+use crate::spa::events::Resilver;
 use crate::spa::{Pool, TXG_INITIAL};
-use crate::zevent::Resilver;
+use crate::state::errlog::Ending;
+use crate::state::scan::{Pace, Position};
 use crate::{PoolError, Result};
 
 /// A resilver that has done less than this of its work (percent) begins again for another leaf
@@ -242,47 +242,6 @@ impl Pool {
     }
 
     pub(super) fn note_scan(&self, event: &str, text: &str, tx: &Tx) {
-        history::append(&self.dsl, Record::internal(event, text, tx.txg()), tx);
-    }
-}
-
-impl super::State {
-    /// Another scan than before, or none: what the worker still does for the last one counts for
-    /// nothing.
-    fn begin_anew(&mut self, phys: ScanPhys) {
-        self.serial += 1;
-        self.live = phys;
-        (self.checkpoint, self.finished) = (None, false);
-        self.gone.clear();
-    }
-
-    /// Bytes rewritten in all, of which so many were since the scan was taken up here.
-    pub(super) fn processed(&self, now: u64) -> u64 {
-        self.pace.processed_before + now
-    }
-
-    /// Of what this scan has to read.
-    fn percent_done(&self) -> u64 {
-        let all = self.live.to_examine.saturating_sub(self.live.skipped).max(1);
-        (self.pace.issued_before + self.pace.issued).saturating_mul(100) / all
-    }
-}
-
-impl Scan {
-    /// Whether a scan has begun that has not ended, be it that it pauses.
-    pub(crate) fn is_unfinished(&self) -> bool {
-        lock(&self.state).stored.phys.is_running()
-    }
-
-    /// The group before which blocks are of interest to the scan that runs; 0 if none does.
-    pub(crate) fn max_txg(&self) -> u64 {
-        let phys = lock(&self.state).stored.phys;
-        if phys.is_running() { phys.max_txg } else { 0 }
-    }
-
-    /// Whether something runs that leaves blocks to be looked at: pauses do not count.
-    pub fn is_running(&self) -> bool {
-        let state = lock(&self.state);
-        state.stored.phys.is_running() && !state.stored.phys.is_paused()
+        self.dsl.record(Record::internal(event, text, tx.txg()), tx);
     }
 }

@@ -16,20 +16,19 @@
 use dmu::DmuError;
 use dmu::traverse::{Go, Part, Visit, Visitor, traverse};
 use env::IoClass;
+use ondisk::BlkPtr;
 use ondisk::dsl_dataset::DslDatasetPhys;
 use ondisk::objset::ObjsetPhys;
-use ondisk::scan::{FLAG_VISIT_DS_AGAIN, FUNC_RESILVER, ScanPhys};
+use ondisk::scan::{FLAG_VISIT_DS_AGAIN, ScanPhys};
 use ondisk::zbookmark::{DESTROYED_OBJSET, ROOT_LEVEL, SPILL_BLKID, ZIL_LEVEL, Zbookmark};
 use ondisk::zil::ZilHeader;
-use ondisk::{BlkPtr, Dva};
-use storage::Storage;
 
-use super::sorted::{OF_TABLE, Waiting};
-use super::{Budget, Departure, Durable, Position, durable_mos};
+use super::Budget;
 use crate::Result;
 use crate::ddt::durable::DurableTables;
-use crate::dsl::Mos;
-use crate::spa::Pool;
+use crate::mos::Mos;
+use crate::spa::{Durable, Pool};
+use crate::state::scan::{Departure, OF_TABLE, Position, Waiting, is_due, wanted_copies};
 use crate::undeciphered::Undeciphered;
 
 /// How often the clock is looked at.
@@ -58,7 +57,7 @@ impl<'a> Walk<'a> {
         position: &'a mut Position,
         budget: Budget,
     ) -> Result<Walk<'a>> {
-        let mos = Mos::new(durable_mos(&pool.core, durable)?, &pool.core.env);
+        let mos = Mos::new(pool.core.durable_mos(durable)?, &pool.core.env);
         let found = Vec::new();
         let root = durable.root;
         Ok(Walk { pool, mos, root, position, budget, stopped: false, examined: 0, issued: 0, found })
@@ -334,21 +333,6 @@ impl<'a> Walk<'a> {
         self.position.unread |= is_unread;
         self.pool.core.errlog.log(place, birth);
     }
-}
-
-/// Whether the scan is for blocks of this age.
-fn is_due(phys: &ScanPhys, bp: &BlkPtr) -> bool {
-    // Of a block that was there when its pointer was written, the bytes are older.
-    let birth = bp.physical_birth();
-    birth > phys.min_txg && birth < phys.max_txg
-}
-
-/// The copies of a block that a scan has to look at.
-pub(super) fn wanted_copies(storage: &Storage, phys: &ScanPhys, bp: &BlkPtr) -> Vec<usize> {
-    let (psize, birth, dvas) = (bp.psize(), bp.physical_birth(), bp.dvas());
-    let needs = |dva: &Dva| phys.func != FUNC_RESILVER || storage.needs_resilver(dva, psize, birth);
-    let is_wanted = |copy: &usize| dvas[*copy].is_valid() && needs(&dvas[*copy]);
-    if is_due(phys, bp) { (0..dvas.len()).filter(is_wanted).collect() } else { Vec::new() }
 }
 
 /// Whether a table may have shown what a tree leads to.

@@ -17,11 +17,11 @@ use std::sync::{Arc, Weak};
 use env::{Nanos, Next, Quirk, Tunable, Worker, lock};
 use storage::{HealFlight, Patient};
 
+use super::Budget;
 use super::errors::ErrorWalk;
-use super::sorted::Waiting;
 use super::walk::{Walk, follow_gone};
-use super::{Budget, Position, Scan};
 use crate::spa::{Core, Pool};
+use crate::state::scan::{Position, Scan, Waiting};
 
 /// What a step may take, and one that heals while nobody wants a disk.
 const STEP: Nanos = Nanos::from_millis(200);

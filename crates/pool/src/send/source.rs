@@ -15,7 +15,7 @@ use ondisk::send::RECORD_SIZE;
 use super::Failure;
 use crate::dsl::names::Found;
 use crate::dsl::{Dsl, bookmark, volume};
-use crate::recv::CLONE;
+use crate::namecheck::RECEIVE_CLONE;
 use crate::{PoolError, Result};
 
 /// See the module.
@@ -53,7 +53,7 @@ impl Dsl {
             return Err(Failure::NotEarlier);
         }
         // A hidden clone stands for the dataset with which it is to change contents.
-        let own = if to.dir.last_name() == CLONE { to.dir.parent() } else { Some(to.dir.clone()) };
+        let own = if to.dir.last_name() == RECEIVE_CLONE { to.dir.parent() } else { Some(to.dir.clone()) };
         Ok(Source { guid, txg, is_clone: own.is_none_or(|own| own.object != dir.object) })
     }
 

@@ -11,48 +11,19 @@ use std::sync::{Arc, Mutex};
 
 use dmu::zap::Zap;
 use dmu::{Objset, Tx};
-use env::{DiskError, Env, OpenMode, lock};
+use env::{DiskError, lock};
 use ondisk::label::allocatable_size;
 use ondisk::label::config::{PoolState, key};
 use ondisk::nvlist::{NvList, NvValue};
 use ondisk::object_type::pool_directory;
 use storage::arc::l2::{CacheDevice, CacheIntent};
-use storage::labels::Device;
 use storage::{VdevConfig, VdevStat, VdevState};
 
-use super::import::read_packed;
+use super::Core;
 use super::labels::FoundPool;
-use super::status::{VdevReport, vdev_name};
-use super::{Core, alloc_packed, write_packed};
+use super::packed::{alloc_packed, read_packed, write_packed};
+use super::report::{VdevReport, vdev_name};
 use crate::Result;
-
-/// A device whose label says that it is a spare or a cache device.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Extra {
-    pub path: String,
-    pub guid: u64,
-    /// [`PoolState::Spare`] or [`PoolState::L2cache`].
-    pub state: PoolState,
-    /// Bytes of the device.
-    pub size: u64,
-}
-
-impl Extra {
-    /// What a label without a pool's name tells.
-    pub(super) fn of(path: &str, device: &Device, label: &ondisk::nvlist::NvList) -> Option<Extra> {
-        let state = label.u64(key::POOL_STATE).and_then(PoolState::from_raw)?;
-        let extra = matches!(state, PoolState::Spare | PoolState::L2cache);
-        let guid = label.u64(key::GUID)?;
-        extra.then(|| Extra { path: path.to_owned(), guid, state, size: device.size })
-    }
-}
-
-/// Whether a device is a spare or a cache device, of whatever pool.
-pub fn probe(env: &Env, path: &str) -> Option<Extra> {
-    let device = Device::locate(env.disks.open(path, OpenMode::ReadOnly).ok()?).ok()?;
-    let labels = device.read_labels();
-    Extra::of(path, &device, labels.config()?)
-}
 
 /// The devices that one pool lists.
 #[derive(Debug, Default)]

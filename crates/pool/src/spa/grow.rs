@@ -13,7 +13,7 @@ use env::lock;
 use ondisk::object_type::pool_directory;
 use storage::{VdevConfig, VdevState};
 
-use super::create::new_guid;
+use super::spec::new_guid;
 use super::{Core, Pool};
 use crate::{PoolError, Result};
 

@@ -10,8 +10,8 @@
 //! (messages).
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::atomic::{AtomicBool, AtomicU64};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
 
 use dmu::zap::Zap;
 use dmu::{Objset, ObjsetPolicy, ReadOnlyAdmission, Tx};
@@ -20,49 +20,42 @@ use env::watch::panic_text;
 use ondisk::blkptr::SECTOR;
 use ondisk::label::config::PoolState;
 use ondisk::malformed::{Endian, u64_at};
-use ondisk::nvlist::NvList;
 use ondisk::object_type::pool_directory;
 use ondisk::uberblock::Uberblock;
 use ondisk::version;
 use storage::arc::Cache;
 use storage::{Bias, Leash, OpenError, OpenIntent, Storage, Tolerated, VdevConfig, VdevKind, VdevState};
 
+use super::assemble::{Parts, Surroundings, dsl_parts};
 use super::config::{Host, PoolConfig};
-use super::create::{Surroundings, dsl_parts};
 use super::dtl::DirtyTimeLogs;
 use super::extra::Extras;
 use super::labels::FoundPool;
-use super::mmp;
+use super::mmp::{self, CANCELLED};
+use super::packed::read_packed;
+use super::report::vdev_name;
 use super::rewind::{Candidate, Rewind, Rewound};
-use super::status::{found_vdev_state, vdev_name};
-use super::topology::Topology;
-use super::{Core, Pool};
-use crate::checkpoint::{self, Checkpoint};
+use super::status::found_vdev_state;
+use super::vdev_objects::{ALLOCATION_BIAS, UNFLUSHED_TXGS};
+use super::{Core, Durable, Pool};
 use crate::ddt::Ddt;
 use crate::deferred::Deferred;
-use crate::dsl::{Dsl, MosUsage};
-use crate::errlog::{self, ErrorLog};
+use crate::dsl::Dsl;
+use crate::dsl::claim::BackTo;
 use crate::feature::{Features, judge};
 use crate::frees::FreeQueue;
-use crate::parts::MosOwner;
-use crate::rebuild::Rebuilds;
+use crate::mos::{MosOwner, MosUsage};
 use crate::removed::Removed;
-use crate::scan::{Durable, Scan};
 use crate::space::{SpaceMaps, VdevSpace};
+use crate::state::checkpoint::{Checkpoint, uberblock_of};
+use crate::state::errlog::{BY_HEAD, ErrorLog};
+use crate::state::rebuild::Rebuilds;
+use crate::state::scan::Scan;
 use crate::sweep::Sweeps;
-use crate::txg::Txgs;
-use crate::zil::BackTo;
 use crate::{PoolError, Result};
 
-/// In a top-level vdev's ZAP: the array of txgs from which on each metaslab's own map is
-/// incomplete.
-pub(crate) const UNFLUSHED_TXGS: &str = "com.delphix:ms_unflushed_phys_txgs";
-/// In a top-level vdev's ZAP: what it was set apart for.
-pub(super) const ALLOCATION_BIAS: &str = "org.zfsonlinux:allocation_bias";
 /// Bytes of the cache with which a pool is looked into.
 const PEEK_CACHE: usize = 4 << 20;
-/// Largest packed configuration believed.
-const CONFIG_MAX: u64 = 16 << 20;
 /// Most metaslabs of a vdev believed; OpenZFS makes 131,072 at the most
 /// (`zfs_vdev_ms_count_limit`).
 const METASLABS_MAX: u64 = 1 << 18;
@@ -93,8 +86,6 @@ pub struct ImportSpec {
     pub leash: Arc<Leash>,
 }
 
-/// Why a cancelled import failed.
-pub(super) const CANCELLED: &str = "the import was cancelled";
 /// Blocks that an import may read before the pool's size counts.
 const READS_MIN: u64 = 4 << 20;
 
@@ -294,7 +285,7 @@ fn load(
     let mut mos = open(&newest.uberblock)?;
     let to_checkpoint = match spec.rewind {
         Rewind::Checkpoint => {
-            let found = checkpoint::uberblock_of(&Zap::open(&mos, pool_directory::OBJECT)?)?;
+            let found = uberblock_of(&Zap::open(&mos, pool_directory::OBJECT)?)?;
             let found = found.ok_or_else(|| refuse("checkpoint does not exist"))?;
             if found.txg >= newest.uberblock.txg {
                 return Err(PoolError::Corrupt("a checkpoint of a later group".into()));
@@ -379,51 +370,38 @@ fn load(
     dtl.resume(scan.max_txg());
     let rebuilds = Rebuilds::load(&around.env, &mos, &config.tree, uberblock.txg)?;
     let scanning = scan.is_unfinished() || scan.is_scrubbing_errors();
-    let by_head = features.is_enabled(errlog::BY_HEAD);
+    let by_head = features.is_enabled(BY_HEAD);
     let errlog = Arc::new(ErrorLog::load(&directory, scanning, by_head)?);
-    let core = Core {
-        env: around.env.clone(),
+    let parts = Parts {
         storage: storage.clone(),
         mos: mos.clone(),
-        txgs: Txgs::new(around.env.clone(), around.limits, last),
         frees,
         features,
         maps,
-        removed,
         ddt,
+        deferred,
+        config,
+        config_object,
+        name: name.to_owned(),
+        altroot: spec.altroot.clone(),
+        txg: last,
+    };
+    let core = Core {
+        removed,
         sweeps,
         dtl,
-        name: Arc::new(Mutex::new(name.to_owned())),
-        version: Arc::new(AtomicU64::new(config.version)),
-        config: Mutex::new(config),
-        config_dirty: AtomicBool::new(true),
-        config_written: Mutex::default(),
         lacks_zaps: AtomicBool::new(!directory.contains(pool_directory::VDEV_ZAP_MAP)?),
         has_logs: AtomicBool::new(has_logs),
-        config_object,
-        deferred,
         readonly,
-        altroot: spec.altroot.clone(),
         extras: Extras::read(&mos, &directory, found),
-        spares_in_use: around.spares_in_use.clone(),
-        open_pools: around.open_pools.clone(),
-        zil_stats: Arc::default(),
-        topology: Topology::default(),
-        diagnosis: Default::default(),
         errlog,
         checkpoint,
         scan,
         rebuilds,
         durable: Mutex::new(Durable { txg: uberblock.txg, root: uberblock.root_bp }),
-        events: around.events.clone(),
-        told_states: Mutex::default(),
-        mmp: Arc::default(),
-        lost_logs: Mutex::default(),
-        has_old_keys: AtomicBool::new(false),
         rewound,
-        kept: OnceLock::new(),
+        ..Core::blank(around, parts)
     };
-    core.txgs.observe(around.lender());
     let core = Arc::new(core);
     let dsl = Dsl::open(dsl_parts(&core, usage, around.fs_format.clone()))?;
     dsl.set_hostname(&spec.host.name);
@@ -572,17 +550,6 @@ fn open_mos(
     let directory = Zap::open(&mos, pool_directory::OBJECT)?;
     read_packed(&mos, directory.lookup_u64(pool_directory::CONFIG)?)?;
     Ok(mos)
-}
-
-/// A packed nvlist of the MOS.
-pub(crate) fn read_packed(mos: &Arc<Objset>, object: u64) -> Result<NvList> {
-    let dnode = mos.hold(object)?;
-    let bonus = dnode.bonus();
-    let len = u64_at(&bonus.bytes, 0, Endian::Little, "packed nvlist size")?;
-    if len > CONFIG_MAX {
-        return Err(PoolError::Corrupt(format!("a packed nvlist of {len} bytes")));
-    }
-    Ok(NvList::decode(&dnode.read_bytes(0, len as usize)?)?)
 }
 
 /// Learns from the top-level vdevs' ZAPs which of them were set apart for what.

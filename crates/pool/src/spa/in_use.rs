@@ -17,9 +17,9 @@ use ondisk::foreign::{self, Foreign, Table};
 use ondisk::label::config::PoolState;
 use storage::labels::Device;
 
-use super::labels::probe;
+use super::Core;
+use super::labels::{probe, probe_extra};
 use super::place::{Place, is_spare};
-use super::{Core, extra};
 use crate::{PoolError, Result};
 
 /// The pools that are open in this program.
@@ -66,7 +66,7 @@ impl OpenPools {
     /// Whether a device is a spare or a cache device, and the name of the pool that lists it; its
     /// labels don't say.
     pub fn owner_of_extra(&self, env: &Env, path: &str) -> Option<(PoolState, String)> {
-        let extra = extra::probe(env, path)?;
+        let extra = probe_extra(env, path)?;
         let pool = self.find(|pool| pool.extras.guids().contains(&extra.guid))?;
         Some((extra.state, lock(&pool.name).clone()))
     }

@@ -10,14 +10,13 @@
 use std::collections::BTreeMap;
 
 use env::{Disks, Env, OpenMode};
-use ondisk::label::config::key;
+use ondisk::label::config::{PoolState, key};
 use ondisk::nvlist::NvList;
 use ondisk::uberblock::Uberblock;
 use storage::labels::Device;
 use storage::{VdevConfig, VdevKind};
 
 use super::config::PoolConfig;
-use super::extra::Extra;
 
 /// A device that belongs to a pool.
 #[derive(Clone, Debug)]
@@ -44,6 +43,27 @@ impl Candidate {
             at_home |= vdev.guid == self.guid && vdev.path.as_deref() == Some(&self.path);
         });
         (self.uberblocks.first().map_or(0, |uberblock| uberblock.txg), at_home)
+    }
+}
+
+/// A device whose label says that it is a spare or a cache device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Extra {
+    pub path: String,
+    pub guid: u64,
+    /// [`PoolState::Spare`] or [`PoolState::L2cache`].
+    pub state: PoolState,
+    /// Bytes of the device.
+    pub size: u64,
+}
+
+impl Extra {
+    /// What a label without a pool's name tells.
+    pub(super) fn of(path: &str, device: &Device, label: &NvList) -> Option<Extra> {
+        let state = label.u64(key::POOL_STATE).and_then(PoolState::from_raw)?;
+        let extra = matches!(state, PoolState::Spare | PoolState::L2cache);
+        let guid = label.u64(key::GUID)?;
+        extra.then(|| Extra { path: path.to_owned(), guid, state, size: device.size })
     }
 }
 
@@ -168,6 +188,13 @@ pub fn probe(env: &Env, path: &str) -> Option<Candidate> {
         Probed::Member(member) => member.candidate(u64::MAX),
         Probed::Extra(_) => None,
     }
+}
+
+/// Whether a device is a spare or a cache device, of whatever pool.
+pub(super) fn probe_extra(env: &Env, path: &str) -> Option<Extra> {
+    let device = Device::locate(env.disks.open(path, OpenMode::ReadOnly).ok()?).ok()?;
+    let labels = device.read_labels();
+    Extra::of(path, &device, labels.config()?)
 }
 
 fn look(env: &Env, path: &str) -> Option<Probed> {

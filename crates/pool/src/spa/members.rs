@@ -15,9 +15,10 @@ use ondisk::label::config::key;
 use ondisk::version;
 use storage::{OpenedLeaf, VdevConfig, VdevKind, VdevState};
 
-use super::create::{VdevSpec, make_vdev_zap, new_guid, plan_vdev};
 use super::disks::turn_away;
 use super::place::{Place, edit, is_spare, put_beside, take_out};
+use super::spec::{VdevSpec, new_guid, plan_vdev};
+use super::vdev_objects::make_vdev_zap;
 use super::{Core, Pool, TXG_INITIAL};
 use crate::{PoolError, Result};
 

@@ -26,10 +26,11 @@ use storage::{Cause, Leash, Storage, VdevConfig, VdevKind};
 
 use super::Core;
 use super::config::{Host, PoolConfig};
-use super::import::CANCELLED;
 use super::labels::{FoundPool, probe};
 use crate::{PoolError, Result};
 
+/// Why a cancelled import failed.
+pub(super) const CANCELLED: &str = "the import was cancelled";
 /// `MMP_IMPORT_SAFETY_FACTOR`, in hundredths.
 const SAFETY: u64 = 200;
 /// How often a claim is looked at (`MMP_IMPORT_VERIFY_ITERS`), and how long between.

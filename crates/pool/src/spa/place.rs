@@ -9,7 +9,7 @@
 use ondisk::label::config::key;
 use storage::{Bias, VdevConfig, VdevKind};
 
-use super::status::vdev_name;
+use super::report::vdev_name;
 
 /// A vdev of the tree.
 #[derive(Clone)]

@@ -21,12 +21,13 @@ use storage::labels::Device;
 use storage::{OpenedLeaf, VdevConfig, VdevKind};
 
 use super::Core;
-use super::create::{Purpose, VdevSpec, new_guid, plan_vdev};
 use super::disks::{Leaving, spare_label};
-use super::extra::{self, Extra, Listed};
+use super::extra::Listed;
+use super::labels::{Extra, probe, probe_extra};
 use super::place::Place;
+use super::report::VdevReport;
 use super::settle::Vacancy;
-use super::status::VdevReport;
+use super::spec::{Purpose, VdevSpec, new_guid, plan_vdev};
 use crate::{PoolError, Result};
 
 /// Which pools of this program use which spares, and which spares wait, by the spares' guids.
@@ -76,7 +77,7 @@ impl SparesInUse {
         let mut all = lock(&self.held);
         let held = all.entry(spare).or_insert_with(|| Held { disk: None, pools: BTreeSet::new() });
         held.pools.insert(pool.to_owned());
-        if held.disk.is_none() && extra::probe(env, path).is_some_and(|found| found.guid == spare) {
+        if held.disk.is_none() && probe_extra(env, path).is_some_and(|found| found.guid == spare) {
             held.disk = env.disks.open(path, OpenMode::ReadWrite).ok();
         }
     }
@@ -173,8 +174,8 @@ impl Core {
     /// The spare that waits at this path, as a leaf. Its label tells, not where it was found once;
     /// and that may still be the one it had when it stood in for a disk.
     pub(super) fn waiting_spare(&self, path: &str) -> Option<VdevConfig> {
-        let waiting = extra::probe(&self.env, path).map(|extra| extra.guid);
-        let guid = waiting.or_else(|| Some(super::labels::probe(&self.env, path)?.guid))?;
+        let waiting = probe_extra(&self.env, path).map(|extra| extra.guid);
+        let guid = waiting.or_else(|| Some(probe(&self.env, path)?.guid))?;
         let spares = lock(&self.extras.spares);
         let spare = spares.iter().find(|listed| listed.config.guid == guid)?;
         let waits = Place::find(&lock(&self.config).tree, guid).is_none();
@@ -245,7 +246,7 @@ impl Core {
                 continue;
             }
             let path = listed.config.path.as_deref().unwrap_or_default();
-            let is_ours = super::labels::probe(&self.env, path).is_some_and(|found| found.guid == guid);
+            let is_ours = probe(&self.env, path).is_some_and(|found| found.guid == guid);
             if is_ours && let Ok(opened) = self.storage.open_leaf(&listed.config, 0) {
                 lock(&self.topology.leaving).push(Leaving {
                     device: opened.device(),

@@ -17,9 +17,9 @@ use ondisk::object_type::pool_directory;
 use storage::{OpenedLeaf, Roll, VdevConfig, VdevKind};
 
 use super::Core;
-use super::create::{make_zap_list, make_zaps};
 use super::disks::Leaving;
 use super::draft::Draft;
+use super::vdev_objects::{make_zap_list, make_zaps};
 use crate::{PoolError, Result};
 
 /// How long a change waits for its disks to be closed, and how often it looks.

@@ -10,11 +10,12 @@ use env::{Env, lock};
 use ondisk::version;
 use storage::{Bias, OpenedLeaf, VdevConfig, VdevKind};
 
-use super::create::{
-    CLASSES, Purpose, Tops, VdevSpec, check_specs, check_version, leaf_paths, make_top_objects, new_guid,
-    plan_top, size_metaslabs,
-};
 use super::disks::turn_away;
+use super::spec::{
+    CLASSES, Purpose, Tops, VdevSpec, check_specs, check_version, leaf_paths, new_guid, plan_top,
+    size_metaslabs,
+};
+use super::vdev_objects::make_top_objects;
 use super::{Core, Pool};
 use crate::space::VdevSpace;
 use crate::sweep::{SweepCommand, SweepKind, SweepRefusal};

@@ -34,6 +34,11 @@ pub(crate) struct Found {
 }
 
 impl Found {
+    /// Its number in the chain.
+    pub fn sequence(&self) -> u64 {
+        self.bp.checksum()[SEQUENCE]
+    }
+
     /// No disk has answered: it may have been written, and promised, or not.
     pub fn is_unknown(&self) -> bool {
         self.content.as_ref().is_err_and(|error| error.may_pass())

@@ -204,7 +204,7 @@ pub const MUTANTS: &[Mutant] = &[
         name: "claim-takes-nothing",
         what: "blocks of logs that are to be replayed are free for others",
         story: Logs,
-        file: "crates/pool/src/zil/claim.rs",
+        file: "crates/pool/src/dsl/claim.rs",
         from: "        if bp.birth() < txg {
             return true; // The space maps have it.",
         to: "        if bp.birth() < txg || PLANTED {

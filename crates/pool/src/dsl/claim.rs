@@ -1,5 +1,5 @@
-//! Claiming: at import, before anything else is allocated, the blocks of all logs are taken into
-//! use.
+//! Claiming intent logs: at import, before anything else is allocated, the blocks of all logs are
+//! taken into use.
 //!
 //! Blocks that were written after the last durable group are in no space map. What a log leads to
 //! may be needed until its file system is opened and replays it, so it is claimed for the first
@@ -24,10 +24,10 @@ use env::IoClass;
 use ondisk::zil::{FLAG_CLAIM_LR_SEQ_VALID, FLAG_REPLAY_NEEDED, ZilHeader};
 use ondisk::{BlkPtr, objset::ObjsetPhys};
 
-use super::commit::SEQUENCE;
-use super::replay::{LoggedRecord, Replay};
-use super::walk::{Walk, free_on_disk, records, target};
-use crate::dsl::{Dataset, Dsl, ENCRYPTED};
+use super::Dsl;
+use super::dataset::Dataset;
+use super::open::ENCRYPTED;
+use crate::zil::{LoggedRecord, Replay, Walk, free_on_disk, records, target};
 use crate::{PoolError, Result};
 
 /// A log can be ahead of the last durable group by those that were open, and by what an import went
@@ -199,7 +199,7 @@ impl Dsl {
             if !self.claim_block(&found.bp, txg, &mut seen, newest) {
                 break;
             }
-            claimed.claim_blk_seq = found.bp.checksum()[SEQUENCE];
+            claimed.claim_blk_seq = found.sequence();
             let Ok(block) = &found.content else {
                 unknown = found.is_unknown().then_some(found.bp);
                 break;

@@ -1,16 +1,21 @@
-//! The meta object set as this module sees it: ZAPs by object number, and the two kinds of bonus.
+//! The meta object set: ZAPs by object number, the two kinds of bonus, and who pays for its blocks.
 //!
-//! Nothing is kept here: what is asked for is the newest state, this transaction group's included.
+//! Nothing of it is kept here: what is asked for is the newest state, this transaction group's
+//! included.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use dmu::zap::{Value, Zap, ZapParams};
-use dmu::{DmuError, Dnode, ObjectSpec, Objset, Tx};
-use env::{Entropy, Env};
-use ondisk::Malformed;
+use dmu::{BlockOwner, DmuError, Dnode, ObjectSpec, Objset, SyncTx, Tx};
+use env::{Entropy, Env, lock};
 use ondisk::dsl_dataset::DslDatasetPhys;
 use ondisk::dsl_dir::DslDirPhys;
 use ondisk::object_type::{ObjectType, pool_directory};
+use ondisk::{BlkPtr, Malformed};
+use storage::Storage;
+
+use crate::frees::FreeQueue;
+use crate::sums::{Sums, sums_of};
 
 /// `U8_TEXTPREP_TOUPPER`: how names of snapshots are hashed.
 const TO_UPPER: u64 = 2;
@@ -186,5 +191,45 @@ impl Mos {
 
     pub fn set_root(&self, name: &str, object: u64, tx: &Tx) -> Result<(), DmuError> {
         self.set(pool_directory::OBJECT, name, object, tx)
+    }
+}
+
+/// What the meta object set came to use since it was last counted.
+#[derive(Default)]
+pub struct MosUsage(Mutex<Sums>);
+
+impl MosUsage {
+    pub fn add(&self, bp: &BlkPtr, dsize: u64) {
+        if !bp.is_hole() {
+            lock(&self.0).add(sums_of(bp, dsize));
+        }
+    }
+
+    pub fn sub(&self, bp: &BlkPtr, dsize: u64) {
+        if !bp.is_hole() {
+            lock(&self.0).add(sums_of(bp, dsize).negated());
+        }
+    }
+
+    pub(crate) fn take(&self) -> Sums {
+        std::mem::take(&mut lock(&self.0))
+    }
+}
+
+/// Pays for the blocks of the meta object set.
+pub(crate) struct MosOwner {
+    pub storage: Arc<Storage>,
+    pub frees: Arc<FreeQueue>,
+    pub usage: Arc<MosUsage>,
+}
+
+impl BlockOwner for MosOwner {
+    fn born(&self, bp: &BlkPtr, _tx: &SyncTx) {
+        self.usage.add(bp, self.storage.dsize(bp));
+    }
+
+    fn kill(&self, bp: &BlkPtr, _tx: &SyncTx) {
+        self.usage.sub(bp, self.storage.dsize(bp));
+        self.frees.free(bp);
     }
 }

@@ -9,11 +9,10 @@ use env::lock;
 use ondisk::object_type::{ObjectType, pool_directory};
 use ondisk::scan::{ErrorScrubPhys, ScanPhys};
 
-use super::errors::ErrorScrub;
-use super::{Pace, Position, Scan, State};
+use super::{ErrorScrub, Pace, Position, Scan, State};
 use crate::Result;
 use crate::ddt::durable::DurableTables;
-use crate::dsl::Mos;
+use crate::mos::Mos;
 
 impl Scan {
     /// Of a pool that is being imported.
@@ -55,20 +54,20 @@ impl Scan {
     }
 
     /// A scrub is through. Syncing context.
-    pub(super) fn scrubbed_to(&self, mos: &Mos, txg: u64, tx: &Tx) -> Result<()> {
+    pub(crate) fn scrubbed_to(&self, mos: &Mos, txg: u64, tx: &Tx) -> Result<()> {
         mos.set(pool_directory::OBJECT, pool_directory::LAST_SCRUBBED_TXG, txg, tx)?;
         self.last_scrubbed.store(txg, Ordering::Relaxed);
         Ok(())
     }
 
     /// Stores what is remembered. Syncing context.
-    pub(super) fn store(&self, mos: &Mos, position: Position, tx: &Tx) -> Result<()> {
+    pub(crate) fn store(&self, mos: &Mos, position: Position, tx: &Tx) -> Result<()> {
         self.store_with(mos, position, tx, |_| ())
     }
 
     /// As [`Scan::store`]; the rest of the state changes at the same moment, for the worker goes by
     /// both.
-    pub(super) fn store_with(
+    pub(crate) fn store_with(
         &self,
         mos: &Mos,
         position: Position,

@@ -1,23 +1,23 @@
-//! What the layers of this crate hand to each other: plain bundles of shared parts.
+//! What datasets are built on: a plain bundle of what the whole pool shares.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use dmu::{BlockOwner, Objset, SyncTx};
+use dmu::Objset;
 use env::{Env, lock};
-use ondisk::BlkPtr;
 use storage::Storage;
 
-use crate::dsl::{FsFormat, MosUsage, PoolSpace};
-use crate::errlog::ErrorLog;
+use super::{FsFormat, PoolSpace};
 use crate::feature::Features;
 use crate::frees::FreeQueue;
-use crate::scan::Scan;
+use crate::mos::MosUsage;
+use crate::state::errlog::ErrorLog;
+use crate::state::scan::Scan;
 use crate::txg::Txgs;
 use crate::zevent::Zevents;
 use crate::zil::ZilStats;
 
-/// What datasets are built on.
+/// See the module.
 #[derive(Clone)]
 pub struct DslParts {
     pub env: Env,
@@ -56,23 +56,5 @@ impl DslParts {
 
     pub fn store(&self) -> &Arc<Storage> {
         &self.storage
-    }
-}
-
-/// Pays for the blocks of the meta object set.
-pub(crate) struct MosOwner {
-    pub storage: Arc<Storage>,
-    pub frees: Arc<FreeQueue>,
-    pub usage: Arc<MosUsage>,
-}
-
-impl BlockOwner for MosOwner {
-    fn born(&self, bp: &BlkPtr, _tx: &SyncTx) {
-        self.usage.add(bp, self.storage.dsize(bp));
-    }
-
-    fn kill(&self, bp: &BlkPtr, _tx: &SyncTx) {
-        self.usage.sub(bp, self.storage.dsize(bp));
-        self.frees.free(bp);
     }
 }

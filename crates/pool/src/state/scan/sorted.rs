@@ -20,11 +20,11 @@ const OVERHEAD: usize = 32;
 
 /// The place of a block that a table of deduplication showed, and no tree (as OpenZFS names it in
 /// error logs).
-pub(super) const OF_TABLE: Zbookmark = Zbookmark::new(0, 0, 0, 0);
+pub(crate) const OF_TABLE: Zbookmark = Zbookmark::new(0, 0, 0, 0);
 
 /// One copy of a block.
 #[derive(Clone, Debug)]
-pub(super) struct Waiting {
+pub(crate) struct Waiting {
     pub bp: BlkPtr,
     pub copy: usize,
     pub place: Zbookmark,
@@ -65,7 +65,7 @@ impl Waiting {
 
 /// See the module.
 #[derive(Default)]
-pub(super) struct Sorted {
+pub(crate) struct Sorted {
     /// The scan that they wait for ([`super::State`]).
     serial: u64,
     vdevs: BTreeMap<u32, Sweep>,

@@ -1,0 +1,31 @@
+//! What blocks take, added up: the unit of all accounting of space.
+
+use ondisk::BlkPtr;
+
+/// A change of space: allocated, compressed and logical bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Sums {
+    pub used: i64,
+    pub comp: i64,
+    pub uncomp: i64,
+}
+
+impl Sums {
+    pub fn add(&mut self, other: Sums) {
+        self.used += other.used;
+        self.comp += other.comp;
+        self.uncomp += other.uncomp;
+    }
+
+    pub fn negated(self) -> Sums {
+        Sums { used: -self.used, comp: -self.comp, uncomp: -self.uncomp }
+    }
+}
+
+/// What a block counts: allocated, compressed, and logical bytes (of metadata, compressed ones
+/// again).
+pub(crate) fn sums_of(bp: &BlkPtr, dsize: u64) -> Sums {
+    let metadata = bp.level() > 0 || bp.object_type().is_metadata();
+    let uncomp = if metadata { bp.psize() } else { bp.lsize() };
+    Sums { used: dsize as i64, comp: bp.psize() as i64, uncomp: uncomp as i64 }
+}
