@@ -14,6 +14,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::thread;
 
+use scsi::codes::{asc, sense_key};
 use scsi::{Answer, Status};
 use sockets::attentive::{Attentive, Lookout};
 use sockets::hurried::Hurried;
@@ -264,7 +265,7 @@ impl Connection {
                 let command = lock(&self.gatherer).abandon(part.tag);
                 self.reject(&pdu.header, RejectReason::Protocol);
                 if let Some(command) = command {
-                    let sense = scsi::Sense::new(0xb, 0x4b00);
+                    let sense = scsi::Sense::new(sense_key::ABORTED_COMMAND, asc::DATA_PHASE_ERROR);
                     self.answer(&command, Answer::bare(Status::CheckCondition, Some(sense)), None);
                 }
             }

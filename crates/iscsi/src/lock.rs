@@ -1,5 +1,5 @@
-//! The one way to take a lock in here. Who panicked under it takes nobody along: all others go on
-//! with what is there.
+//! How this crate takes a [`Mutex`]. If a thread panics while it holds one, the others go on with
+//! the data as it is.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

@@ -6,8 +6,9 @@
 //!       the opcode's        8  LUN, or 8 of the opcode's
 //! ```
 //! This is how a PDU is framed. What its header says is read in [`initiator`] and written in
-//! [`target`], a struct for each kind: the target looks at a header nowhere else. The methods of
-//! [`Pdu`] that take places of fields are for others, who play initiators.
+//! [`target`], a struct for each kind: the target looks at a header nowhere else. [`target`] writes
+//! fields with [`Pdu::put`]. The methods that read fields of a [`Pdu`] are for programs that play
+//! initiators.
 //!
 //! Source: RFC 7143 11.1, 11.2.
 

@@ -1,7 +1,7 @@
 //! Administrative changes: each is a value with a check and an effect.
 //!
-//! [`Dsl::commit`] makes one, in a transaction group of which it waits that it is durable; how it
-//! gets there and what refusals and failures mean is said in `dsl/task.rs`.
+//! [`Dsl::commit`] makes a change and waits until its transaction group is durable. `dsl/task.rs`
+//! says how a change gets into a group, and what a refusal and a failure mean.
 
 mod allow;
 mod bookmark;
@@ -177,6 +177,9 @@ impl Task for Change {
     /// no room for those of a dataset (five, `dsl_sync_task_sync` in module/zfs/dsl_synctask.c), it
     /// is not made at all.
     fn check_room(&self, dsl: &Dsl) -> Result<()> {
+        if let Change::Receive(step) = self {
+            return step.check_room(dsl);
+        }
         let (Change::CreateFilesystem { name, .. }
         | Change::CreateVolume { name, .. }
         | Change::Clone { name, .. }) = self
@@ -224,6 +227,7 @@ impl Task for Change {
 
     fn asked(&self, dsl: &Dsl) -> Result<Option<(&'static str, NvList)>> {
         Ok(match self {
+            Change::Receive(step) => step.asked(dsl)?,
             Change::Snapshot { names, recursive, props } => {
                 let targets = snapshot::targets(dsl, names, *recursive)?;
                 let names = targets.iter().map(|(head, name)| format!("{}@{name}", head.dir.name()));

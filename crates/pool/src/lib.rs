@@ -4,7 +4,7 @@
 //! [`feature`] the flags; [`spa`] brings a pool into memory and out of it again; [`zil`] remembers
 //! what was promised before its group is durable, [`kept`] what was only answered.
 //!
-//! Each module imports only what stands below it:
+//! Each module imports only what stands below it, or to its right in the same line:
 //!
 //! ```text
 //!   sync, verify, estimate                     a group is written; a pool is looked through
@@ -14,7 +14,7 @@
 //!   dsl                                        datasets
 //!   state, removed, space, ddt, deferred, zil  what a pool keeps in objects, or in logs
 //!   mos, history, feature, sweep, prop, resume
-//!   error, stream, namecheck, sums, zevent, frees, txg, kept
+//!   error, stream, namecheck, sums, zevent, frees, kept, txg, undeciphered
 //! ```
 //!
 //! Invariants:

@@ -1,4 +1,4 @@
-//! Where a receive that was interrupted goes on, as its sender is told it.
+//! The token that tells a sender where its interrupted receive goes on.
 //!
 //! A resumable receive is kept when it fails. What the dataset that it went to says of it
 //! ([`crate::dsl`] keeps that, in `dsl/resume.rs`) is told to the sender as a token:

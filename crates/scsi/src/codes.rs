@@ -1,5 +1,6 @@
-//! Numbers by the names that the standards give them: operation codes and, a module a kind, service
-//! actions, sense keys, additional sense codes, pages and designators. It decides nothing.
+//! Numbers by the names that the standards give them, long ones shortened: operation codes and, a
+//! module a kind, service actions, sense keys, additional sense codes, pages and designators. This
+//! module names numbers and decides nothing.
 //!
 //! Sources: SPC-4 table of operation codes and 6.16, 6.35; 4.5 (sense keys) and annex of additional
 //! sense codes; 7.3, 7.5 and 7.8 (pages); SBC-3 table 16, 6.4 to 6.6 (pages). RESERVE and RELEASE
@@ -102,6 +103,7 @@ pub mod sense_key {
     pub const UNIT_ATTENTION: u8 = 0x6;
     pub const DATA_PROTECT: u8 = 0x7;
     pub const COPY_ABORTED: u8 = 0xa;
+    pub const ABORTED_COMMAND: u8 = 0xb;
     pub const MISCOMPARE: u8 = 0xe;
 }
 
@@ -140,6 +142,7 @@ pub mod asc {
     pub const SAVING_NOT_SUPPORTED: u16 = 0x3900;
     pub const REPORTED_LUNS_CHANGED: u16 = 0x3f0e;
     pub const INTERNAL_TARGET_FAILURE: u16 = 0x4400;
+    pub const DATA_PHASE_ERROR: u16 = 0x4b00;
     pub const INSUFFICIENT_REGISTRATION_RESOURCES: u16 = 0x5504;
 }
 

@@ -1,7 +1,7 @@
 //! The way of a command: from a target to the unit that it is for, and there to its family.
 //!
-//! It passes, in this order: unit attentions, is there such a command, reservations, then its
-//! family.
+//! In a unit a command passes, in this order: the size of the volume is compared, unit attentions,
+//! whether there is such a command, reservations, whether the volume waits (BUSY), then its family.
 
 use crate::bytes::{cut, u16_at};
 use crate::command::{Answer, Begun, Command, Done};

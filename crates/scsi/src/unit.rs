@@ -1,8 +1,8 @@
 //! A logical unit: one volume, who is joined to it, what reserves it, and what else is kept for
 //! those who have a session with it.
 //!
-//! It knows no command: their way is in `dispatch`. Nothing of the unit is locked while the volume
-//! works.
+//! It knows no command: their way is in `dispatch`. `state` is never locked while the volume works;
+//! `reserving` may be.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::SeqCst};

@@ -15,8 +15,9 @@ pub const EXTRA_HEADERS: usize = 4;
 pub const DATA_LEN: usize = 5;
 /// Eight bytes.
 pub const LUN: usize = 8;
-/// Of a session: six bytes of the initiator's, two of the target's.
+/// The initiator's part of a session's name: six bytes.
 pub const ISID: usize = 8;
+/// The target's part, the handle: two bytes.
 pub const TSIH: usize = 14;
 pub const TASK_TAG: usize = 16;
 /// What an initiator expects a command to move, bytes.

@@ -18,8 +18,9 @@ pub const UNDERFLOW: u8 = 0x02;
 pub const STATUS: u8 = 0x01;
 /// Of a login: the next stage is to begin.
 pub const TRANSIT: u8 = 0x80;
-/// Where the number of the stage stands that this is; that of the next is in the lowest bits.
+/// Of a login: how far the number of the current stage is shifted. That of the next is not shifted.
 pub const STAGE_SHIFT: u32 = 2;
+/// Bits of the number of one stage, after the shift.
 pub const STAGE: u8 = 0x03;
 /// What is not [`FINAL`], where that is a number: a task management function, why a connection is
 /// to end.

@@ -1,8 +1,8 @@
 //! What initiators send: the headers of their PDUs, read.
 //!
 //! Any header can be read as any kind: a number that the standard has no name for is reserved, and
-//! bits that it reserves are passed over. Only those fields are here that the target looks at. A
-//! SNACK is refused without that.
+//! bits that it reserves are passed over. Only those fields are here that the target looks at. The
+//! target refuses a SNACK without reading its fields.
 //!
 //! Source: RFC 7143 11.3, 11.5, 11.7, 11.10, 11.12, 11.14, 11.16, 11.18.
 
@@ -83,7 +83,7 @@ pub struct Command {
     pub attribute: Attribute,
     pub lun: u64,
     pub tag: u32,
-    /// What its initiator expects it to move, bytes: whatever it does.
+    /// Bytes that its initiator expects it to move. This counts only if it reads or writes.
     pub expected_len: u32,
     pub cdb: [u8; 16],
 }

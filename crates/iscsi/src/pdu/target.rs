@@ -1,7 +1,7 @@
 //! What targets send: the headers of their PDUs, written.
 //!
-//! What is not said here of a header is zero. All have the numbers that their connection and their
-//! session count ([`Numbers`]), whoever sends them.
+//! A field that a struct here does not name is zero. Every PDU has the numbers of its connection and
+//! its session ([`Numbers`]).
 //!
 //! Source: RFC 7143 11.4, 11.6 to 11.9, 11.11, 11.13, 11.15, 11.17, 11.19.
 
@@ -142,7 +142,7 @@ pub struct DataIn {
     pub is_final: bool,
     /// It says as well that the command ended with GOOD: there is no [`Response`].
     pub has_status: bool,
-    /// Counts for nothing without a status.
+    /// Always written; the initiator looks at it only where there is a status.
     pub residual: Residual,
     pub tag: u32,
     pub number: u32,

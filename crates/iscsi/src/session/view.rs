@@ -1,7 +1,7 @@
 //! What a session sees: the units of its target that are open to its initiator.
 //!
-//! It joins those and leaves the others when the catalogue has changed, and looks whether it has
-//! before each command. A session that is over sees nothing, and looks no more.
+//! It joins those and leaves the others when the catalogue has changed. Before each command it
+//! checks whether the catalogue has. A session that is over sees nothing, and checks no more.
 
 use std::sync::{Arc, Weak};
 

@@ -1,4 +1,4 @@
-//! Names of datasets: what they lead to. Which names are valid says [`crate::namecheck`].
+//! Names of datasets: what they lead to. [`crate::namecheck`] says which names are valid.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! Administrative changes: how they get into a transaction group. What they are is others' business
-//! ([`Task`]).
+//! Administrative changes: how they get into a transaction group. A change is any [`Task`]; this
+//! module does not know what it does.
 //!
 //! [`Dsl::commit_task`] checks in open context, where a refusal costs nothing, queues the change on
 //! the open transaction group and waits until that is durable. In syncing context, when all data of

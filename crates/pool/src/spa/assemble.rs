@@ -1,5 +1,5 @@
-//! Putting a pool together in memory, one that is being made and one that was found: [`Core`] is
-//! built here and nowhere else.
+//! Putting a pool together in memory, one that is being made and one that was found:
+//! [`Core::blank`] is the only place that names every field of [`Core`].
 
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Mutex, OnceLock};
@@ -49,7 +49,7 @@ impl Surroundings {
     }
 }
 
-/// What each pool has, before anything else of it is known.
+/// What a new pool and one that was found both give.
 pub(super) struct Parts {
     pub storage: Arc<Storage>,
     pub mos: Arc<Objset>,
@@ -63,13 +63,13 @@ pub(super) struct Parts {
     /// What it is called here.
     pub name: String,
     pub altroot: Option<String>,
-    /// The newest group that was ever written of it.
+    /// The group after which transactions begin; see [`Txgs::new`].
     pub txg: u64,
 }
 
 impl Core {
-    /// A pool of these parts that is written, and remembers nothing: a new one. An import puts what
-    /// it has read in the place of what is empty here.
+    /// A pool of these parts, not read-only, that remembers nothing: a new one. An import replaces
+    /// the fields that it has read; a new field that is kept on disk must be set there, too.
     pub(super) fn blank(around: &Surroundings, parts: Parts) -> Core {
         let env = &around.env;
         let txgs = Txgs::new(env.clone(), around.limits, parts.txg);

@@ -1,7 +1,7 @@
 //! What a pool tells of itself and its devices as events ([`crate::zevent`]).
 //!
 //! What is done to a pool is told where it happens. That a disk is in another state is told by
-//! comparing, so that nobody who changes one has to think of it.
+//! comparing: code that changes a state need not tell it.
 //!
 //! Sources: module/zfs/zfs_fm.c, include/sys/fm/fs/zfs.h, include/sys/sysevent/eventdefs.h.
 
