@@ -70,14 +70,15 @@ fn swap_dnodes(block: &mut [u8]) {
     }
 }
 
-/// Of one dnode, which has all these bytes: one slot at least.
+/// Swaps the numbers of one dnode, bonus included. The dnode has all these bytes: one slot at
+/// least.
 fn swap_dnode(bytes: &mut [u8]) {
     if let Some((bonus_type, bonus)) = dnode::swap(bytes) {
         swap_content(bonus_type, bonus);
     }
 }
 
-/// Of an object set's root; its codes are bytes.
+/// Swaps the numbers of an object set's root. Its authentication codes are bytes and stay.
 fn swap_objset(block: &mut [u8]) {
     if block.len() < objset::SIZE_V1 {
         return;

@@ -48,9 +48,9 @@ const USERUSED_AT: usize = 1024;
 const GROUPUSED_AT: usize = 1536;
 const PROJECTUSED_AT: usize = 2048;
 
-/// Where dnodes lie, of one slot each, as far as the block reaches.
+/// Offsets of the dnodes, one slot each. A shorter block has only the first of them.
 pub(crate) const DNODES_AT: [usize; 4] = [META_AT, USERUSED_AT, GROUPUSED_AT, PROJECTUSED_AT];
-/// Where all is numbers of 64 bits. What is neither here nor a dnode is bytes.
+/// The range that is all numbers of 64 bits. Bytes outside of it and of the dnodes are not swapped.
 pub(crate) const NUMBERS: Range<usize> = ZIL_AT..PORTABLE_MAC_AT;
 
 const _: () = assert!(ZIL_AT + ZilHeader::SIZE == TYPE_AT);

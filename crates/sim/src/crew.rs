@@ -14,7 +14,7 @@ use env::lock;
 /// How long one caller may run: far longer than it takes.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// What one of them does.
+/// What one caller does.
 pub type Caller<'a> = Box<dyn FnOnce() + Send + 'a>;
 
 /// See the module. The driver has it while they run (`SimDriver::run_callers`).

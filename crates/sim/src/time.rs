@@ -1,5 +1,6 @@
-//! Virtual time. It passes only where somebody says so: the driver a little with each step, and in
-//! jumps when nobody has anything to do; a disk while it works.
+//! Virtual time. It passes only where somebody says so. The driver advances it a little with each
+//! step, and in jumps when nobody has anything to do; a disk while it works; a workload before an
+//! operation. A case that goes on from a record begins at the moment of the record.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};

@@ -22,7 +22,7 @@
 //! Which modules reach a disk:
 //! - [`vdev`] opens, measures, flushes and closes disks. It transfers no block: its cursors say
 //!   what they want, and `flight` puts that into the disks' queues.
-//! - [`leaf_queue`] carries what is in its queue to the disk.
+//! - [`leaf_queue`] carries what is in its queue to the disk, and shares flushes between callers.
 //! - [`labels`] reads and writes labels, uberblocks and headers of cache devices, past the queue.
 //! - [`arc::l2`] opens cache devices and uses their queues.
 //! - `storage` opens disks that are to join the tree, and asks whether disks are still there.

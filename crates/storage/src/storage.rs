@@ -1,6 +1,6 @@
 //! One pool's blocks: the struct that joins vdevs, allocation and cache. What is done with blocks
-//! is in [`crate::zio`]; what that keeps of a pool between two calls is here: [`ahead`], [`dedup`],
-//! [`moved`].
+//! is in [`crate::zio`]. [`ahead`], [`dedup`] and [`moved`] hold what `zio` keeps of a pool between
+//! two calls.
 
 pub(crate) mod ahead;
 mod commit;
@@ -86,7 +86,8 @@ pub struct Storage {
 const POISON: &str = "another thread panicked while holding this lock";
 
 impl Storage {
-    /// A pool without vdevs, and nobody yet who reads ahead for it.
+    /// A pool without vdevs and without workers. [`Storage::new`], in `zio::ahead`, starts those
+    /// that read ahead.
     pub(crate) fn without_workers(env: Env, cache: Arc<Cache>, pool_guid: u64) -> Storage {
         // Somebody may have read late from the pool when it was closed before.
         cache.forget_pool(pool_guid);

@@ -1,4 +1,5 @@
-//! What is done with blocks: one module a verb of [`crate::Storage`].
+//! What is done with blocks: the methods of [`crate::Storage`] that read, write, free and repair
+//! them.
 //!
 //! ```text
 //!   write   transform ─▶ place ─▶ issue        (write.rs joins them, in chunks, so that CPU and disks overlap;

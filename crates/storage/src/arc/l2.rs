@@ -179,7 +179,8 @@ impl Level2 {
 
     /// Adds a device and starts to use it. Of a new one the configuration learns the ashift. A
     /// known one that cannot be opened, or is not the disk it should be, is listed all the same.
-    /// Where there is no writer yet, `start` starts it; its first round is due then.
+    /// If there is no writer yet, `start` starts it, and is given the moment when its first round is
+    /// due.
     pub fn add(
         &self,
         config: &mut VdevConfig,

@@ -1,9 +1,9 @@
-//! Blocks that somebody will want soon: hints, which wait in a queue and are taken in bursts, and
-//! blocks that are *under way* to the cache or to a shelf. Nothing is read here: the workers of
-//! [`crate::zio::ahead`] do that.
+//! Blocks that somebody will want soon: hints, which wait in a queue and are taken in bursts;
+//! blocks that are *under way* to the cache; and [`Places`], blocks that were ordered for a shelf.
+//! Nothing is read here: the workers of [`crate::zio::ahead`] do that.
 //!
-//! Whoever wants a block that is under way can wait for it. A hint keeps the space of its block as
-//! it is until it is taken up and done.
+//! A reader can wait for a block that is under way. For an ordered block only the owner of its
+//! shelf waits. A hint keeps the space of its block as it is until it is taken up and done.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};

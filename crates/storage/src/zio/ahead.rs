@@ -26,7 +26,7 @@ use crate::storage::ahead::{Goal, Places};
 const WORKERS: usize = 2;
 
 impl Storage {
-    /// A pool without vdevs.
+    /// A pool without vdevs. Its workers that read ahead are started.
     pub fn new(env: Env, cache: Arc<Cache>, pool_guid: u64) -> Arc<Storage> {
         let storage = Arc::new(Storage::without_workers(env, cache, pool_guid));
         let count = if storage.env().driver.is_cooperative() { 1 } else { WORKERS };
