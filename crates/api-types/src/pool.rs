@@ -579,8 +579,9 @@ pub struct PoolStatus {
     pub checkpoint: Option<Checkpoint>,
     #[serde(default)]
     pub dedup: DedupTables,
-    /// The import went back to an older transaction group.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// The import went back to an older transaction group. The job that imported it tells that
+    /// ([`crate::JobResult`]).
+    #[serde(skip)]
     pub rewound: Option<Rewound>,
     /// Permanent data errors counted.
     pub data_errors: u64,

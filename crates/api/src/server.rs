@@ -121,9 +121,12 @@ impl ApiServer {
     /// ([`Appliance::auto_mount`]): for the start, when pools are there that nobody has imported
     /// just now. What cannot be is logged.
     pub fn mount_all(&self) {
-        if self.app.appliance.auto_mount {
-            let failed = self.app.appliance.mount_all_pools(&[], false).failed;
-            failed.into_iter().map(failure).for_each(|why| tracing::error!("{why}"));
+        if !self.app.appliance.auto_mount {
+            return;
+        }
+        for pool in self.app.engine().pools() {
+            let mounted = self.app.appliance.mount_all(&pool.name(), &[], false, &mut |_, _, _| {});
+            mounted.failed.into_iter().map(failure).for_each(|why| tracing::error!("{why}"));
         }
     }
 

@@ -42,10 +42,12 @@ impl From<Failure> for Refusal {
             Failure::Mount { dataset, mountpoint, why } => {
                 (kind_of(&why), mount(&dataset, &mountpoint, &why))
             }
-            Failure::Remount { dataset, why: Error::Refused(why) } => {
-                (kind::REFUSED, format!("cannot remount '{dataset}': {why}"))
+            Failure::Remount { mountpoint, why: Error::Refused(why), .. } => {
+                (kind::REFUSED, format!("cannot remount {mountpoint}: {why}"))
             }
-            Failure::Remount { dataset, why } => (kind_of(&why), mount(&dataset, &dataset, &why)),
+            Failure::Remount { dataset, mountpoint, why } => {
+                (kind_of(&why), mount(&dataset, &mountpoint, &why))
+            }
             Failure::NothingToRemount { dataset } => {
                 (kind::REFUSED, format!("cannot mount '{dataset}': not currently mounted"))
             }

@@ -21,12 +21,12 @@ impl Appliance {
         no_mount: bool,
     ) -> Result<(Committed, Vec<Warning>)> {
         let pool = self.pool_of(name)?;
-        let topmost = self.first_missing(name)?;
-        let committed = pool.commit(change, history)?;
-        let warnings = match topmost {
-            Some(topmost) if self.auto_mount && !no_mount => self.mount_made(topmost),
-            _ => Vec::new(),
+        let topmost = match self.auto_mount && !no_mount {
+            true => self.first_missing(name)?,
+            false => None,
         };
+        let committed = pool.commit(change, history)?;
+        let warnings = topmost.map_or_else(Vec::new, |topmost| self.mount_made(topmost));
         Ok((committed, warnings))
     }
 

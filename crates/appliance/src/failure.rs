@@ -44,6 +44,7 @@ pub enum Failure {
     /// A mount did not get other options.
     Remount {
         dataset: String,
+        mountpoint: String,
         why: Error,
     },
     /// What is to be mounted anew is not mounted.

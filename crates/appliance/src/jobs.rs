@@ -5,7 +5,9 @@
 //! a job runs its work, on a thread of his choice; a job whose work is dropped or panics has
 //! failed.
 
+use std::any::Any;
 use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use api_types::{Job, JobResult, JobState, Problem, Progress};
@@ -66,7 +68,7 @@ impl Reporter {
     }
 }
 
-/// The work of a job that has begun. If it is dropped before its end, as by a panic, the job has
+/// The work of a job that has begun. If it panics, or is dropped before it was run, the job has
 /// failed with the problem that [`Jobs::begin`] was given.
 pub struct Work {
     reporter: Reporter,
@@ -74,11 +76,26 @@ pub struct Work {
 }
 
 impl Work {
+    /// A panic goes on after the job has ended in it.
     pub fn run(mut self, work: impl FnOnce(&Reporter) -> Result<JobResult, Problem>) {
-        let ended = work(&self.reporter);
-        self.fault = None;
-        self.reporter.jobs.end(self.reporter.id, ended);
+        let ended = catch_unwind(AssertUnwindSafe(|| work(&self.reporter)));
+        let Some(mut fault) = self.fault.take() else { return };
+        match ended {
+            Ok(ended) => self.reporter.jobs.end(self.reporter.id, ended),
+            Err(panic) => {
+                if let Some(text) = text_of(&*panic) {
+                    fault.detail = format!("{}: {text}", fault.detail);
+                }
+                self.reporter.jobs.end(self.reporter.id, Err(fault));
+                resume_unwind(panic);
+            }
+        }
     }
+}
+
+/// What a panic says.
+fn text_of(panic: &(dyn Any + Send)) -> Option<&str> {
+    panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied())
 }
 
 impl Drop for Work {

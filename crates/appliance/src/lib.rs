@@ -2,9 +2,10 @@
 //! are mounted and shared, unmounted before a change that moves or ends them and mounted again
 //! after it; long work is a job.
 //!
-//! Everything here blocks until it is done, and knows neither HTTP nor the texts of commands. What
-//! was not done is a [`Failure`], what went wrong beside what was done a [`Warning`]: both are
-//! data. Mounts and shares themselves are made by whoever implements [`LocalMounts`].
+//! Every call blocks until it is done, and knows neither HTTP nor the texts of commands. What was
+//! not done is a [`Failure`], what went wrong beside what was done a [`Warning`]: both are data.
+//! Only a job ends with a problem as clients get it, which whoever begins the job makes. Mounts and
+//! shares themselves are made by whoever implements [`LocalMounts`].
 
 mod candidate;
 mod datasets;
@@ -21,9 +22,8 @@ mod snapshots;
 pub use failure::{Failure, NotMountable, Release, Result, Verb, Warning};
 pub use jobs::{Jobs, MOST as MOST_JOBS, Reporter, TooMany, Work};
 pub use local::{LocalMount, LocalMounts, LocalShare, MountSpec, mount_props, mount_word};
-pub use mounting::Told;
-pub use mounts::Outcome;
-pub use receive::Received;
+pub use mounting::{Outcome, Told};
+pub use receive::ReceiveTold;
 
 use std::sync::Arc;
 

@@ -22,12 +22,19 @@ pub fn is_within(dataset: &str, root: &str) -> bool {
     dataset.strip_prefix(root).is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '@', '#']))
 }
 
-/// What [`Appliance::mount_all`] did.
+/// What was done for the file systems that a request is about.
 #[derive(Debug, Default)]
-pub struct Mounted {
-    /// File systems that are mounted now and were not.
+pub struct Outcome {
+    /// Their names.
     pub done: Vec<String>,
+    /// Only where it is about all of them: one that is asked for by its name is refused.
     pub failed: Vec<Failure>,
+}
+
+impl Outcome {
+    pub(crate) fn of_one(dataset: String) -> Outcome {
+        Outcome { done: vec![dataset], failed: Vec::new() }
+    }
 }
 
 /// Is told before each mount: the file system, how many were tried, how many there are.
@@ -36,17 +43,17 @@ pub type Told<'a> = &'a mut dyn FnMut(&str, u64, u64);
 impl Appliance {
     /// Mounts what at and below `root` wants to be mounted by itself and isn't. Failures are told,
     /// not fatal: the datasets are there whether they are mounted or not.
-    pub fn mount_all(&self, root: &str, options: &[String], overlay: bool, told: Told<'_>) -> Mounted {
+    pub fn mount_all(&self, root: &str, options: &[String], overlay: bool, told: Told<'_>) -> Outcome {
         let mut wanted = match self.candidates(root, None) {
             Ok(found) => found,
-            Err(why) => return Mounted { done: Vec::new(), failed: vec![why] },
+            Err(why) => return Outcome { done: Vec::new(), failed: vec![why] },
         };
         let there = self.local.mounted();
         wanted.retain(|one| {
             one.canmount == "on" && one.has_place() && !there.iter().any(|mount| mount.dataset == one.dataset)
         });
         wanted.sort_by(|a, b| a.mountpoint.cmp(&b.mountpoint));
-        let mut mounted = Mounted::default();
+        let mut mounted = Outcome::default();
         let total = wanted.len() as u64;
         for (count, one) in (0u64..).zip(wanted) {
             told(&one.dataset, count, total);
@@ -234,7 +241,10 @@ impl Appliance {
             let words: Vec<String> = mount.words().filter(stays).map(str::to_owned).collect();
             match self.local.remount(&mount.dataset, &words) {
                 Ok(()) | Err(Error::NotFound) => None,
-                Err(why) => Some(Failure::Remount { dataset: mount.dataset, why }),
+                Err(why) => {
+                    let LocalMount { dataset, mountpoint, .. } = mount;
+                    Some(Failure::Remount { dataset, mountpoint, why })
+                }
             }
         };
         self.mounted_within(root).into_iter().filter_map(again).collect()

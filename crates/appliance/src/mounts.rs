@@ -6,26 +6,12 @@ use stdx::behalf;
 
 use crate::candidate::Candidate;
 use crate::local::LocalMount;
+use crate::mounting::Outcome;
 use crate::{Appliance, Failure, Result, Verb};
-
-/// What was done for the file systems that a request is about.
-#[derive(Debug, Default)]
-pub struct Outcome {
-    /// Their names.
-    pub done: Vec<String>,
-    /// Only where it is about all of them: one that is asked for by its name is refused.
-    pub failed: Vec<Failure>,
-}
-
-impl Outcome {
-    pub(crate) fn of_one(dataset: String) -> Outcome {
-        Outcome { done: vec![dataset], failed: Vec::new() }
-    }
-}
 
 impl Appliance {
     /// Mounts all that wants to be mounted by itself and isn't.
-    pub fn mount_all_pools(&self, options: &[String], overlay: bool) -> Outcome {
+    fn mount_all_pools(&self, options: &[String], overlay: bool) -> Outcome {
         let mut outcome = Outcome::default();
         for pool in self.engine.pools() {
             let mounted = self.mount_all(&pool.name(), options, overlay, &mut |_, _, _| {});
@@ -70,9 +56,11 @@ impl Appliance {
     fn remount(&self, one: Candidate, options: &[String]) -> Result<()> {
         let options: Vec<String> = options.iter().filter(|option| *option != "remount").cloned().collect();
         let dataset = one.dataset;
+        let there = self.local.mounted().into_iter().find(|mount| mount.dataset == dataset);
+        let mountpoint = there.map_or(one.mountpoint, |mount| mount.mountpoint);
         self.local.remount(&dataset, &options).map_err(|error| match error {
             Error::NotFound => Failure::NothingToRemount { dataset },
-            why => Failure::Remount { dataset, why },
+            why => Failure::Remount { dataset, mountpoint, why },
         })
     }
 

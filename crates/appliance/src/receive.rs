@@ -6,12 +6,12 @@ use engine_api::{ReceiveEvent, ReceiveRequest};
 
 use crate::{Appliance, Failure, Result, Warning};
 
-/// What is to be told of a stream that was received.
-#[derive(Debug, Default)]
-pub struct Received {
-    /// Of the engine, in OpenZFS's words: what is no warning.
-    pub notes: Vec<String>,
-    pub warnings: Vec<Warning>,
+/// What is told while a stream is received.
+#[derive(Debug)]
+pub enum ReceiveTold {
+    Event(ReceiveEvent),
+    /// In OpenZFS's words; no warning.
+    Note(String),
 }
 
 impl Appliance {
@@ -22,14 +22,15 @@ impl Appliance {
         request: &ReceiveRequest,
         no_mount: bool,
         stream: &mut dyn Read,
-        tell: &mut dyn FnMut(ReceiveEvent),
-    ) -> Result<Received> {
+        tell: &mut dyn FnMut(ReceiveTold),
+    ) -> Result<Vec<Warning>> {
         let pool = self.pool_of(&request.target)?;
         // Only here is it known who mounts.
         if request.heal && no_mount {
             return Err(Failure::HealsAlone);
         }
-        let received = pool.receive(request, stream, tell)?;
+        let received = pool.receive(request, stream, &mut |event| tell(ReceiveTold::Event(event)))?;
+        received.notes.into_iter().for_each(|note| tell(ReceiveTold::Note(note)));
         let mut warnings: Vec<Warning> = received.warnings.into_iter().map(Warning::Received).collect();
         for name in &received.gone {
             // What is not there is not mounted, or soon is not.
@@ -42,6 +43,6 @@ impl Appliance {
                 warnings.extend(mounted.failed.into_iter().map(Warning::Failed));
             }
         }
-        Ok(Received { notes: received.notes, warnings })
+        Ok(warnings)
     }
 }

@@ -3,7 +3,7 @@
 use api_types::ShareRequest;
 
 use crate::candidate::Candidate;
-use crate::mounts::Outcome;
+use crate::mounting::Outcome;
 use crate::{Appliance, Failure, Result, Verb};
 
 impl Appliance {

@@ -170,7 +170,11 @@ pub async fn space_use(
     Path(name): Path<String>,
     asked: Result<Query<SpaceUseQuery>, QueryRejection>,
 ) -> Response {
-    blocking(app, move |app| Ok(app.pool_of(&name)?.space_use(&name, query(asked)?.of)?)).await
+    blocking(app, move |app| {
+        let of = query(asked)?.of;
+        Ok(app.pool_of(&name)?.space_use(&name, of)?)
+    })
+    .await
 }
 
 pub async fn deleted(State(app): State<Shared>, Path(name): Path<String>) -> Response {

@@ -5,6 +5,7 @@ use crate::flow::{self, Incoming, Outgoing};
 use crate::problem::{Refusal, refuse};
 use crate::words::warnings;
 use api_types::{AbortReceive, Changed, Receive, SendRequest, StreamEvent, kind};
+use appliance::ReceiveTold;
 use axum::body::Body;
 use axum::extract::{Path, State};
 use axum::response::Response;
@@ -37,14 +38,14 @@ fn run_receive(
         heal: request.heal,
         history: request.history,
     };
-    let received = app.appliance.receive(&request, no_mount, stream, &mut |event| {
-        out.tell(&match event {
-            ReceiveEvent::Line(line) => StreamEvent::Line(line),
-            ReceiveEvent::Done { bytes, nanos } => StreamEvent::Received { bytes, nanos },
+    let told = app.appliance.receive(&request, no_mount, stream, &mut |told| {
+        out.tell(&match told {
+            ReceiveTold::Event(ReceiveEvent::Line(line)) => StreamEvent::Line(line),
+            ReceiveTold::Event(ReceiveEvent::Done { bytes, nanos }) => StreamEvent::Received { bytes, nanos },
+            ReceiveTold::Note(note) => StreamEvent::Note(note),
         });
     })?;
-    received.notes.into_iter().for_each(|note| out.tell(&StreamEvent::Note(note)));
-    Ok(warnings(received.warnings))
+    Ok(warnings(told))
 }
 
 pub async fn abort(State(app): State<Shared>, Path(name): Path<String>, body: Json) -> Response {

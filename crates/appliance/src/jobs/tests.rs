@@ -48,7 +48,8 @@ fn a_job_whose_work_panics_or_is_dropped_has_failed_and_makes_room() {
     let panics = move || work.run(|_| panic!("as a fault of ours would"));
     assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(panics)).is_err());
     let failed = |id| jobs.get(id, &administrator()).map(|job| (job.state, job.problem));
-    assert_eq!(failed(job.id), Some((JobState::Failed, Some(fault()))));
+    let told = Problem { detail: format!("{}: as a fault of ours would", fault().detail), ..fault() };
+    assert_eq!(failed(job.id), Some((JobState::Failed, Some(told))));
     for _ in 0..=RUNNING {
         let (job, work) = jobs.begin("pool.sync", "tank", administrator(), fault()).expect("there is room");
         drop(work);

@@ -187,18 +187,15 @@ fn is_settled(cx: &mut Cx<'_>, pool: &PoolStatus, state: &Upgradable, version: u
     let name = &pool.name;
     if state.version > version {
         let now = state.version;
-        write!(
-            cx.io.out,
-            "PoolStatus '{name}' is already formatted using more current version '{now}'.\n\n"
-        )?;
+        write!(cx.io.out, "Pool '{name}' is already formatted using more current version '{now}'.\n\n")?;
         return Ok(true);
     }
     if state.version == version && version != FEATURE_FLAGS {
-        write!(cx.io.out, "PoolStatus '{name}' is already formatted using version {version}.\n\n")?;
+        write!(cx.io.out, "Pool '{name}' is already formatted using version {version}.\n\n")?;
         return Ok(true);
     }
     if state.version == version && state.requested.is_empty() {
-        writeln!(cx.io.out, "PoolStatus '{name}' already has all supported and requested features enabled.")?;
+        writeln!(cx.io.out, "Pool '{name}' already has all supported and requested features enabled.")?;
         return Ok(true);
     }
     Ok(false)

@@ -1,7 +1,7 @@
 //! What targets send: the headers of their PDUs, written.
 //!
-//! A field that a struct here does not name is zero. Every PDU has the numbers of its connection and
-//! its session ([`Numbers`]).
+//! A field that a struct here does not name is zero. Every PDU has the numbers of its connection
+//! and its session ([`Numbers`]).
 //!
 //! Source: RFC 7143 11.4, 11.6 to 11.9, 11.11, 11.13, 11.15, 11.17, 11.19.
 

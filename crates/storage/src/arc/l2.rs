@@ -178,8 +178,8 @@ impl Level2 {
     // ── Devices ──
 
     /// Adds a device and starts to use it. Of a new one the configuration learns the ashift. A
-    /// known one that cannot be opened, or is not the disk it should be, is listed all the same.
-    /// If there is no writer yet, `start` starts it, and is given the moment when its first round is
+    /// known one that cannot be opened, or is not the disk it should be, is listed all the same. If
+    /// there is no writer yet, `start` starts it, and is given the moment when its first round is
     /// due.
     pub fn add(
         &self,
