@@ -3,7 +3,8 @@
 
 use engine::{LocalEngine, Options};
 use engine_api::{
-    Change, CreateMode, Cred, DatasetFilter, FileSystem, Pool, SetAttr, SpaceExplained, SpaceHolder, Stable,
+    Change, CreateMode, Cred, DatasetFilter, FileSystem, Pool, SetAttr, SpaceExplained, SpaceHolder,
+    SpacePart, Stable,
 };
 use env::Env;
 use stdx::prng::Prng;
@@ -23,7 +24,7 @@ fn number(pool: &dyn Pool, dataset: &str, property: &str) -> i64 {
 }
 
 fn sum(space: &SpaceExplained, wanted: impl Fn(&SpaceHolder) -> bool) -> i64 {
-    space.parts.iter().filter(|(holder, _)| wanted(holder)).map(|(_, bytes)| bytes).sum()
+    space.parts.iter().filter(|part| wanted(&part.holder)).map(|part| part.bytes).sum()
 }
 
 fn judge(pool: &dyn Pool, dataset: &str, step: u64) {
@@ -32,29 +33,22 @@ fn judge(pool: &dyn Pool, dataset: &str, step: u64) {
     let parts = &space.parts;
     assert_eq!(sum(&space, |_| true), space.used as i64, "{dataset}, step {step}: {parts:#?}");
     assert_eq!(space.used as i64, number(pool, dataset, "used"), "{dataset}, step {step}");
-    assert!(!parts.iter().any(|(holder, _)| *holder == SpaceHolder::Other), "{dataset}, {step}: {parts:#?}");
+    assert!(!parts.iter().any(|part| part.holder == SpaceHolder::Other), "{dataset}, {step}: {parts:#?}");
     let by = [
-        ("usedbysnapshots", sum(&space, |holder| matches!(holder, SpaceHolder::Snapshots { .. }))),
+        ("usedbysnapshots", sum(&space, |holder| *holder == SpaceHolder::Snapshots)),
         ("usedbyrefreservation", sum(&space, |holder| *holder == SpaceHolder::RefReservation)),
         (
             "usedbychildren",
-            sum(&space, |holder| {
-                matches!(holder, Child(_) | ChildReservation(_) | OfPool | SpaceHolder::Freeing)
-            }),
+            sum(&space, |holder| matches!(holder, Child | ChildReservation | OfPool | SpaceHolder::Freeing)),
         ),
-        (
-            "usedbydataset",
-            sum(&space, |holder| matches!(holder, Contents | Deleted(_) | Metadata | Overhead)),
-        ),
+        ("usedbydataset", sum(&space, |holder| matches!(holder, Contents | Deleted | Metadata | Overhead))),
     ];
     for (property, told) in by {
         assert_eq!(told, number(pool, dataset, property), "{dataset}, step {step}: {property}, {parts:#?}");
     }
-    for (holder, bytes) in parts {
-        if let SpaceHolder::Snapshots { first, last, .. } = holder
-            && first == last
-        {
-            assert_eq!(*bytes, number(pool, first, "used"), "{first}, step {step}");
+    for part in parts {
+        if let (SpaceHolder::Snapshots, [only]) = (part.holder, &part.names[..]) {
+            assert_eq!(part.bytes, number(pool, only, "used"), "{only}, step {step}");
         }
     }
 }
@@ -127,6 +121,7 @@ fn parts_add_up_to_the_byte() {
     heads.push("ours".into());
     heads.iter().for_each(|head| judge(&*pool, head, 99));
     let deleted = pool.explain_space("ours/a").unwrap();
-    assert!(deleted.parts.iter().any(|(holder, bytes)| *holder == SpaceHolder::Deleted(1) && *bytes > 0));
+    let is_open = |part: &SpacePart| part.holder == SpaceHolder::Deleted && part.count == 1 && part.bytes > 0;
+    assert!(deleted.parts.iter().any(is_open));
     fs.close(open);
 }

@@ -67,7 +67,7 @@ fn reach<'a>(uses: &'a BTreeMap<String, BTreeSet<String>>, from: &'a String) -> 
 /// its circle. For whoever unties it.
 pub fn reasons(krate: &Crate) -> Vec<String> {
     let circles = circles(krate);
-    let named = |path: &[String]| [&[krate.name.clone()], path].concat().join("::");
+    let named = |path: &[String]| format!("{}::{}", krate.name, path.join("::"));
     let mut lines = BTreeSet::new();
     for Import { from, to, name } in imports(krate) {
         let common = from.iter().zip(&to).take_while(|(a, b)| a == b).count();

@@ -1,7 +1,7 @@
 use super::*;
 use api_types::{DatasetKind, Source};
 
-fn dataset(name: &str, createtxg: u64, used: &str) -> Dataset {
+fn dataset(name: &str, createtxg: u64, used: &str) -> DatasetInfo {
     let props = match used {
         "" => Vec::new(),
         value => vec![PropValue {
@@ -12,10 +12,10 @@ fn dataset(name: &str, createtxg: u64, used: &str) -> Dataset {
             received: None,
         }],
     };
-    Dataset { name: name.into(), kind: DatasetKind::Filesystem, guid: 1, createtxg, props }
+    DatasetInfo { name: name.into(), kind: DatasetKind::Filesystem, guid: 1, createtxg, props }
 }
 
-fn names(datasets: &[Dataset]) -> Vec<&str> {
+fn names(datasets: &[DatasetInfo]) -> Vec<&str> {
     datasets.iter().map(|dataset| dataset.name.as_str()).collect()
 }
 
