@@ -10,7 +10,7 @@ use axum::body::Bytes;
 use axum::extract::rejection::BytesRejection;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use engine_api::{Committed, Engine, Pool};
+use engine_api::{Change, Committed, Engine, Pool};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::sync::Arc;
@@ -129,6 +129,11 @@ impl App {
 /// What a change that was committed is to a client.
 pub fn changed((committed, told): (Committed, Vec<Warning>)) -> Changed {
     Changed { txg: committed.txg, warnings: warnings(told) }
+}
+
+/// Commits a change that no mount depends on.
+pub fn commit(pool: &dyn Pool, change: &Change, history: &str) -> Result<Changed, Refusal> {
+    Ok(changed((pool.commit(change, history)?, Vec::new())))
 }
 
 pub fn answer<T: Serialize>(outcome: Result<T, Refusal>) -> Response {

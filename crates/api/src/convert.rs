@@ -68,13 +68,8 @@ pub fn initialize_change(from: &wire::PoolInitialize) -> engine::Change {
 
 /// The kind of that name, as the query of a list has it.
 pub fn kind_named(name: &str) -> Option<engine::DatasetKind> {
-    match name {
-        "filesystem" => Some(engine::DatasetKind::Filesystem),
-        "volume" => Some(engine::DatasetKind::Volume),
-        "snapshot" => Some(engine::DatasetKind::Snapshot),
-        "bookmark" => Some(engine::DatasetKind::Bookmark),
-        _ => None,
-    }
+    use engine::DatasetKind::{Bookmark, Filesystem, Snapshot, Volume};
+    [Filesystem, Volume, Snapshot, Bookmark].into_iter().find(|kind| kind.name() == name)
 }
 
 pub fn counts(from: engine::Counts) -> wire::Counts {

@@ -3,13 +3,10 @@
 use api_types::{DestroyOptions, Inherit, PropertiesSet, Rename};
 use engine_api::{Change, Committed, DestroyQuery, Error};
 
+use crate::failure::warnings;
 use crate::local::LocalMount;
 use crate::mounting::moves_mounts;
 use crate::{Appliance, Failure, Result, Warning};
-
-fn failed(failures: Vec<Failure>) -> Vec<Warning> {
-    failures.into_iter().map(Warning::Failed).collect()
-}
 
 impl Appliance {
     /// Commits the making of a dataset `name`, and mounts what was made unless told otherwise.
@@ -73,7 +70,7 @@ impl Appliance {
             Ok(committed) => {
                 let is_of_root = |mount: &LocalMount| is_root && mount.dataset == name;
                 let root: Vec<_> = mounts.into_iter().filter(is_of_root).collect();
-                let warnings = failed(self.restore(&root));
+                let warnings = warnings(self.restore(&root));
                 self.local.leave(directories);
                 Ok((committed, warnings))
             }
@@ -92,7 +89,7 @@ impl Appliance {
         let change = Change::SetProperties { name: name.to_owned(), props };
         let (committed, mut failures) = self.commit(name, &change, &history, moves)?;
         failures.extend(self.follow(name, &names));
-        Ok((committed, failed(failures)))
+        Ok((committed, warnings(failures)))
     }
 
     /// Has a property inherited, or as it was received; mounts follow.
@@ -102,7 +99,7 @@ impl Appliance {
         let change = Change::Inherit { name: name.to_owned(), property: property.clone(), received };
         let (committed, mut failures) = self.commit(name, &change, &history, moves)?;
         failures.extend(self.follow(name, &[property]));
-        Ok((committed, failed(failures)))
+        Ok((committed, warnings(failures)))
     }
 
     /// Commits a change of a dataset; one that may move mounts takes them along.
@@ -135,6 +132,6 @@ impl Appliance {
             return Ok((committed, Vec::new()));
         }
         let (committed, failures) = self.moving(name, to, commit)?;
-        Ok((committed, failed(failures)))
+        Ok((committed, warnings(failures)))
     }
 }

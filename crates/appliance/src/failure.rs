@@ -141,6 +141,11 @@ pub enum Release {
     Destroy,
 }
 
+/// Failures beside what was done.
+pub(crate) fn warnings(failures: Vec<Failure>) -> Vec<Warning> {
+    failures.into_iter().map(Warning::Failed).collect()
+}
+
 /// What went wrong beside what was done.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Warning {

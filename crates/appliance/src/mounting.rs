@@ -14,6 +14,7 @@ use engine_api::Error;
 use stdx::behalf;
 
 use crate::candidate::Candidate;
+use crate::failure::warnings;
 use crate::local::{LocalMount, MountSpec, mount_props, mount_word};
 use crate::{Appliance, Failure, Result, Warning};
 
@@ -84,7 +85,7 @@ impl Appliance {
     pub(crate) fn mount_made(&self, root: &str) -> Vec<Warning> {
         let failed = self.mount_all(root, &[], false, &mut |_, _, _| {}).failed;
         match failed.is_empty() || behalf::caller().is_administrator {
-            true => failed.into_iter().map(Warning::Failed).collect(),
+            true => warnings(failed),
             false => vec![Warning::MountedByRootAlone],
         }
     }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use engine_api::{Error, Health, ImportOptions, Pool, PoolSpec};
 
+use crate::failure::warnings;
 use crate::mounting::Told;
 use crate::{Appliance, Failure, Release, Result, Warning};
 
@@ -49,7 +50,7 @@ impl Appliance {
         if !self.auto_mount {
             return Vec::new();
         }
-        self.mount_all(pool, options, false, told).failed.into_iter().map(Warning::Failed).collect()
+        warnings(self.mount_all(pool, options, false, told).failed)
     }
 
     /// Whether a pool may be let go of: one that waits for its devices is by force only, and then

@@ -4,6 +4,7 @@ use std::io::Read;
 
 use engine_api::{ReceiveEvent, ReceiveRequest};
 
+use crate::failure::warnings;
 use crate::{Appliance, Failure, Result, Warning};
 
 /// What is told while a stream is received.
@@ -31,18 +32,17 @@ impl Appliance {
         }
         let received = pool.receive(request, stream, &mut |event| tell(ReceiveTold::Event(event)))?;
         received.notes.into_iter().for_each(|note| tell(ReceiveTold::Note(note)));
-        let mut warnings: Vec<Warning> = received.warnings.into_iter().map(Warning::Received).collect();
+        let mut told: Vec<Warning> = received.warnings.into_iter().map(Warning::Received).collect();
         for name in &received.gone {
             // What is not there is not mounted, or soon is not.
             let _ = self.local.unmount(name, true);
         }
-        warnings.extend(received.replaced.iter().filter_map(|name| self.refresh(name)));
+        told.extend(received.replaced.iter().filter_map(|name| self.refresh(name)));
         if self.auto_mount && !no_mount {
             for name in &received.new {
-                let mounted = self.mount_all(name, &[], false, &mut |_, _, _| {});
-                warnings.extend(mounted.failed.into_iter().map(Warning::Failed));
+                told.extend(warnings(self.mount_all(name, &[], false, &mut |_, _, _| {}).failed));
             }
         }
-        Ok(warnings)
+        Ok(told)
     }
 }

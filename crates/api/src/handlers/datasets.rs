@@ -7,8 +7,8 @@ use crate::problem::{Refusal, refuse};
 use crate::words::warnings;
 use api_types::{
     Changed, DatasetCreate, DatasetDestroy, DatasetInfo, DatasetPlan, DatasetQuery, DeletedFiles,
-    DestroyOptions, DestroyPlan, Inherit, JobResult, PropKind, PropValue, PropertiesSet, PropertyTables,
-    Rename, Source, SpaceUseQuery, kind,
+    DestroyOptions, Inherit, JobResult, PropKind, PropValue, PropertiesSet, PropertyTables, Rename, Source,
+    SpaceUseQuery, kind,
 };
 use appliance::{Reporter, mount_props, mount_word};
 use axum::extract::rejection::QueryRejection;
@@ -34,19 +34,18 @@ fn run_list(app: &App, asked: &DatasetQuery) -> Result<Vec<DatasetInfo>, Refusal
     let props = list_of(&asked.props);
     let filter =
         |roots| DatasetFilter { roots, depth: asked.depth, kinds: kinds.clone(), props: props.clone() };
-    let mut found = Vec::new();
+    let mut datasets = Vec::new();
     let roots = list_of(&asked.roots);
     if roots.is_empty() {
         let mut pools = app.engine().pools();
         pools.sort_by_key(|pool| pool.name());
         for pool in pools {
-            found.extend(pool.datasets(&filter(Vec::new()))?);
+            datasets.extend(pool.datasets(&filter(Vec::new()))?);
         }
     }
     for root in roots {
-        found.extend(app.pool_of(&root)?.datasets(&filter(vec![root]))?);
+        datasets.extend(app.pool_of(&root)?.datasets(&filter(vec![root]))?);
     }
-    let mut datasets = found;
     if props.is_empty() || props.iter().any(|name| name == "mounted") {
         say_what_is_mounted(app, &mut datasets);
     }
@@ -128,8 +127,7 @@ pub async fn destroy_preview(
     blocking(app, move |app| {
         let DestroyOptions { recursive, clones, defer } = query(asked)?;
         let query = engine_api::DestroyQuery { name: name.clone(), recursive, clones, defer };
-        let plan = app.pool_of(&name)?.plan_destroy(&query)?;
-        Ok(DestroyPlan { names: plan.names, bytes: plan.bytes })
+        Ok(app.pool_of(&name)?.plan_destroy(&query)?)
     })
     .await
 }

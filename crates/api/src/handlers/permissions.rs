@@ -1,7 +1,7 @@
 //! Delegated permissions.
 
-use crate::app::{Body, Shared, blocking, parse};
-use api_types::{Allow, Changed, Unallow};
+use crate::app::{Body, Shared, blocking, commit, parse};
+use api_types::{Allow, Unallow};
 use axum::extract::{Path, State};
 use axum::response::Response;
 use engine_api::Change;
@@ -14,8 +14,7 @@ pub async fn allow(State(app): State<Shared>, Path(name): Path<String>, body: Bo
     let request = parse::<Allow>(body);
     blocking(app, move |app| {
         let Allow { grants, history } = request?;
-        let done = app.pool_of(&name)?.commit(&Change::Allow { name, grants }, &history);
-        Ok(Changed { txg: done?.txg, warnings: Vec::new() })
+        commit(&*app.pool_of(&name)?, &Change::Allow { name, grants }, &history)
     })
     .await
 }
@@ -24,8 +23,7 @@ pub async fn unallow(State(app): State<Shared>, Path(name): Path<String>, body: 
     let request = parse::<Unallow>(body);
     blocking(app, move |app| {
         let Unallow { grants, recursive, history } = request?;
-        let done = app.pool_of(&name)?.commit(&Change::Unallow { name, grants, recursive }, &history);
-        Ok(Changed { txg: done?.txg, warnings: Vec::new() })
+        commit(&*app.pool_of(&name)?, &Change::Unallow { name, grants, recursive }, &history)
     })
     .await
 }

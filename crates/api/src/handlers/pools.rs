@@ -1,13 +1,13 @@
 //! Pools.
 
-use crate::app::{App, Body, Shared, blocking, job, parse, prompt};
+use crate::app::{App, Body, Shared, blocking, commit, job, parse, prompt};
 use crate::convert;
 use crate::problem::{Refusal, refuse};
 use crate::words::warnings;
 use api_types::{
-    Changed, HistoryQuery, ImportSearch, JobResult, LabelClear, PoolAdd, PoolAttach, PoolCheckpoint,
-    PoolClear, PoolImport, PoolInitialize, PoolOffline, PoolOnline, PoolReguid, PoolRelease, PoolReopen,
-    PoolScan, PoolSpec, PoolTrim, PoolVdev, PropertiesQuery, PropertiesSet, kind,
+    HistoryQuery, ImportSearch, JobResult, LabelClear, PoolAdd, PoolAttach, PoolCheckpoint, PoolClear,
+    PoolImport, PoolInitialize, PoolOffline, PoolOnline, PoolReguid, PoolRelease, PoolReopen, PoolScan,
+    PoolSpec, PoolTrim, PoolVdev, PropertiesQuery, PropertiesSet, kind,
 };
 use appliance::{Release, Reporter};
 use axum::extract::rejection::QueryRejection;
@@ -272,8 +272,7 @@ pub async fn set(State(app): State<Shared>, Path(name): Path<String>, body: Body
     blocking(app, move |app| {
         let request = request?;
         let change = Change::SetPoolProperties { props: request.props };
-        let committed = app.pool(&name)?.commit(&change, &request.history)?;
-        Ok(Changed { txg: committed.txg, warnings: Vec::new() })
+        commit(&*app.pool(&name)?, &change, &request.history)
     })
     .await
 }

@@ -1,17 +1,15 @@
 //! Snapshots, clones, bookmarks and holds.
 
-use crate::app::{Body, Shared, blocking, changed, parse};
+use crate::app::{Body, Shared, blocking, changed, commit, parse};
 use crate::convert;
 use crate::handlers::pools::query;
-use crate::problem::Refusal;
 use api_types::{
-    BookmarkCreate, Changed, CloneCreate, DiffQuery, Hold, HoldRequest, Promote, Rollback, SnapshotCreate,
+    BookmarkCreate, CloneCreate, DiffQuery, Hold, HoldRequest, Promote, Rollback, SnapshotCreate,
 };
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, State};
 use axum::response::Response;
-use engine_api::{Change, Pool};
-use std::sync::Arc;
+use engine_api::Change;
 
 pub async fn create(State(app): State<Shared>, body: Body) -> Response {
     let request = parse::<SnapshotCreate>(body);
@@ -19,14 +17,9 @@ pub async fn create(State(app): State<Shared>, body: Body) -> Response {
         let SnapshotCreate { names, recursive, props, history } = request?;
         let pool = app.appliance.pool_of_all(&names)?;
         let change = Change::Snapshot { names, recursive, props };
-        commit(&pool, &change, &history)
+        commit(&*pool, &change, &history)
     })
     .await
-}
-
-fn commit(pool: &Arc<dyn Pool>, change: &Change, history: &str) -> Result<Changed, Refusal> {
-    let committed = pool.commit(change, history)?;
-    Ok(Changed { txg: committed.txg, warnings: Vec::new() })
 }
 
 pub async fn rollback(State(app): State<Shared>, Path(name): Path<String>, body: Body) -> Response {
@@ -43,7 +36,7 @@ pub async fn promote(State(app): State<Shared>, Path(name): Path<String>, body: 
     let request = parse::<Promote>(body);
     blocking(app, move |app| {
         let history = request?.history;
-        commit(&app.pool_of(&name)?, &Change::Promote { name }, &history)
+        commit(&*app.pool_of(&name)?, &Change::Promote { name }, &history)
     })
     .await
 }
@@ -52,7 +45,7 @@ pub async fn bookmark(State(app): State<Shared>, body: Body) -> Response {
     let request = parse::<BookmarkCreate>(body);
     blocking(app, move |app| {
         let BookmarkCreate { source, name, history } = request?;
-        commit(&app.pool_of(&source)?, &Change::Bookmark { source, name }, &history)
+        commit(&*app.pool_of(&source)?, &Change::Bookmark { source, name }, &history)
     })
     .await
 }
@@ -61,7 +54,11 @@ pub async fn hold(State(app): State<Shared>, body: Body) -> Response {
     let request = parse::<HoldRequest>(body);
     blocking(app, move |app| {
         let HoldRequest { snapshots, tag, recursive, history } = request?;
-        commit(&app.appliance.pool_of_all(&snapshots)?, &Change::Hold { snapshots, tag, recursive }, &history)
+        commit(
+            &*app.appliance.pool_of_all(&snapshots)?,
+            &Change::Hold { snapshots, tag, recursive },
+            &history,
+        )
     })
     .await
 }
@@ -71,7 +68,7 @@ pub async fn release(State(app): State<Shared>, body: Body) -> Response {
     blocking(app, move |app| {
         let HoldRequest { snapshots, tag, recursive, history } = request?;
         commit(
-            &app.appliance.pool_of_all(&snapshots)?,
+            &*app.appliance.pool_of_all(&snapshots)?,
             &Change::Release { snapshots, tag, recursive },
             &history,
         )

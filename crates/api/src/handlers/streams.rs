@@ -1,10 +1,10 @@
 //! Sending and receiving streams.
 
-use crate::app::{App, Body as Json, Shared, blocking, parse};
+use crate::app::{App, Body as Json, Shared, blocking, commit, parse};
 use crate::flow::{self, Incoming, Outgoing};
 use crate::problem::{Refusal, refuse};
 use crate::words::warnings;
-use api_types::{AbortReceive, Changed, Receive, SendRequest, StreamEvent, kind};
+use api_types::{AbortReceive, Receive, SendRequest, StreamEvent, kind};
 use appliance::ReceiveTold;
 use axum::body::Body;
 use axum::extract::{Path, State};
@@ -52,9 +52,7 @@ pub async fn abort(State(app): State<Shared>, Path(name): Path<String>, body: Js
     let request = parse::<AbortReceive>(body);
     blocking(app, move |app| {
         let change = Change::AbortReceive { name: name.clone() };
-        let done = app.pool_of(&name)?.commit(&change, &request?.history);
-        let committed = done?;
-        Ok(Changed { txg: committed.txg, warnings: Vec::new() })
+        commit(&*app.pool_of(&name)?, &change, &request?.history)
     })
     .await
 }
