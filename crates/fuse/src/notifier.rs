@@ -23,14 +23,14 @@ use crate::inodes::{Inodes, Mark, Name, Names, Stale, What};
 use crate::lock::lock;
 use engine_api::{Changed, NodeId, Watcher};
 use std::io::{self, IoSlice};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, Weak, mpsc};
 use std::time::{Duration, Instant};
 
 /// How long the thread stays without anything to tell.
 const IDLE: Duration = Duration::from_secs(1);
-/// Files that the kernel writes for us at a time, of one mount: far fewer than requests that are
-/// served at a time.
+/// Files that the kernel writes for us at a time, of one mount: far fewer than requests that a
+/// processor's ring can have in hand.
 const FLUSHES: usize = 8;
 
 /// Nodes that the kernel is asked to forget in one message; it takes more, in parts.
@@ -85,8 +85,7 @@ pub struct Notifier {
     more: Condvar,
     told: Condvar,
     /// How many files the kernel is just writing for us.
-    flushes: Mutex<usize>,
-    flushed: Condvar,
+    flushes: AtomicUsize,
 }
 
 #[derive(Default)]
@@ -118,8 +117,7 @@ impl Notifier {
             thread: Mutex::default(),
             more: Condvar::new(),
             told: Condvar::new(),
-            flushes: Mutex::default(),
-            flushed: Condvar::new(),
+            flushes: AtomicUsize::new(0),
         });
         notifier.crowd.add(notifier.this.clone());
         notifier
@@ -158,42 +156,37 @@ impl Notifier {
         is_told && more <= left
     }
 
-    /// Has the kernel write what mappings have changed of a file, and forget its pages. Not by the
-    /// thread that tells, which the kernel may keep for the sake of another file; and by
-    /// [`FLUSHES`] threads at a time, for what the kernel writes then is for others to serve.
+    /// Has the kernel write what mappings have changed of a file, and forget its pages. Whether it
+    /// has, within `bound`. Not by the thread that tells, which the kernel may keep for the sake of
+    /// another file.
+    ///
+    /// What the kernel writes is a request to this mount, which somebody has to be free to serve.
+    /// So whoever is served himself waits here only among the first [`FLUSHES`]; the others are
+    /// told at once that nothing was written.
     ///
     /// # Errors
-    /// `TimedOut` where it is not done within `bound`; the operating system's, where there can be
-    /// no thread.
-    pub fn flush(&self, ino: u64, bound: Duration) -> io::Result<()> {
+    /// The operating system's, where there can be no thread.
+    pub fn flush(&self, ino: u64, bound: Duration) -> io::Result<bool> {
         let (Some(this), Some(device)) = (self.this.upgrade(), self.device.upgrade()) else {
-            return Err(io::ErrorKind::NotConnected.into());
+            return Ok(false);
         };
-        let end = Instant::now() + bound;
-        let waited = self.flushed.wait_timeout_while(lock(&self.flushes), bound, |now| *now >= FLUSHES);
-        let (mut flushes, waited) = waited.expect("nothing panics under this lock");
-        if waited.timed_out() {
-            return Err(io::ErrorKind::TimedOut.into());
+        let one_more = |flushes: usize| (flushes < FLUSHES).then_some(flushes + 1);
+        if self.flushes.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more).is_err() {
+            return Ok(false);
         }
-        *flushes += 1;
-        drop(flushes);
         let (done, result) = mpsc::channel();
         let work = move || {
             let changed = What { data: true, names: Names::Same };
             tell(&device, &Stale { ino, changed, name: None });
-            this.end_flush();
+            this.flushes.fetch_sub(1, Ordering::Relaxed);
             // Nobody may wait any more.
             let _ = done.send(());
         };
         let spawned = std::thread::Builder::new().name("fuse-flush".into()).spawn(work);
-        spawned.map(drop).inspect_err(|_| self.end_flush())?;
-        let left = end.saturating_duration_since(Instant::now());
-        result.recv_timeout(left).map_err(|_| io::ErrorKind::TimedOut.into())
-    }
-
-    fn end_flush(&self) {
-        *lock(&self.flushes) -= 1;
-        self.flushed.notify_one();
+        spawned.map(drop).inspect_err(|_| {
+            self.flushes.fetch_sub(1, Ordering::Relaxed);
+        })?;
+        Ok(result.recv_timeout(bound).is_ok())
     }
 
     /// There is something to tell.

@@ -23,7 +23,7 @@ use std::time::Duration;
 const BACKGROUND: u16 = 64;
 const PAGE: usize = 4096;
 /// How long the kernel may take to write what a mapping has changed.
-const FLUSH: Duration = Duration::from_secs(5);
+const FLUSH: Duration = Duration::from_secs(1);
 /// Parts of one answer; writev(2) takes 1,024.
 const PIECES: usize = 512;
 
@@ -218,17 +218,7 @@ impl Ops {
             Body::FAllocate { fh, offset, len, mode } => {
                 done(server.fallocate(fh, offset, len, mode), answer)
             }
-            Body::Seek { fh, offset, whence } => {
-                // What a mapping has changed counts (`zn_flush_cached_data` in
-                // module/os/linux/zfs/zfs_vnops_os.c).
-                if server.may_be_dirty(fh)
-                    && let Err(error) = self.notifier.flush(req.node, FLUSH)
-                {
-                    tracing::warn!(%error, ino = req.node, "what a mapping has changed is not written");
-                    return answer.error(libc::EIO);
-                }
-                seek(server, fh, offset, whence, answer);
-            }
+            Body::Seek { fh, offset, whence } => self.seek(req, fh, offset, whence, answer),
             // It came already.
             Body::Init { .. } | Body::Destroy => answer.error(libc::EIO),
             // Answered so once, the kernel does not ask again: it lets a flush and an interrupt be,
@@ -285,6 +275,35 @@ impl Ops {
             Ok(Some(back)) => answer.parts([reply::ioctl().bytes(), &back].into_iter()),
             Ok(None) => answer.error(libc::ENOTTY),
             Err(error) => answer.error(errno(&error)),
+        }
+    }
+
+    /// What a mapping has changed counts (`zn_flush_cached_data` in
+    /// module/os/linux/zfs/zfs_vnops_os.c). Where the kernel cannot write it now, all of the file
+    /// is said to be data, as lseek(2) allows: a copy then has zeros instead of holes.
+    fn seek(&self, req: &Header, fh: u64, offset: u64, whence: u32, answer: Answer) {
+        let what = match whence as i32 {
+            libc::SEEK_DATA => Seek::Data,
+            libc::SEEK_HOLE => Seek::Hole,
+            _ => return answer.error(libc::EINVAL),
+        };
+        if i64::try_from(offset).is_err() {
+            return answer.error(libc::ENXIO);
+        }
+        let is_written = !self.server.may_be_dirty(fh)
+            || self.notifier.flush(req.node, FLUSH).unwrap_or_else(|error| {
+                tracing::warn!(%error, ino = req.node, "what a mapping has changed is not written");
+                false
+            });
+        let found = match is_written {
+            true => self.server.seek(fh, offset, what),
+            false => {
+                self.server.getattr(req.node, Some(fh)).and_then(|attr| all_is_data(attr.size, offset, what))
+            }
+        };
+        match found {
+            Ok(found) => answer.bytes(Fields::new(8).u64(found).bytes()),
+            Err(error) => answer.error(seek_errno(&error)),
         }
     }
 }
@@ -355,17 +374,11 @@ fn xattr(result: Result<Vec<u8>>, size: u32, answer: Answer) {
     }
 }
 
-fn seek(server: &Server, fh: u64, offset: u64, whence: u32, answer: Answer) {
-    let what = match whence as i32 {
-        libc::SEEK_DATA => Seek::Data,
-        libc::SEEK_HOLE => Seek::Hole,
-        _ => return answer.error(libc::EINVAL),
-    };
-    if i64::try_from(offset).is_err() {
-        return answer.error(libc::ENXIO);
-    }
-    match server.seek(fh, offset, what) {
-        Ok(found) => answer.bytes(Fields::new(8).u64(found).bytes()),
-        Err(error) => answer.error(seek_errno(&error)),
+/// As the engine seeks, in a file of `size` bytes without holes.
+fn all_is_data(size: u64, offset: u64, what: Seek) -> Result<u64> {
+    match what {
+        _ if offset >= size => Err(Error::NotFound),
+        Seek::Data => Ok(offset),
+        Seek::Hole => Ok(size),
     }
 }

@@ -9,6 +9,7 @@ use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -32,6 +33,17 @@ fn mount_so(mount: impl FnOnce() -> Mount) -> Mount {
     let mount = mount();
     set(&before);
     mount
+}
+
+/// Runs one ignored test in a process of its own, with these variables.
+pub fn alone(name: &str, variables: &[(&str, &str)]) {
+    let ran = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", name, "--ignored", "--nocapture"])
+        .envs(variables.iter().copied())
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&ran.stdout);
+    assert!(said.contains("1 passed"), "{said}{}", String::from_utf8_lossy(&ran.stderr));
 }
 
 pub struct Fixture {

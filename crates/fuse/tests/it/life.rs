@@ -1,6 +1,6 @@
 //! Open files, other clients of the same file system, and the end of a mount.
 
-use crate::fixture::{Fixture, answer, c, eventually, has_rings, threads};
+use crate::fixture::{Fixture, alone, answer, c, eventually, has_rings, threads};
 use engine_api::{Cred, Error, FileSystem, Stable};
 use fuse::{Limits, MountOptions, Pool};
 use std::fs::{self, File, OpenOptions};
@@ -208,13 +208,7 @@ fn taken() -> (u64, usize) {
 /// model have freed.
 #[test]
 fn mounts_share_threads_and_buffers() {
-    let alone = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "life::mounts_alone", "--ignored", "--nocapture"])
-        .env("MALLOC_ARENA_MAX", "1")
-        .output()
-        .unwrap();
-    let said = String::from_utf8_lossy(&alone.stdout);
-    assert!(said.contains("1 passed"), "{said}{}", String::from_utf8_lossy(&alone.stderr));
+    alone("life::mounts_alone", &[("MALLOC_ARENA_MAX", "1")]);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 mod fixture;
 mod identity;
 mod life;
+mod mapped;
 mod posix;
 
 /// Whether requests are to come over io_uring.

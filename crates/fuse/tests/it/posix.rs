@@ -3,7 +3,7 @@
 use crate::fixture::{Fixture, answer, c, eventually};
 use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
-use std::io::{Read, Seek, SeekFrom, Write};
+use std::io::{Read, Seek, SeekFrom};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, PermissionsExt, symlink};
 use std::path::Path;
@@ -211,62 +211,6 @@ fn times_are_kept_to_the_nanosecond_before_1970_too() {
         let meta = fs::metadata(fixture.path("f")).unwrap();
         assert_eq!((meta.mtime(), meta.mtime_nsec()), (secs, nanos));
         assert_eq!((meta.atime(), meta.atime_nsec()), (secs, nanos));
-    }
-}
-
-#[test]
-fn a_mapping_and_the_file_are_one() {
-    let fixture = Fixture::new();
-    let mut file =
-        OpenOptions::new().read(true).write(true).create_new(true).open(fixture.path("f")).unwrap();
-    file.write_all(&[b'a'; 8192]).unwrap();
-    // SAFETY: a new mapping of 8,192 bytes of the file, unmapped below and used nowhere else.
-    unsafe {
-        let (access, shared) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED);
-        let map = libc::mmap(std::ptr::null_mut(), 8192, access, shared, file.as_raw_fd(), 0);
-        assert_ne!(map, libc::MAP_FAILED);
-        assert_eq!(*map.cast::<u8>().add(8191), b'a');
-        *map.cast::<u8>().add(5000) = b'z';
-        assert_eq!(libc::msync(map, 8192, libc::MS_SYNC), 0);
-        assert_eq!(libc::munmap(map, 8192), 0);
-    }
-    let mut byte = [0];
-    file.read_exact_at(&mut byte, 5000).unwrap();
-    assert_eq!(byte, [b'z']);
-}
-
-/// Many at once: the kernel writes some files at a time, and the others wait.
-#[test]
-fn what_a_mapping_has_written_is_data_to_who_seeks_it() {
-    let fixture = Fixture::new();
-    std::thread::scope(|scope| {
-        for number in 0..32 {
-            let path = fixture.path(&format!("f{number}"));
-            scope.spawn(move || seek_what_is_mapped(&path));
-        }
-    });
-}
-
-fn seek_what_is_mapped(path: &Path) {
-    const LEN: usize = 64 << 10;
-    let file = OpenOptions::new().read(true).write(true).create_new(true).open(path).unwrap();
-    file.set_len(LEN as u64).unwrap();
-    let seek = |whence| {
-        // SAFETY: it takes an open file and numbers.
-        answer(unsafe { libc::lseek(file.as_raw_fd(), 0, whence) })
-    };
-    assert_eq!(seek(libc::SEEK_DATA), Err(libc::ENXIO));
-    // SAFETY: a new mapping of the file, unmapped below and used nowhere else.
-    unsafe {
-        let (access, shared) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED);
-        let map = libc::mmap(std::ptr::null_mut(), LEN, access, shared, file.as_raw_fd(), 0);
-        assert_ne!(map, libc::MAP_FAILED);
-        for (at, byte) in [(32 << 10, b'a'), (8 << 10, b'b')] {
-            *map.cast::<u8>().add(at) = byte;
-            assert_eq!(seek(libc::SEEK_DATA), Ok(at as i64));
-            assert_eq!(*map.cast::<u8>().add(at), byte);
-        }
-        assert_eq!(libc::munmap(map, LEN), 0);
     }
 }
 

@@ -7,6 +7,8 @@ mod fixture;
 mod identity;
 #[path = "../it/life.rs"]
 mod life;
+#[path = "../it/mapped.rs"]
+mod mapped;
 #[path = "../it/posix.rs"]
 mod posix;
 mod threads;

@@ -1,6 +1,6 @@
 //! Who serves what comes over io_uring.
 
-use crate::fixture::{Fixture, eventually, has_rings, threads};
+use crate::fixture::{Fixture, alone, eventually, has_rings, threads};
 use fuse::{Limits, MountOptions, Pool};
 use std::fs::{self, File};
 use std::io::Read;
@@ -8,17 +8,9 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-/// Runs one ignored test in a process of its own.
-fn alone(name: &str) {
-    let words = ["--exact", name, "--ignored", "--nocapture"];
-    let ran = Command::new(std::env::current_exe().unwrap()).args(words).output().unwrap();
-    let said = String::from_utf8_lossy(&ran.stdout);
-    assert!(said.contains("1 passed"), "{said}{}", String::from_utf8_lossy(&ran.stderr));
-}
-
 #[test]
 fn a_mount_has_threads_of_its_own_until_it_ends() {
-    alone("threads::threads_of_one_mount");
+    alone("threads::threads_of_one_mount", &[]);
 }
 
 #[test]
@@ -45,7 +37,7 @@ fn threads_of_one_mount() {
 
 #[test]
 fn more_mounts_than_threads_are_all_served() {
-    alone("threads::three_hundred_mounts");
+    alone("threads::three_hundred_mounts", &[]);
 }
 
 #[test]
