@@ -199,6 +199,8 @@ pub struct Budget {
     all: Level,
     /// Shared with whoever gives way for what is held.
     shown: Arc<AtomicUsize>,
+    /// What the system may hold beyond a little of what is written: of what is shown.
+    unsent: AtomicUsize,
     places: Mutex<HashMap<IpAddr, Weak<Level>>>,
     peers: Mutex<BTreeMap<u64, Weak<Peer>>>,
     next: AtomicU64,
@@ -229,6 +231,7 @@ impl Budget {
             limits,
             all: Level::default(),
             shown: Arc::default(),
+            unsent: AtomicUsize::new(0),
             places: Mutex::default(),
             peers: Mutex::default(),
             next: AtomicU64::new(0),
@@ -238,9 +241,27 @@ impl Budget {
         }
     }
 
-    /// Bytes that are held for all peers, for others to look at whenever they want.
+    /// Bytes that are held for all peers, here and by the system, for others to look at whenever
+    /// they want.
     pub fn held(&self) -> Arc<AtomicUsize> {
         self.shown.clone()
+    }
+
+    /// Counts what the system may hold for somebody, as far as all of it comes to no more than an
+    /// eighth of what peers may hold beside it. False: it does not fit.
+    pub(crate) fn try_hold_unsent(&self, bytes: usize) -> bool {
+        let most = self.limits.all / 8;
+        let fits = |held: usize| (held + bytes <= most).then_some(held + bytes);
+        let is_room = self.unsent.fetch_update(SeqCst, SeqCst, fits).is_ok();
+        if is_room {
+            self.shown.fetch_add(bytes, Relaxed);
+        }
+        is_room
+    }
+
+    pub(crate) fn release_unsent(&self, bytes: usize) {
+        self.unsent.fetch_sub(bytes, SeqCst);
+        self.shown.fetch_sub(bytes, Relaxed);
     }
 
     /// Another connection. `from`: where from, if it is not of this machine; `shut` ends it, from
@@ -431,7 +452,7 @@ impl Peer {
     }
 
     /// It has moved so much that it is no stranger.
-    fn is_known(&self) -> bool {
+    pub(crate) fn is_known(&self) -> bool {
         self.moved.load(Relaxed) >= TRUSTED
     }
 

@@ -1,6 +1,6 @@
 //! Sockets of servers: a thread for each that accepts, and one for each connection; how it reads
 //! ([`attentive`]), and what it does by itself of what it reads ([`pace`]); what it may hold
-//! ([`budget`]), and how replies leave ([`outbox`]).
+//! ([`budget`]), and how replies leave ([`outbox`]) and wait in the system ([`unsent`]).
 //!
 //! A stranger can make connections, and say nothing. So there are so many at the most, and fewer of
 //! them from one place ([`place`]); where one too many comes, the one goes that was silent for
@@ -24,12 +24,13 @@ pub mod outbox;
 pub mod pace;
 pub mod peer;
 mod place;
+mod unsent;
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::io::{self, PipeReader, PipeWriter};
 use std::net::{IpAddr, Shutdown, TcpListener, TcpStream};
-use std::os::fd::{AsFd, AsRawFd};
+use std::os::fd::AsFd;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -37,14 +38,11 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use nix::sys::socket::{setsockopt, sockopt};
 
 pub use budget::{Budget, Lease, Limits, Peer};
 pub use drain::STALL;
 pub use place::place;
 
-/// Bytes that the system takes of what a peer has no room for: it holds them without counting.
-const UNSENT: libc::c_int = 256 << 10;
 /// Connections that may be about to end beside those that are allowed.
 const SLACK: usize = 16;
 /// How often it is looked who is silent.
@@ -67,7 +65,7 @@ impl Stream for TcpStream {
     fn accept(listener: &TcpListener) -> io::Result<TcpStream> {
         let stream = listener.accept()?.0;
         stream.set_nodelay(true)?;
-        hold_little(&stream)?;
+        unsent::hold_little(&stream)?;
         Ok(stream)
     }
 
@@ -101,23 +99,6 @@ impl Stream for UnixStream {
 
     fn hurry(listener: &UnixListener) -> io::Result<()> {
         listener.set_nonblocking(true)
-    }
-}
-
-/// The system holds little of what is written and cannot be sent, notices peers that are gone, and
-/// gives up those that acknowledge nothing.
-fn hold_little(stream: &TcpStream) -> io::Result<()> {
-    setsockopt(stream, sockopt::KeepAlive, &true)?;
-    set_tcp(stream, libc::TCP_USER_TIMEOUT, STALL.as_millis() as libc::c_int)?;
-    set_tcp(stream, libc::TCP_NOTSENT_LOWAT, UNSENT)
-}
-
-fn set_tcp(stream: &TcpStream, option: libc::c_int, value: libc::c_int) -> io::Result<()> {
-    let (fd, len) = (stream.as_raw_fd(), size_of_val(&value) as libc::socklen_t);
-    // SAFETY: the value is an int, as these options want it, and as long as is said.
-    match unsafe { libc::setsockopt(fd, libc::IPPROTO_TCP, option, (&raw const value).cast(), len) } {
-        0 => Ok(()),
-        _ => Err(io::Error::last_os_error()),
     }
 }
 

@@ -24,6 +24,7 @@ use nix::sys::socket::{MsgFlags, sendmsg};
 
 use crate::budget::{Lease, Peer};
 use crate::drain::Slow;
+use crate::unsent::{LITTLE, Much};
 
 /// A writer stays as long as a peer takes so much in each such time: 5 MiB a second.
 const WORTH: usize = 256 << 10;
@@ -61,6 +62,8 @@ struct State {
     taken: usize,
     moved: Instant,
     lease: Option<Lease>,
+    /// The system holds more of it than of others'.
+    much: Option<Much>,
     /// Threads that wait to hear of it.
     waiting: usize,
 }
@@ -180,6 +183,7 @@ impl Outbox {
             taken: 0,
             moved: Instant::now(),
             lease: None,
+            much: None,
             waiting: 0,
         };
         Ok(Outbox(Arc::new(Inner { stream, peer, state: Mutex::new(state), drained: Condvar::new() })))
@@ -306,6 +310,9 @@ impl Inner {
                         lease.resize(left);
                     }
                     self.peer.note_moved(sent);
+                    if sent + left > LITTLE && state.much.is_none() {
+                        state.much = Much::take(&self.peer, &self.stream);
+                    }
                     state.restore(batch, gone + sent);
                     is_stuck
                 }
