@@ -35,6 +35,9 @@ pub use job::*;
 pub use measure::*;
 pub use mount::*;
 pub use pool::*;
+/// Why a request is refused, as data.
+pub use refusal;
+
 pub use problem::{MEDIA_TYPE as PROBLEM_MEDIA_TYPE, Problem, kind};
 pub use project::*;
 pub use property::*;

@@ -1,5 +1,6 @@
 //! RFC 9457 problem details: the one form of every refusal.
 
+use refusal::Refused;
 use serde::{Deserialize, Serialize};
 
 /// Media type of a problem.
@@ -40,6 +41,9 @@ pub struct Problem {
     pub status: u16,
     /// What happened here, for people; may have several lines.
     pub detail: String,
+    /// What was refused and why, as data, where an engine refused what it was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refused: Option<Box<Refused>>,
     /// Exit status that a command should end with: 1 for a refusal, 2 for a request that makes no
     /// sense.
     pub exit: u8,

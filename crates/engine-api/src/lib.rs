@@ -26,6 +26,9 @@ pub use api_types::{
     SweepStatus, Tunable, Upgradable, VdevSpec, VdevStatus, VdevTallies, VolumePlan, Zevent, ZeventValue,
 };
 
+/// Why a request is refused, as data.
+pub use refusal;
+
 pub use change::{Change, Committed, InitializeCommand, TrimCommand};
 pub use diagnostics::{Condemn, Diagnostics, NoDiagnostics};
 pub use error::{Error, Result};
