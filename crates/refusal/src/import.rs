@@ -29,6 +29,8 @@ pub enum ImportFault {
     VdevKind { kind: String },
     /// How the configuration contradicts itself.
     Configuration { message: String },
+    /// What else went wrong while it was opened.
+    Failed { message: String },
     CorruptCachefile,
 }
 

@@ -77,6 +77,7 @@ pub enum Reason {
     NoSuchDevice,
     NoSuchBlock,
     Damaged { message: String },
+    Io,
     /// What the operating system says.
     Os { message: String },
     Name(NameFault),

@@ -221,6 +221,7 @@ impl Display for Reason {
             Reason::NoSuchDevice => "No such device",
             Reason::NoSuchBlock => "no such block is on disk",
             Reason::Damaged { message } => return write!(f, "damaged: {message}"),
+            Reason::Io => "I/O error",
             Reason::Os { message } => message,
             Reason::Name(fault) => return fault.fmt(f),
             Reason::Property(fault) => return fault.fmt(f),

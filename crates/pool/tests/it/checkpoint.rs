@@ -45,7 +45,7 @@ fn is_whole(pool: &Pool) {
 
 fn refused<T>(done: pool::Result<T>, why: &str) {
     match done.map(drop) {
-        Err(PoolError::Refused(said)) => assert!(said.ends_with(why), "{said}"),
+        Err(PoolError::Refused(said)) => assert!(said.to_string().ends_with(why), "{said}"),
         other => panic!("{other:?}, not {why}"),
     }
 }

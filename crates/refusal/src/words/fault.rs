@@ -334,7 +334,7 @@ impl Display for ImportFault {
             ImportFault::VdevKind { kind } => {
                 return write!(f, "vdevs of type '{kind}' are not supported yet");
             }
-            ImportFault::Configuration { message } => message,
+            ImportFault::Configuration { message } | ImportFault::Failed { message } => message,
             ImportFault::CorruptCachefile => "invalid or corrupt cache file contents",
         })
     }
