@@ -1,7 +1,7 @@
 //! Properties: what a value may be, how it reads, and where it comes from.
 //!
 //! The table is [`ondisk::prop`]; how values are stored and inherited is [`crate::dsl`]'s business.
-//! Here text becomes numbers and numbers text, with OpenZFS's own words when they do not.
+//! Here text becomes numbers and numbers text.
 //!
 //! Sources: lib/libzfs/libzfs_dataset.c (`zfs_valid_proplist`), libzfs_util.c
 //! (`zprop_parse_value`).

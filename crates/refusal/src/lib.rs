@@ -51,6 +51,14 @@ impl Refused {
         Refused { action: None, reason: reason.into() }
     }
 
+    /// Each of these; one alone as it is.
+    pub fn several(all: Vec<Refused>) -> Refused {
+        match <[Refused; 1]>::try_from(all) {
+            Ok([one]) => one,
+            Err(all) => Refused::because(Reason::Several(all)),
+        }
+    }
+
     /// The same reason, for something else that was to be done.
     #[must_use]
     pub fn instead(self, action: Action) -> Refused {

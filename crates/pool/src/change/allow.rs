@@ -2,35 +2,36 @@
 //!
 //! Sources: module/zfs/dsl_deleg.c (`dsl_deleg_set_sync`, `dsl_deleg_unset_sync`),
 //! module/zcommon/zfs_deleg.c (`zfs_deleg_verify_nvlist`), lib/libzfs/libzfs_dataset.c
-//! (`zfs_set_fsacl`, for the texts).
+//! (`zfs_set_fsacl`).
 
 use std::sync::Arc;
 
 use ondisk::deleg::Who;
 use ondisk::version;
+use refusal::{Action, Reason, Refused, Upgrade};
 
 use super::missing;
+use crate::Result;
 use crate::dsl::deleg::{Grant, canonical};
 use crate::dsl::names::Found;
 use crate::dsl::task::SyncCx;
 use crate::dsl::{Dir, Dsl};
-use crate::{PoolError, Result};
 
-fn prefix(name: &str) -> String {
-    format!("cannot set permissions on '{name}'")
+fn action(name: &str) -> Action {
+    Action::SetPermissions { name: name.to_owned() }
 }
 
 fn target(dsl: &Dsl, name: &str) -> Result<Found> {
-    dsl.find(name).map_err(missing(&prefix(name)))
+    dsl.find(name).map_err(missing(action(name)))
 }
 
 pub(super) fn check(dsl: &Dsl, name: &str, grants: &[Grant]) -> Result<()> {
-    let refuse = |why: &str| Err(PoolError::Refused(format!("{}: {why}", prefix(name))));
+    let refuse = |reason: Reason| Err(Refused::new(action(name), reason).into());
     if target(dsl, name)?.is_snapshot() {
-        return refuse("operation not applicable to datasets of this type");
+        return refuse(Reason::NotOfThisType);
     }
     if dsl.version() < version::DELEGATED_PERMS {
-        return refuse("pool must be upgraded");
+        return refuse(Reason::PoolTooOld(Upgrade::This));
     }
     let is_set = |name: &String| name.starts_with('@') && canonical(name).is_ok();
     let makes_sense = |grant: &Grant| {
@@ -41,7 +42,7 @@ pub(super) fn check(dsl: &Dsl, name: &str, grants: &[Grant]) -> Result<()> {
         is_who && are_known && says_any && !grant.keys(false).is_empty()
     };
     if grants.is_empty() || !grants.iter().all(makes_sense) {
-        return refuse("invalid permission");
+        return refuse(Reason::InvalidPermission);
     }
     Ok(())
 }

@@ -22,6 +22,7 @@ use dmu::traverse::{Go, Part, Visit, Visitor, traverse};
 use ondisk::BlkPtr;
 use ondisk::dsl_dir::{FLAG_USED_BREAKDOWN, FREE_DIR, MOS_DIR};
 use ondisk::object_type::ObjectType;
+use refusal::{Action, Reason, Refused};
 
 use super::Dsl;
 use super::deadlist::Deadlist;
@@ -142,8 +143,8 @@ impl Dsl {
             let _config = self.reading();
             let found = self.find(name)?;
             if found.is_snapshot() {
-                let why = "operation not applicable to datasets of this type";
-                return Err(PoolError::Refused(format!("cannot explain '{name}': {why}")));
+                let action = Action::ExplainSpace { name: name.to_owned() };
+                return Err(Refused::new(action, Reason::NotOfThisType).into());
             }
             if found.dir.phys().flags & FLAG_USED_BREAKDOWN == 0 {
                 return Err(PoolError::Unsupported("space of datasets of before pool version 13".into()));

@@ -12,6 +12,7 @@ use std::sync::Arc;
 use dmu::Tx;
 use ondisk::objset::ObjsetType;
 use ondisk::prop::{SUFFIX_INHERIT, SUFFIX_RECEIVED};
+use refusal::Action;
 
 use super::{Target, action, kind_of};
 use crate::Result;
@@ -50,8 +51,9 @@ fn local(dsl: &Dsl, target: &Target) -> Result<RawProps> {
         ObjsetType::Zvol => DatasetKind::Volume,
         _ => DatasetKind::Filesystem,
     };
-    let (prefix, of) = (action(&target.begin, target.origin.is_some()).to_owned(), kind.types());
-    let checker = Checker { prefix, of, creating: false, version: dsl.version(), has_feature: &has_feature };
+    let stream = action(&target.begin, target.origin.is_some());
+    let (action, of) = (Action::Receive { stream }, kind.types());
+    let checker = Checker { action, of, creating: false, version: dsl.version(), has_feature: &has_feature };
     checker.all(&target.props.local)
 }
 

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 
 use env::{Env, lock};
 use ondisk::version;
-use refusal::{Action, Reason, Refused, Upgrade, VdevFault};
+use refusal::{Action, Reason, Refused, SweepFault, Upgrade, VdevFault};
 use storage::{Bias, OpenedLeaf, VdevConfig, VdevKind};
 
 use super::disks::turn_away;
@@ -19,7 +19,7 @@ use super::spec::{
 use super::vdev_objects::make_top_objects;
 use super::{Core, Pool};
 use crate::space::VdevSpace;
-use crate::sweep::{SweepCommand, SweepKind, SweepRefusal};
+use crate::sweep::{SweepCommand, SweepKind};
 use crate::{PoolError, Result};
 
 /// Vdevs to add, by what they are for.
@@ -170,7 +170,7 @@ impl Pool {
         kind: SweepKind,
         command: SweepCommand,
         history: &str,
-    ) -> Result<(u64, Vec<(u64, SweepRefusal)>)> {
+    ) -> Result<(u64, Vec<(u64, SweepFault)>)> {
         if self.core.readonly {
             return Err(PoolError::ReadOnly);
         }

@@ -376,7 +376,7 @@ impl Model {
         let plan = match pool.dsl.plan_destroy(&query) {
             Ok(plan) => plan,
             Err(PoolError::Refused(why)) if cloned => {
-                assert!(why.contains("has dependent clones"), "{why}");
+                assert!(why.to_string().contains("has dependent clones"), "{why}");
                 return;
             }
             Err(error) => panic!("{error}"),

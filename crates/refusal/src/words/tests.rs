@@ -76,11 +76,12 @@ fn logs_that_are_missing_are_shown_with_their_devices() {
 #[test]
 fn several_are_told_one_a_line() {
     let busy = |name: &str| Refused::new(Action::CreateSnapshot { name: name.into() }, Reason::DatasetBusy);
-    let both = Refused::because(Reason::Several(vec![busy("tank@a"), busy("tank/b@a")]));
+    let both = Refused::several(vec![busy("tank@a"), busy("tank/b@a")]);
     assert_eq!(
         both.to_string(),
         "cannot create snapshot 'tank@a': dataset is busy\ncannot create snapshot 'tank/b@a': dataset is busy"
     );
+    assert_eq!(Refused::several(vec![busy("tank@a")]), busy("tank@a"));
 }
 
 #[test]
