@@ -21,6 +21,7 @@ use ondisk::prop::Render;
 use ondisk::rebuild;
 use ondisk::scan::{self, STATE_CANCELED, STATE_FINISHED, STATE_SCANNING};
 use ondisk::trim::{STATE_ACTIVE, STATE_COMPLETE};
+use refusal::{Reason, ReceiveFault, Refused};
 use storage::{LeafIo, VdevStat, VdevState};
 
 /// What a failure below means to a caller of the interface.
@@ -33,14 +34,15 @@ pub(super) fn api_error(error: PoolError) -> Error {
         PoolError::NoSpace => Error::NoSpace,
         PoolError::Quota => Error::Quota,
         PoolError::NameTooLong => Error::NameTooLong,
-        PoolError::Corrupt(what) => Error::Refused(format!("damaged: {what}")),
+        PoolError::Corrupt(message) => Refused::because(Reason::Damaged { message }).into(),
         PoolError::Io => Error::Corrupt { object: 0, block: 0 },
         PoolError::Suspended => Error::Suspended,
         PoolError::Again => Error::Busy,
         PoolError::Invalid(what) => Error::Invalid(what),
         PoolError::Unsupported(what) => Error::Unsupported(what),
-        PoolError::Receive(failure) => Error::Refused(failure.to_string()),
-        PoolError::Refused(why) => Error::Refused(why),
+        // Who receives says more (`super::receive`).
+        PoolError::Receive(_) => Refused::because(ReceiveFault::NotMade).into(),
+        PoolError::Refused(refused) => Error::Refused(refused),
     }
 }
 

@@ -6,9 +6,10 @@ use ::pool::spa::create::Surroundings;
 use ::pool::spa::import::{Peeked, Unsupported, peek};
 use ::pool::spa::labels::{Candidate, FoundPool};
 use ::pool::spa::status::{found_state, found_vdev_state, vdev_name};
-use engine_api::{Error, Importable, Result, VdevStatus};
+use engine_api::{Importable, Result, VdevStatus};
 use ondisk::feature;
 use ondisk::label::config::PoolState;
+use refusal::{Action, ImportFault, Reason, Refused};
 use storage::{VdevConfig, VdevKind, VdevState};
 
 use super::convert::{blank_vdev, health};
@@ -138,24 +139,24 @@ pub(super) fn choose(found: Vec<FoundPool>, which: &str, destroyed: bool) -> Res
         .filter(|pool| pool.config.name == which || Some(pool.guid) == by_guid)
         .filter(|pool| (pool.config.state == PoolState::Destroyed) == destroyed)
         .collect();
-    match matching.len() {
-        0 => Err(Error::Refused(format!("cannot import '{which}': no such pool available"))),
-        1 => Ok(matching.remove(0)),
-        _ => Err(Error::Refused(format!(
-            "cannot import '{which}': more than one matching pool\nimport by numeric ID instead"
-        ))),
-    }
+    let fault = match matching.len() {
+        0 => ImportFault::NotFound,
+        1 => return Ok(matching.remove(0)),
+        _ => ImportFault::Several,
+    };
+    Err(Refused::new(Action::Import { pool: which.to_owned() }, fault).into())
 }
 
 /// `zpool labelclear` keeps its hands off pools that somebody may want.
 pub(super) fn refuse_labelclear(path: &str, found: &Candidate, force: bool) -> Result<()> {
-    let name = &found.config.name;
-    let what = match found.config.state {
+    let state = match found.config.state {
         // Labels of spares and cache devices name no pool.
         PoolState::Destroyed | PoolState::Spare | PoolState::L2cache => return Ok(()),
         _ if force => return Ok(()),
-        PoolState::Active => format!("{path} is a member of potentially active pool \"{name}\""),
-        PoolState::Exported => format!("{path} is a member of exported pool \"{name}\""),
+        PoolState::Active => "potentially active",
+        PoolState::Exported => "exported",
     };
-    Err(Error::Refused(format!("use '-f' to override the following error:\n{what}")))
+    let (path, state, pool) = (path.to_owned(), state.to_owned(), found.config.name.clone());
+    let action = Action::ClearLabel { path: path.clone() };
+    Err(Refused::new(action, Reason::NotClearable { path, state, pool, can_force: true }).into())
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use ::pool::dsl::{DatasetKind as PoolKind, ListFilter, Listed};
 use ::pool::errlog::HurtObject;
-use ::pool::sweep::{SweepCommand, SweepKind, SweepRefusal};
+use ::pool::sweep::{SweepCommand, SweepKind};
 use engine_api::{
     Advice, AdviceQuestion, Change, Committed, Counts, DatasetFilter, DatasetInfo, DatasetKind,
     DedupEstimate, Delegation, DestroyPlan, DestroyQuery, DiffEntry, Error, FileSystem, HistoryRecord,
@@ -17,6 +17,7 @@ use engine_api::{
     Result, SendEvent, SendRequest, SpaceExplained, SpaceUse, Spender, TrimCommand, Upgradable, VdevTallies,
     Volume, VolumePlan,
 };
+use refusal::{Action, Refused, SweepFault};
 
 use super::change::{new_disk, new_size, new_vdevs, pool_change};
 use super::convert::{api_error, delegation, prop_value, scan_command, space_explained};
@@ -62,7 +63,7 @@ impl LocalPool {
         self.sweep(guids, SweepKind::Initialize, command, history)
     }
 
-    /// `Refused` in the words of `zpool`, a line for each disk that cannot be.
+    /// `Refused` says it of each disk that cannot be.
     fn sweep(
         &self,
         guids: &[u64],
@@ -75,17 +76,22 @@ impl LocalPool {
             return Ok(txg);
         }
         let report = self.pool.report();
-        let line = |(guid, why): &(u64, SweepRefusal)| {
-            format!("cannot {} '{}': {}", kind.name(), report.root.name_of(*guid), why.words(kind))
+        let of_one = |(guid, fault): (u64, SweepFault)| {
+            let device = report.root.name_of(guid);
+            let action = match kind {
+                SweepKind::Trim => Action::Trim { device },
+                SweepKind::Initialize => Action::Initialize { device },
+            };
+            Refused::new(action, fault)
         };
-        Err(::pool::PoolError::Refused(refused.iter().map(line).collect::<Vec<_>>().join("\n")))
+        Err(Refused::several(refused.into_iter().map(of_one).collect()).into())
     }
 
     /// A change of datasets or properties; gives its transaction group.
     fn commit_datasets(&self, change: &Change, history: &str) -> Result<u64> {
         let inner = pool_change(change).ok_or_else(|| Error::Unsupported("this change".into()))?;
         if let Change::SetPoolProperties { props } = change {
-            let refuse = |why| Error::Refused(format!("cannot set property for '{}': {why}", self.name()));
+            let refuse = |fault| Refused::new(Action::SetProperty { name: self.name() }, fault);
             compatibility::check(props).map_err(refuse)?;
         }
         let txg = match change {

@@ -23,6 +23,7 @@ use engine_api::{
     ReceiveRequest, Result, SendRequest, Spender,
 };
 use ondisk::prop::{self, UserspaceProp, dataset_prop};
+use refusal::{Action, Reason, Refused};
 use stdx::behalf::{self, Caller};
 
 use super::convert::api_error;
@@ -255,7 +256,7 @@ impl LocalPool {
 
     /// A place for a dataset; gives the nearest above it that there is.
     fn to_place(&self, name: &str, parents: bool, list: &mut List) -> Result<String> {
-        let missing = || Error::Refused(format!("cannot create '{name}': parent does not exist"));
+        let missing = || Refused::new(Action::Create { name: name.to_owned() }, Reason::NoParent);
         let (parent, _) = name.rsplit_once('/').ok_or_else(missing)?;
         let mut nearest = parent;
         while !self.is_there(nearest)? {

@@ -9,10 +9,11 @@ use ::pool::prop::FsProps;
 use ::pool::txg::Txgs;
 use ::pool::zil::LogData;
 use dmu::DmuError;
-use engine_api::{Error, FileSystem, FsId, Result, Served};
+use engine_api::{FileSystem, FsId, Result, Served};
 use env::{Nanos, lock};
 use ondisk::objset::ObjsetType;
 use ondisk::version::newest_file_system;
+use refusal::{Reason, Refused};
 use storage::Storage;
 
 use super::super::convert::api_error;
@@ -203,10 +204,7 @@ impl LocalPool {
         if version <= newest_file_system(pool) {
             return Ok(());
         }
-        Err(Error::Refused(format!(
-            "Can't mount a version {version} file system on a version {pool} pool. Pool must be upgraded to mount this \
-             file system."
-        )))
+        Err(Refused::because(Reason::FileSystemTooNew { version, pool }).into())
     }
 
     /// A file system ready for use: what its log says has been done.
