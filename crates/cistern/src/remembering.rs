@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 
 use engine::LocalEngine;
+use engine_api::refusal::{Action, PropertyFault, Reason, Refused};
 use engine_api::{
     CacheFileSearch, Change, DestroyPlan, DestroyQuery, Engine, Error, FsId, ImportOptions, Importable, Pool,
     PoolSpec, PropertyChange, ReceiveEvent, ReceiveRequest, Received, Result, SendEvent, SendRequest, Served,
@@ -191,20 +192,21 @@ impl RememberingEngine {
     }
 }
 
+fn not_to_be_set(property: &str, value: String, message: String) -> Error {
+    let property = property.to_owned();
+    Refused::new(Action::SetTo { property, value }, PropertyFault::Value { message }).into()
+}
+
 /// A share that no client could use is refused when it is made, not when it is mounted; its secrets
 /// are not kept in the clear.
 fn check_shares(props: &mut [PropertyChange]) -> Result<()> {
     for prop in props.iter_mut().filter(|prop| prop.name == iscsi::PROPERTY) {
-        iscsi::parse_share(&prop.value).map_err(|why| {
-            let shown = iscsi::without_secrets(&prop.value);
-            Error::Refused(format!("property '{}' cannot be set to '{shown}': {why}", prop.name))
-        })?;
+        iscsi::parse_share(&prop.value)
+            .map_err(|why| not_to_be_set(&prop.name, iscsi::without_secrets(&prop.value), why))?;
         prop.value = iscsi::sealed(&prop.value);
     }
     for prop in props.iter().filter(|prop| prop.name == "sharenfs") {
-        nfs::parse_sharenfs(&prop.value).map_err(|why| {
-            Error::Refused(format!("property 'sharenfs' cannot be set to '{}': {why}", prop.value))
-        })?;
+        nfs::parse_sharenfs(&prop.value).map_err(|why| not_to_be_set(&prop.name, prop.value.clone(), why))?;
     }
     Ok(())
 }
@@ -244,7 +246,7 @@ impl Engine for RememberingEngine {
 
     fn destroy(&self, name: &str, force: bool) -> Result<()> {
         if lock(&self.to_come).contains(name) {
-            return Err(Error::Refused(format!("cannot destroy '{name}': pool is being imported")));
+            return Err(Refused::new(Action::Destroy { name: name.to_owned() }, Reason::Importing).into());
         }
         self.remembering(self.engine.destroy(name, force))
     }
@@ -253,7 +255,7 @@ impl Engine for RememberingEngine {
         match self.engine.pool(name) {
             Ok(pool) => Ok(self.guarded(pool)),
             Err(Error::NotFound) if self.is_coming(name) => {
-                Err(Error::Refused("pool is being imported, try again later".to_owned()))
+                Err(Refused::because(Reason::ImportingWait).into())
             }
             Err(error) => Err(error),
         }

@@ -12,25 +12,43 @@ pub enum ImportFault {
     NameTaken,
     UnknownVersion,
     /// It cannot be read without these features, by guid.
-    Features { guids: Vec<String> },
+    Features {
+        guids: Vec<String>,
+    },
     /// Of another host, which may be using it.
-    Foreign { host: String, hostid: u64 },
+    Foreign {
+        host: String,
+        hostid: u64,
+    },
     /// Another host does use it.
-    Multihost { host: String, hostid: u64 },
+    Multihost {
+        host: String,
+        hostid: u64,
+    },
     MultihostClaim,
     MultihostNoHostid,
     /// Another host may be silent for so long.
-    MultihostDamaged { hours: u64 },
+    MultihostDamaged {
+        hours: u64,
+    },
     Cancelled,
     /// What is on its devices cannot be read.
     Damaged,
     Unavailable,
-    MissingLogs { logs: Vec<Member> },
-    VdevKind { kind: String },
+    MissingLogs {
+        logs: Vec<Member>,
+    },
+    VdevKind {
+        kind: String,
+    },
     /// How the configuration contradicts itself.
-    Configuration { message: String },
+    Configuration {
+        message: String,
+    },
     /// What else went wrong while it was opened.
-    Failed { message: String },
+    Failed {
+        message: String,
+    },
     CorruptCachefile,
 }
 

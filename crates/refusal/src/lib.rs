@@ -13,6 +13,7 @@
 
 mod action;
 mod import;
+mod mount;
 mod name;
 mod property;
 mod reason;
@@ -23,6 +24,7 @@ mod words;
 
 pub use action::{Action, Stream};
 pub use import::{ImportFault, Member};
+pub use mount::MountFault;
 pub use name::NameFault;
 pub use property::PropertyFault;
 pub use reason::{Dependents, Reason, Upgrade};

@@ -2,8 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{ImportFault, NameFault, PropertyFault, ReceiveFault, ScanFault, SendFault, SweepFault, VdevFault};
-use crate::Refused;
+use crate::{
+    ImportFault, MountFault, NameFault, PropertyFault, ReceiveFault, Refused, ScanFault, SendFault,
+    SweepFault, VdevFault,
+};
 
 /// See the module. Faults of one subject are in an enum of their own.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -11,8 +13,13 @@ use crate::Refused;
 pub enum Reason {
     NoDataset,
     NoPool,
+    NoPoolNamed {
+        pool: String,
+    },
     /// Of this name.
-    NoBookmark { name: String },
+    NoBookmark {
+        name: String,
+    },
     DatasetExists,
     PoolExists,
     BookmarkExists,
@@ -22,6 +29,7 @@ pub enum Reason {
     /// Every request for a pool, until it is there.
     ImportingWait,
     Suspended,
+    KeyNotLoaded,
     NoSpace,
     NameTooLong,
     NameMissing,
@@ -42,26 +50,51 @@ pub enum Reason {
     LeavesPool,
     BelowItself,
     OtherDataset,
+    NoSnapshotsNamed,
+    SeveralPools,
     NewNameTaken,
     SeveralSnapshotsOfOne,
     SnapshotNotPromoted,
     NoClone,
-    Conflict { snapshot: String, parent: String },
-    MoreRecent { than: String },
-    NoAncestor { txg: u64 },
+    Conflict {
+        snapshot: String,
+        parent: String,
+    },
+    MoreRecent {
+        than: String,
+    },
+    /// A rollback would destroy these snapshots and bookmarks; `more`: and others.
+    YoungerExist {
+        names: Vec<String>,
+        more: bool,
+    },
+    /// A rollback would destroy these clones.
+    ClonesExist {
+        names: Vec<String>,
+    },
+    NoAncestor {
+        txg: u64,
+    },
     InvalidPermission,
-    Held { name: String },
+    Held {
+        name: String,
+    },
     Cloned,
     HasChildren,
     Depend(Dependents),
-    DependInCircle { at: String },
+    DependInCircle {
+        at: String,
+    },
     NoSnapshotsFound,
     TagExists,
     NoTag,
     TagTooLong,
     PoolTooOld(Upgrade),
     /// The pool has too old a version to mount a file system of this one.
-    FileSystemTooNew { version: u64, pool: u64 },
+    FileSystemTooNew {
+        version: u64,
+        pool: u64,
+    },
     HasCheckpoint,
     DiscardingCheckpoint,
     NoCheckpoint,
@@ -71,15 +104,32 @@ pub enum Reason {
     NotCounted,
     NotEarlier,
     GuidZero,
-    SharedSpare { pool: String },
+    SharedSpare {
+        pool: String,
+    },
     NoLabel,
-    NotClearable { path: String, state: String, pool: String, can_force: bool },
+    NotClearable {
+        path: String,
+        state: String,
+        pool: String,
+        can_force: bool,
+    },
     NoSuchDevice,
     NoSuchBlock,
-    Damaged { message: String },
+    Damaged {
+        message: String,
+    },
     Io,
     /// What the operating system says.
-    Os { message: String },
+    Os {
+        message: String,
+    },
+    /// What was begun has failed, and not been refused: the words for that.
+    Failed {
+        message: String,
+    },
+    /// A part of it was refused.
+    Because(Box<Refused>),
     Name(NameFault),
     Property(PropertyFault),
     Vdev(VdevFault),
@@ -88,6 +138,7 @@ pub enum Reason {
     Import(ImportFault),
     Send(SendFault),
     Receive(ReceiveFault),
+    Mount(MountFault),
     /// Each of several.
     Several(Vec<Refused>),
 }
@@ -135,4 +186,5 @@ from_fault! {
     ImportFault => Import,
     SendFault => Send,
     ReceiveFault => Receive,
+    MountFault => Mount,
 }

@@ -9,22 +9,42 @@ pub enum VdevFault {
     // What a pool may be made of.
     LogOnRaidz,
     /// Raidz of 0 or more than 3.
-    Parity { parity: u64 },
+    Parity {
+        parity: u64,
+    },
     /// Groups of groups.
-    Nested { group: String },
-    TooFew { group: String, least: u64 },
-    TooMany { group: String, most: u64 },
+    Nested {
+        group: String,
+    },
+    TooFew {
+        group: String,
+        least: u64,
+    },
+    TooMany {
+        group: String,
+        most: u64,
+    },
     RaidzBesideRemoved,
     /// The device cannot be opened: what the operating system says.
-    Device { path: String, message: String },
+    Device {
+        path: String,
+        message: String,
+    },
     /// Of several devices one is smaller than `least`, in MiB.
-    OneTooSmall { least: u64 },
-    TooSmallForPool { least: u64 },
+    OneTooSmall {
+        least: u64,
+    },
+    TooSmallForPool {
+        least: u64,
+    },
     /// One of them is listed twice.
     SameTwice,
     SameTwiceOrTaken,
     /// What is on the devices or uses them; `can_force`: `-f` overrides it.
-    InUse { uses: Vec<Use>, can_force: bool },
+    InUse {
+        uses: Vec<Use>,
+        can_force: bool,
+    },
 
     // One that is, or becomes, part of a pool.
     IsSpare,
@@ -39,24 +59,42 @@ pub enum VdevFault {
     LogBySpare,
     Replacing,
     InReplacement,
-    DeviceBusy { path: String },
+    DeviceBusy {
+        path: String,
+    },
     TooSmall,
     SectorSize,
     NotDetachable,
     NoReplicas,
     DataNotRemovable,
     Unavailable,
-    LogsNotReplayed { datasets: Vec<String> },
+    LogsNotReplayed {
+        datasets: Vec<String>,
+    },
 }
 
 /// What a device is used for already.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "use", rename_all = "kebab-case")]
 pub enum Use {
-    Spare { path: String, pool: String },
+    Spare {
+        path: String,
+        pool: String,
+    },
     /// `state`: `active`, `potentially active`, `exported` or `unknown`.
-    Part { path: String, pool: String, state: String },
-    Content { path: String, kind: String },
-    Mbr { path: String },
-    Gpt { path: String },
+    Part {
+        path: String,
+        pool: String,
+        state: String,
+    },
+    Content {
+        path: String,
+        kind: String,
+    },
+    Mbr {
+        path: String,
+    },
+    Gpt {
+        path: String,
+    },
 }

@@ -38,116 +38,96 @@ impl Display for NameFault {
 
 impl Display for PropertyFault {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            PropertyFault::Unknown { property } => return write!(f, "invalid property '{property}'"),
-            PropertyFault::Twice { property } => {
-                return write!(f, "property '{property}' specified multiple times");
-            }
+        match self {
+            PropertyFault::Unknown { property } => write!(f, "invalid property '{property}'"),
+            PropertyFault::Twice { property } => write!(f, "property '{property}' specified multiple times"),
             PropertyFault::NotOfThisType { property } => {
-                return write!(f, "'{property}' does not apply to datasets of this type");
+                write!(f, "'{property}' does not apply to datasets of this type")
             }
-            PropertyFault::ReadOnly { property } => return write!(f, "'{property}' is readonly"),
+            PropertyFault::ReadOnly { property } => write!(f, "'{property}' is readonly"),
             PropertyFault::Counted { property } => {
-                return write!(f, "'{property}' is kept by the file system itself");
+                write!(f, "'{property}' is kept by the file system itself")
             }
-            PropertyFault::NameTooLong { property } => {
-                return write!(f, "property name '{property}' is too long");
-            }
-            PropertyFault::ValueTooLong => "property value too long",
-            PropertyFault::TextTooLong { property } => return write!(f, "'{property}' is too long"),
+            PropertyFault::NameTooLong { property } => write!(f, "property name '{property}' is too long"),
+            PropertyFault::ValueTooLong => f.write_str("property value too long"),
+            PropertyFault::TextTooLong { property } => write!(f, "'{property}' is too long"),
             PropertyFault::NotOneOf { property, values } => {
-                return write!(f, "'{property}' must be one of '{values}'");
+                write!(f, "'{property}' must be one of '{values}'")
             }
-            PropertyFault::Number { message } | PropertyFault::Value { message } => message,
-            PropertyFault::TooOld => "pool and or dataset must be upgraded to set this property or value",
-            PropertyFault::NotOfSnapshots => "this property can not be modified for snapshots",
-            PropertyFault::Utf8Needed => "'utf8only' must be set 'on' if normalization chosen",
-            PropertyFault::UseNone => "use 'none' to disable quota/refquota",
+            PropertyFault::Number { message } | PropertyFault::Value { message } => f.write_str(message),
+            PropertyFault::TooOld => {
+                f.write_str("pool and or dataset must be upgraded to set this property or value")
+            }
+            PropertyFault::NotOfSnapshots => f.write_str("this property can not be modified for snapshots"),
+            PropertyFault::Utf8Needed => f.write_str("'utf8only' must be set 'on' if normalization chosen"),
+            PropertyFault::UseNone => f.write_str("use 'none' to disable quota/refquota"),
             PropertyFault::AutoOfVolumesOnly { property } => {
-                return write!(f, "'{property}=auto' only allowed on volumes");
+                write!(f, "'{property}=auto' only allowed on volumes")
             }
-            PropertyFault::NoAuto { property } => {
-                return write!(f, "'auto' is invalid value for '{property}'");
-            }
+            PropertyFault::NoAuto { property } => write!(f, "'auto' is invalid value for '{property}'"),
             PropertyFault::NoPowerOfTwo { property, most } => {
-                return write!(f, "'{property}' must be power of 2 from 512B to {most}");
+                write!(f, "'{property}' must be power of 2 from 512B to {most}")
             }
-            PropertyFault::SmallBlocks { property, value } => {
-                return write!(
-                    f,
-                    "invalid '{property}={value}' property: must be zero or a power of 2 from 512B to 1M"
-                );
-            }
+            PropertyFault::SmallBlocks { property, value } => write!(
+                f,
+                "invalid '{property}={value}' property: must be zero or a power of 2 from 512B to 1M"
+            ),
             PropertyFault::RelativeMountpoint => {
-                "'mountpoint' must be an absolute path, 'none', or 'legacy'"
+                f.write_str("'mountpoint' must be an absolute path, 'none', or 'legacy'")
             }
-            PropertyFault::MountpointTooLong => "component of 'mountpoint' is too long",
+            PropertyFault::MountpointTooLong => f.write_str("component of 'mountpoint' is too long"),
             PropertyFault::NoSuchPrincipal { property } => {
-                return write!(f, "'{property}' has an invalid user/group name");
+                write!(f, "'{property}' has an invalid user/group name")
             }
-            PropertyFault::VolumeSizeZero => "'volsize' cannot be zero",
-            PropertyFault::VolumeSizeMissing => "missing volume size",
-            PropertyFault::VolumeSizeTooLarge => "volume size exceeds limit for this system",
-            PropertyFault::VolumeEmpty => "volume size cannot be zero",
+            PropertyFault::VolumeSizeZero => f.write_str("'volsize' cannot be zero"),
+            PropertyFault::VolumeSizeMissing => f.write_str("missing volume size"),
+            PropertyFault::VolumeSizeTooLarge => f.write_str("volume size exceeds limit for this system"),
+            PropertyFault::VolumeEmpty => f.write_str("volume size cannot be zero"),
             PropertyFault::VolumeSizeUneven { block } => {
-                return write!(f, "'volsize' must be a multiple of volume block size ({block})");
+                write!(f, "'volsize' must be a multiple of volume block size ({block})")
             }
             PropertyFault::Downgrade { now } => {
-                return write!(f, "Can not downgrade; already at version {now}");
+                write!(f, "Can not downgrade; already at version {now}")
             }
             PropertyFault::NotInherited { property, can_be_none: true } => {
-                return write!(
-                    f,
-                    "'{property}' property cannot be inherited\nuse 'zfs set {property}=none' to clear"
-                );
+                write!(f, "'{property}' property cannot be inherited\nuse 'zfs set {property}=none' to clear")
             }
             PropertyFault::NotInherited { property, can_be_none: false } => {
-                return write!(f, "'{property}' property cannot be inherited");
+                write!(f, "'{property}' property cannot be inherited")
             }
-            PropertyFault::InheritReadOnly { property } => {
-                return write!(f, "{property} property is read-only");
-            }
-            PropertyFault::UnknownFeature { feature } => return write!(f, "invalid feature '{feature}'"),
+            PropertyFault::InheritReadOnly { property } => write!(f, "{property} property is read-only"),
+            PropertyFault::UnknownFeature { feature } => write!(f, "invalid feature '{feature}'"),
             PropertyFault::FeatureValue { feature, creating } => {
                 let end = if *creating { "" } else { " at creation time, then to 'enabled'" };
-                return write!(
-                    f,
-                    "property 'feature@{feature}' can only be set to 'enabled' or 'disabled'{end}"
-                );
+                write!(f, "property 'feature@{feature}' can only be set to 'enabled' or 'disabled'{end}")
             }
             PropertyFault::FeatureWithVersion => {
-                "'feature@' and 'version' properties cannot be specified together"
+                f.write_str("'feature@' and 'version' properties cannot be specified together")
             }
             PropertyFault::NoVersion { version } => {
-                return write!(f, "property 'version' number {version} is invalid.");
+                write!(f, "property 'version' number {version} is invalid.")
             }
             PropertyFault::AltrootLater => {
-                "property 'altroot' can only be set during pool creation or import"
+                f.write_str("property 'altroot' can only be set during pool creation or import")
             }
-            PropertyFault::NoHostid => "requires a non-zero system hostid",
-            PropertyFault::NoBootfs { name } => return write!(f, "'{name}' is an invalid name"),
-            PropertyFault::CommentTooLong => "comment must not exceed 32 characters",
-            PropertyFault::CommentUnprintable => "comment may only have printable characters",
-            PropertyFault::Ashift { value } => {
-                return write!(
-                    f,
-                    "property 'ashift' number {value} is invalid, only values between 9 and 16 are allowed"
-                );
-            }
+            PropertyFault::NoHostid => f.write_str("requires a non-zero system hostid"),
+            PropertyFault::NoBootfs { name } => write!(f, "'{name}' is an invalid name"),
+            PropertyFault::CommentTooLong => f.write_str("comment must not exceed 32 characters"),
+            PropertyFault::CommentUnprintable => f.write_str("comment may only have printable characters"),
+            PropertyFault::Ashift { value } => write!(
+                f,
+                "property 'ashift' number {value} is invalid, only values between 9 and 16 are allowed"
+            ),
             PropertyFault::RelativeCachefile => {
-                "property 'cachefile' must be empty, an absolute path, or 'none'"
+                f.write_str("property 'cachefile' must be empty, an absolute path, or 'none'")
             }
-            PropertyFault::CachefileName { value } => return write!(f, "'{value}' is not a valid file"),
-            PropertyFault::CachefileFolder { folder } => {
-                return write!(f, "'{folder}' is not a valid directory");
-            }
-            PropertyFault::UnreadableSet { set } => {
-                return write!(f, "could not read/parse feature file(s): {set}");
-            }
+            PropertyFault::CachefileName { value } => write!(f, "'{value}' is not a valid file"),
+            PropertyFault::CachefileFolder { folder } => write!(f, "'{folder}' is not a valid directory"),
+            PropertyFault::UnreadableSet { set } => write!(f, "could not read/parse feature file(s): {set}"),
             PropertyFault::UnknownInSet { set, word } => {
-                return write!(f, "invalid feature(s) in local compatibility files: {set} ({word})");
+                write!(f, "invalid feature(s) in local compatibility files: {set} ({word})")
             }
-        })
+        }
     }
 }
 

@@ -52,119 +52,111 @@ impl Display for SendFault {
     }
 }
 
+fn interrupted(f: &mut Formatter<'_>, token: &str) -> fmt::Result {
+    write!(
+        f,
+        "checksum mismatch or incomplete stream.\n\
+         Partially received snapshot is saved.\n\
+         A resuming stream can be generated on the sending system by running:\n    \
+         zfs send -t {token}"
+    )
+}
+
 impl Display for ReceiveFault {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            ReceiveFault::SnapshotNamed => "cannot specify snapshot name for multi-snapshot stream",
+        match self {
+            ReceiveFault::SnapshotNamed => {
+                f.write_str("cannot specify snapshot name for multi-snapshot stream")
+            }
             ReceiveFault::SnapshotWith { option } => {
-                return write!(f, "invalid argument - snapshot not allowed with {option}");
+                write!(f, "invalid argument - snapshot not allowed with {option}")
             }
-            ReceiveFault::Property { property } => return write!(f, "invalid property '{property}'"),
+            ReceiveFault::Property { property } => write!(f, "invalid property '{property}'"),
             ReceiveFault::NotOfThisType { property } => {
-                return write!(f, "property '{property}' does not apply to datasets of this type");
+                write!(f, "property '{property}' does not apply to datasets of this type")
             }
-            ReceiveFault::NoTarget { target } => return write!(f, "specified fs ({target}) does not exist"),
-            ReceiveFault::NoOrigin { origin } => {
-                return write!(f, "specified origin fs ({origin}) does not exist");
-            }
+            ReceiveFault::NoTarget { target } => write!(f, "specified fs ({target}) does not exist"),
+            ReceiveFault::NoOrigin { origin } => write!(f, "specified origin fs ({origin}) does not exist"),
             ReceiveFault::NoLocalOrigin { clone } => {
-                return write!(f, "local origin for clone {clone} does not exist");
+                write!(f, "local origin for clone {clone} does not exist")
             }
-            ReceiveFault::InvalidName => "invalid name",
-            ReceiveFault::HealsAlone => "corrective recv can not be used when combined with this flag",
-            ReceiveFault::NothingToHeal => "corrective recv must specify an existing snapshot to heal",
+            ReceiveFault::InvalidName => f.write_str("invalid name"),
+            ReceiveFault::HealsAlone => {
+                f.write_str("corrective recv can not be used when combined with this flag")
+            }
+            ReceiveFault::NothingToHeal => {
+                f.write_str("corrective recv must specify an existing snapshot to heal")
+            }
             ReceiveFault::OtherSnapshot => {
-                "local snapshot doesn't match the snapshot in the provided stream"
+                f.write_str("local snapshot doesn't match the snapshot in the provided stream")
             }
-            ReceiveFault::Unreadable => "failed to read from stream",
-            ReceiveFault::Magic => "invalid stream (bad magic number)",
-            ReceiveFault::SnapshotName => "invalid stream (bad snapshot name)",
-            ReceiveFault::RecordLength => "invalid stream (bad record length)",
-            ReceiveFault::HeaderChecksum => "incorrect header checksum",
-            ReceiveFault::Checksum => "checksum mismatch",
-            ReceiveFault::Incomplete => "incomplete stream",
-            ReceiveFault::Invalid => "invalid backup stream",
-            ReceiveFault::Deduplicated => {
-                "stream has deprecated feature: dedup, try 'zstream redup [send in a file] | zfs recv [...]'"
+            ReceiveFault::Unreadable => f.write_str("failed to read from stream"),
+            ReceiveFault::Magic => f.write_str("invalid stream (bad magic number)"),
+            ReceiveFault::SnapshotName => f.write_str("invalid stream (bad snapshot name)"),
+            ReceiveFault::RecordLength => f.write_str("invalid stream (bad record length)"),
+            ReceiveFault::HeaderChecksum => f.write_str("incorrect header checksum"),
+            ReceiveFault::Checksum => f.write_str("checksum mismatch"),
+            ReceiveFault::Incomplete => f.write_str("incomplete stream"),
+            ReceiveFault::Invalid => f.write_str("invalid backup stream"),
+            ReceiveFault::Deduplicated => f.write_str(
+                "stream has deprecated feature: dedup, try 'zstream redup [send in a file] | zfs recv [...]'",
+            ),
+            ReceiveFault::Features { flags, unknown } => write!(
+                f,
+                "stream has unsupported feature, feature flags = {flags:x} (unknown flags = {unknown:x})"
+            ),
+            ReceiveFault::NewerProgram => {
+                f.write_str("kernel modules must be upgraded to receive this stream.")
             }
-            ReceiveFault::Features { flags, unknown } => {
-                return write!(
-                    f,
-                    "stream has unsupported feature, feature flags = {flags:x} (unknown flags = {unknown:x})"
-                );
-            }
-            ReceiveFault::NewerProgram => "kernel modules must be upgraded to receive this stream.",
-            ReceiveFault::Interrupted { token } => {
-                return write!(
-                    f,
-                    "checksum mismatch or incomplete stream.\n\
-                     Partially received snapshot is saved.\n\
-                     A resuming stream can be generated on the sending system by running:\n    \
-                     zfs send -t {token}"
-                );
-            }
-            ReceiveFault::NoDestination { dataset } => {
-                return write!(f, "destination '{dataset}' does not exist");
-            }
+            ReceiveFault::Interrupted { token } => interrupted(f, token),
+            ReceiveFault::NoDestination { dataset } => write!(f, "destination '{dataset}' does not exist"),
             ReceiveFault::ParentNotFilesystem { parent } => {
-                return write!(f, "parent '{parent}' is not a filesystem");
+                write!(f, "parent '{parent}' is not a filesystem")
             }
-            ReceiveFault::TargetNotFilesystem => "parent dataset is not a filesystem",
-            ReceiveFault::Exists => "destination already exists",
+            ReceiveFault::TargetNotFilesystem => f.write_str("parent dataset is not a filesystem"),
+            ReceiveFault::Exists => f.write_str("destination already exists"),
             ReceiveFault::DatasetExists { dataset } => {
-                return write!(f, "destination '{dataset}' exists\nmust specify -F to overwrite it");
+                write!(f, "destination '{dataset}' exists\nmust specify -F to overwrite it")
             }
-            ReceiveFault::HasSnapshots { dataset, snapshot } => {
-                return write!(
-                    f,
-                    "destination has snapshots (eg. {dataset}@{snapshot})\nmust destroy them to overwrite it"
-                );
-            }
+            ReceiveFault::HasSnapshots { dataset, snapshot } => write!(
+                f,
+                "destination has snapshots (eg. {dataset}@{snapshot})\nmust destroy them to overwrite it"
+            ),
             ReceiveFault::IsClone { dataset } => {
-                return write!(f, "destination '{dataset}' is a clone\nmust destroy it to overwrite it");
+                write!(f, "destination '{dataset}' is a clone\nmust destroy it to overwrite it")
             }
             ReceiveFault::VolumeOverRoot { dataset } => {
-                return write!(
-                    f,
-                    "destination {dataset} is the root dataset\ncannot overwrite with a ZVOL"
-                );
+                write!(f, "destination {dataset} is the root dataset\ncannot overwrite with a ZVOL")
             }
             ReceiveFault::VolumeOverChildren { child } => {
-                return write!(f, "destination has children (eg. {child})\ncannot overwrite with a ZVOL");
+                write!(f, "destination has children (eg. {child})\ncannot overwrite with a ZVOL")
             }
-            ReceiveFault::NotMade => "unable to restore to destination",
+            ReceiveFault::NotMade => f.write_str("unable to restore to destination"),
             ReceiveFault::NoMatchingSource { dataset } => {
-                return write!(f, "most recent snapshot of {dataset} does not\nmatch incremental source");
+                write!(f, "most recent snapshot of {dataset} does not\nmatch incremental source")
             }
             ReceiveFault::Modified { dataset } => {
-                return write!(f, "destination {dataset} has been modified\nsince most recent snapshot");
+                write!(f, "destination {dataset} has been modified\nsince most recent snapshot")
             }
-            ReceiveFault::ResumeExists { dataset } => {
-                return write!(
-                    f,
-                    "Resuming recv on existing destination '{dataset}'\nmust specify -F to overwrite it"
-                );
-            }
+            ReceiveFault::ResumeExists { dataset } => write!(
+                f,
+                "Resuming recv on existing destination '{dataset}'\nmust specify -F to overwrite it"
+            ),
             ReceiveFault::PartlyReceived { dataset } => {
-                return write!(
-                    f,
-                    "destination {dataset} contains partially-complete state from \"zfs receive -s\"."
-                );
+                write!(f, "destination {dataset} contains partially-complete state from \"zfs receive -s\".")
             }
             ReceiveFault::NothingToAbort { dataset } => {
-                return write!(f, "'{dataset}' does not have any resumable receive state to abort");
+                write!(f, "'{dataset}' does not have any resumable receive state to abort")
             }
-            ReceiveFault::PoolTooOld => "pool must be upgraded to receive this stream.",
+            ReceiveFault::PoolTooOld => f.write_str("pool must be upgraded to receive this stream."),
             ReceiveFault::LargeBlocks => {
-                "incremental send stream requires -L (--large-block), to match previous receive."
+                f.write_str("incremental send stream requires -L (--large-block), to match previous receive.")
             }
-            ReceiveFault::Unlike => "stream is not compatible with the data in the pool.",
+            ReceiveFault::Unlike => f.write_str("stream is not compatible with the data in the pool."),
             ReceiveFault::NotHealed => {
-                "corrective receive was not able to reconstruct the data needed for healing."
+                f.write_str("corrective receive was not able to reconstruct the data needed for healing.")
             }
-            ReceiveFault::Quota { dataset } => {
-                return write!(f, "destination {dataset} space quota exceeded.");
-            }
-        })
+            ReceiveFault::Quota { dataset } => write!(f, "destination {dataset} space quota exceeded."),
+        }
     }
 }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::{NameFault, ScanFault, Use};
+use crate::{MountFault, NameFault, ScanFault, Use};
 
 fn text(action: Action, reason: impl Into<Reason>) -> String {
     Refused::new(action, reason).to_string()
@@ -82,6 +82,41 @@ fn several_are_told_one_a_line() {
         "cannot create snapshot 'tank@a': dataset is busy\ncannot create snapshot 'tank/b@a': dataset is busy"
     );
     assert_eq!(Refused::several(vec![busy("tank@a")]), busy("tank@a"));
+}
+
+#[test]
+fn who_shows_a_reason_says_before_what_was_to_be_done() {
+    let name = || "tank".to_owned();
+    let set = || Action::SetTo { property: "sharenfs".into(), value: "x".into() };
+    let value = || PropertyFault::Value { message: "no such host".into() };
+    let none = || Reason::NoBookmark { name: "tank#a".into() };
+    let inherit = || Action::InheritProperty { name: name() };
+    let unknown = || PropertyFault::Unknown { property: "x".into() };
+    let damaged = || Reason::Os { message: "Permission denied".into() };
+    let whole = [
+        Refused::new(create("tank/a"), Reason::NoSpace),
+        Refused::new(Action::Diff, Reason::NotEarlier),
+        Refused::new(Action::UseVdevs, VdevFault::LogOnRaidz),
+        Refused::new(inherit(), Reason::NoDataset),
+        Refused::new(Action::UseMountpoint { path: "/tank".into() }, MountFault::NotEmpty),
+        Refused::new(Action::SetProperty { name: name() }, unknown()),
+        Refused::because(Reason::NoSnapshotsFound),
+        Refused::because(Reason::NotOfFilesystems),
+        Refused::because(Reason::Several(vec![Refused::new(create("tank/a"), Reason::NoSpace)])),
+    ];
+    let parts = [
+        Refused::because(Reason::ImportingWait),
+        Refused::because(ImportFault::CorruptCachefile),
+        Refused::new(Action::OpenCachefile, damaged()),
+        Refused::new(Action::Use { path: "/tank".into() }, damaged()),
+        Refused::new(set(), value()),
+        Refused::new(inherit(), unknown()),
+        Refused::new(Action::Destroy { name: "tank#a".into() }, none()),
+        Refused::new(Action::Send { name: "tank@a".into() }, SendFault::SourceElsewhere),
+        Refused::because(Reason::Several(vec![Refused::because(Reason::Suspended)])),
+    ];
+    whole.iter().for_each(|refused| assert!(refused.is_sentence(), "{refused}"));
+    parts.iter().for_each(|refused| assert!(!refused.is_sentence(), "{refused}"));
 }
 
 #[test]
