@@ -8,6 +8,7 @@
 //! silently; unknown fields in an answer are to be ignored.
 
 mod allow;
+mod condition;
 mod dataset;
 mod dedup;
 mod event;
@@ -26,6 +27,7 @@ mod tunable;
 mod upgrade;
 
 pub use allow::*;
+pub use condition::*;
 pub use dataset::*;
 pub use dedup::*;
 pub use event::*;

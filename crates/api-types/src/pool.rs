@@ -1,6 +1,6 @@
 //! Pools, their devices and their history.
 
-use crate::{DedupTables, PropertyChange};
+use crate::{Condition, DedupTables, ImportCondition, PropertyChange};
 use serde::{Deserialize, Serialize};
 
 /// Health of a vdev or pool.
@@ -329,8 +329,9 @@ pub struct Importable {
     pub guid: u64,
     pub health: Health,
     pub vdevs: VdevStatus,
-    pub status: Option<String>,
-    pub action: String,
+    /// Whether it can be imported, on the wire with its words as `status` and `action`.
+    #[serde(flatten, with = "crate::condition::wire::import")]
+    pub condition: ImportCondition,
     pub exported: bool,
     pub destroyed: bool,
     pub hostid: Option<u64>,
@@ -563,11 +564,9 @@ pub struct PoolStatus {
     pub cache: Vec<VdevStatus>,
     #[serde(default)]
     pub spares: Vec<VdevStatus>,
-    pub status: Option<String>,
-    pub action: Option<String>,
-    /// The name of OpenZFS's page about that, where there is one.
-    #[serde(default)]
-    pub msgid: Option<String>,
+    /// What is wrong, on the wire with its words as `status`, `action` and `msgid`.
+    #[serde(flatten, with = "crate::condition::wire")]
+    pub condition: Option<Condition>,
     #[serde(default)]
     pub scan: Option<ScanStatus>,
     #[serde(default)]

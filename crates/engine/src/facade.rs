@@ -8,6 +8,7 @@
 mod cachefile;
 mod change;
 mod compatibility;
+mod condition;
 mod convert;
 mod counting;
 mod dedup;
@@ -29,7 +30,6 @@ mod send;
 mod status;
 mod transit;
 mod volume_copy;
-mod words;
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -153,11 +153,12 @@ fn show(cx: &mut Cx<'_>, pool: &Importable) -> Result<(), Stop> {
     let destroyed = if pool.destroyed { " (DESTROYED)" } else { "" };
     writeln!(cx.io.out, "  pool: {}\n    id: {}", pool.name, pool.guid)?;
     writeln!(cx.io.out, " state: {}{destroyed}", pool.health.name())?;
-    if let Some(status) = &pool.status {
+    let (status, action) = (pool.condition.status(), pool.condition.action());
+    if let Some(status) = &status {
         writeln!(cx.io.out, "status: {}", folded(status))?;
     }
     // The commonest action is the one long line that OpenZFS does not break.
-    let action = if pool.status.is_none() { pool.action.clone() } else { folded(&pool.action) };
+    let action = if status.is_none() { action.to_owned() } else { folded(action) };
     writeln!(cx.io.out, "action: {action}")?;
     writeln!(cx.io.out, "config:\n")?;
     let width = vdevs::name_width(&pool.vdevs, &pool.name, Naming::default()).max(10);

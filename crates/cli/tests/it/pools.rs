@@ -3,7 +3,7 @@
 use crate::fake::{FakeEngine, POOL_GET, bucket, with_extras};
 use crate::{Daemon, Ran, refused, said};
 use engine_api::refusal::{Action, ImportFault, Reason, Refused};
-use engine_api::{DedupTables, Health, Removal, RemovalState, Rewound, SweepState, SweepStatus};
+use engine_api::{Condition, DedupTables, Health, Removal, RemovalState, Rewound, SweepState, SweepStatus};
 
 #[test]
 fn listings_equal_those_of_the_real_pool() {
@@ -142,9 +142,14 @@ fn status_of_a_pool_with_problems() {
         let mut status = pool.status.lock().expect("unpoisoned");
         status.health = Health::Degraded;
         status.scan = None;
-        status.status = Some("One or more devices could not be used because the label is missing or invalid.  Sufficient replicas exist for the pool to continue functioning in a degraded state.".into());
-        status.action = Some("Replace the device using 'zpool replace'.".into());
-        status.msgid = Some("ZFS-8000-4J".into());
+        status.condition = Some(Condition::Other {
+            status:
+                "One or more devices could not be used because the label is missing or invalid.  Sufficient \
+                 replicas exist for the pool to continue functioning in a degraded state."
+                    .into(),
+            action: "Replace the device using 'zpool replace'.".into(),
+            msgid: Some("ZFS-8000-4J".into()),
+        });
         status.data_errors = 2;
         status.root.health = Health::Degraded;
         let mirror = &mut status.root.children[0];

@@ -1,12 +1,11 @@
-//! Pools that are not imported: what `zpool import` says of them, in OpenZFS's words
-//! (cmd/zpool/zpool_main.c).
+//! Pools that are not imported: what `zpool import` says of them (cmd/zpool/zpool_main.c).
 
 use ::pool::spa::config::Host;
 use ::pool::spa::create::Surroundings;
 use ::pool::spa::import::{Peeked, Unsupported, peek};
 use ::pool::spa::labels::{Candidate, FoundPool};
 use ::pool::spa::status::{found_state, found_vdev_state, vdev_name};
-use engine_api::{Importable, Result, VdevStatus};
+use engine_api::{ImportCondition, Importable, Result, UnknownFeature, VdevStatus};
 use ondisk::feature;
 use ondisk::label::config::PoolState;
 use refusal::{Action, ImportFault, Reason, Refused};
@@ -23,12 +22,12 @@ pub(super) fn importable(around: &Surroundings, found: &FoundPool, host: &Host) 
     };
     let config = &found.config;
     let foreign = config.state == PoolState::Active && config.host.id != 0 && config.host.id != host.id;
-    let (status, action) = match &unsupported {
-        Some(why) => refusal(why),
-        None => {
-            let (status, action) = words(state, foreign);
-            (status.map(str::to_owned), action)
+    let condition = match &unsupported {
+        Some(Unsupported::Version) => ImportCondition::UnknownVersion,
+        Some(Unsupported::Features(guids)) => {
+            ImportCondition::UnknownFeatures { features: guids.iter().map(|guid| unknown(guid)).collect() }
         }
+        None => of_state(state, foreign),
     };
     let note = match unsupported {
         Some(Unsupported::Version) => Some("newer version".to_owned()),
@@ -48,8 +47,7 @@ pub(super) fn importable(around: &Surroundings, found: &FoundPool, host: &Host) 
             note,
             ..blank_vdev(found.guid, health(state))
         },
-        status,
-        action: action.to_owned(),
+        condition,
         exported: config.state == PoolState::Exported,
         destroyed: config.state == PoolState::Destroyed,
         hostid: (config.host.id != 0).then_some(config.host.id),
@@ -57,51 +55,18 @@ pub(super) fn importable(around: &Surroundings, found: &FoundPool, host: &Host) 
     }
 }
 
-/// What `show_import` says of a pool that only other software can import.
-fn refusal(why: &Unsupported) -> (Option<String>, &'static str) {
-    match why {
-        Unsupported::Version => (
-            Some("The pool is formatted using an incompatible version.".to_owned()),
-            "The pool cannot be imported.  Access the pool on a system running newer\n\tsoftware, or recreate the \
-             pool from backup.",
-        ),
-        Unsupported::Features(guids) => {
-            let mut text =
-                "The pool uses the following feature(s) not supported on this system:\n".to_owned();
-            for guid in guids {
-                match feature::by_guid(guid) {
-                    Some(known) => text += &format!("\t{guid} ({})\n", known.description),
-                    None => text += &format!("\t{guid}\n"),
-                }
-            }
-            (
-                Some(text),
-                "The pool cannot be imported. Access the pool on a system that supports\n\tthe required \
-                 feature(s), or recreate the pool from backup.",
-            )
-        }
-    }
+fn unknown(guid: &str) -> UnknownFeature {
+    let description = feature::by_guid(guid).map(|known| known.description.to_owned());
+    UnknownFeature { guid: guid.to_owned(), description }
 }
 
-fn words(state: VdevState, foreign: bool) -> (Option<&'static str>, &'static str) {
+fn of_state(state: VdevState, foreign: bool) -> ImportCondition {
     match state {
-        VdevState::Online if foreign => (
-            Some("The pool was last accessed by another system."),
-            "The pool can be imported using its name or numeric identifier and\n\tthe '-f' flag.",
-        ),
-        VdevState::Online => (None, "The pool can be imported using its name or numeric identifier."),
-        VdevState::Degraded => (
-            Some("One or more devices are missing from the system."),
-            "The pool can be imported despite missing or damaged devices.  The\n\tfault tolerance of the pool may be compromised if imported.",
-        ),
-        VdevState::Faulted => (
-            Some("The pool metadata is incomplete or corrupted."),
-            "The pool cannot be imported due to damaged devices or data.",
-        ),
-        VdevState::Unavail | VdevState::Offline | VdevState::Removed => (
-            Some("One or more devices are missing from the system."),
-            "The pool cannot be imported. Attach the missing\n\tdevices and try again.",
-        ),
+        VdevState::Online if foreign => ImportCondition::Foreign,
+        VdevState::Online => ImportCondition::Ready,
+        VdevState::Degraded => ImportCondition::Degraded,
+        VdevState::Faulted => ImportCondition::Damaged,
+        VdevState::Unavail | VdevState::Offline | VdevState::Removed => ImportCondition::Unavailable,
     }
 }
 
