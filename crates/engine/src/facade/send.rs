@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 use std::io::Write;
 
 use ::pool::PoolError;
-use ::pool::resume::{self, Resume};
+use ::pool::resume::{self, BadToken, Resume};
 use ::pool::send::{Failure, Flags, Sending, head_of_stream};
 use ::pool::stream::RecordWriter;
 use engine_api::{Error, Pool, Result, SendEvent, SendRequest, TokenContents};
@@ -260,7 +260,7 @@ impl Token {
 }
 
 pub(super) fn read_token(token: &str) -> Result<Token> {
-    let refuse = |message| not_resumed(SendFault::Token { message });
+    let refuse = |bad: BadToken| not_resumed(SendFault::Token { message: bad.to_string() });
     let list = resume::from_token(token).map_err(refuse)?;
     let resume = Resume::of_list(&list).map_err(refuse)?;
     Ok(Token { list, resume })
