@@ -176,18 +176,17 @@ pub trait Pool: Send + Sync {
     /// Judges the properties of a dataset that a change would make, and nothing else of it; gives
     /// what would come of them where that is a volume.
     fn plan_create(&self, change: &Change) -> Result<Option<VolumePlan>>;
-    /// What destroying takes along. `Refused` says in OpenZFS's words why it cannot be.
+    /// What destroying takes along. `Refused` says why it cannot be.
     fn plan_destroy(&self, query: &DestroyQuery) -> Result<DestroyPlan>;
-    /// Sends a snapshot; `tell` hears what before it is sent. `Refused` says in OpenZFS's words why
-    /// it is not, or no further.
+    /// Sends a snapshot; `tell` hears what before it is sent. `Refused` says why it is not, or no
+    /// further.
     fn send(
         &self,
         request: &SendRequest,
         stream: &mut dyn Write,
         tell: &mut dyn FnMut(SendEvent),
     ) -> Result<()>;
-    /// Takes a stream in; `tell` hears what is done. `Refused` says in OpenZFS's words why it is
-    /// not, or no further.
+    /// Takes a stream in; `tell` hears what is done. `Refused` says why it is not, or no further.
     fn receive(
         &self,
         request: &ReceiveRequest,
@@ -199,7 +198,7 @@ pub trait Pool: Send + Sync {
     /// What the space that a file system or volume uses is made of, to the byte.
     fn explain_space(&self, dataset: &str) -> Result<SpaceExplained>;
     /// What became of a file system's nodes since a snapshot: until another, or now. `tell` hears
-    /// of each. `Refused` says in OpenZFS's words why they cannot be compared.
+    /// of each. `Refused` says why they cannot be compared.
     fn diff(&self, from: &str, to: &str, tell: &mut dyn FnMut(DiffEntry)) -> Result<()>;
     /// How many files of a file system have no name and are not freed yet.
     fn deleted_files(&self, dataset: &str) -> Result<u64>;
@@ -246,7 +245,7 @@ pub trait Engine: Send + Sync {
     /// come.
     fn pool(&self, name: &str) -> Result<Arc<dyn Pool>>;
     fn pools(&self) -> Vec<Arc<dyn Pool>>;
-    /// What a token of `zfs send -t` says. `Refused` says in OpenZFS's words what is wrong with it.
+    /// What a token of `zfs send -t` says. `Refused` says what is wrong with it.
     fn read_token(&self, token: &str) -> Result<TokenContents>;
     /// `zpool labelclear`
     fn label_clear(&self, path: &str, force: bool) -> Result<()>;

@@ -1,4 +1,4 @@
-//! `zfs destroy`: the daemon knows what goes along, and in OpenZFS's words why something cannot go;
+//! `zfs destroy`: the daemon knows what goes along, and as data why something cannot go;
 //! here are the options and what is printed.
 
 use super::name_fault;
