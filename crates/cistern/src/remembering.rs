@@ -4,7 +4,7 @@
 //! Everything else passes through. The management API and the NFS server both see the engine
 //! through this.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Read, Write};
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
@@ -27,8 +27,11 @@ const IMPORTS: usize = 8;
 pub struct RememberingEngine {
     engine: Arc<LocalEngine>,
     memory: Arc<Memory>,
-    /// Names of pools that [`RememberingEngine::import_remembered`] still has to import.
-    to_come: Mutex<BTreeSet<String>>,
+    /// Pools that [`RememberingEngine::import_remembered`] still has to import: their guids by their
+    /// names.
+    to_come: Mutex<BTreeMap<String, u64>>,
+    /// How many of these are not to come any more: imported, given up or exported.
+    come: AtomicU64,
     withdrawn: Arc<Withdrawn>,
 }
 
@@ -79,8 +82,14 @@ fn is_of_sharing(property: &str) -> bool {
 
 impl RememberingEngine {
     pub fn new(engine: Arc<LocalEngine>, memory: Memory) -> Arc<RememberingEngine> {
-        let to_come = Mutex::new(memory.absent().into_iter().map(|pool| pool.name).collect());
-        Arc::new(RememberingEngine { engine, memory: Arc::new(memory), to_come, withdrawn: Arc::default() })
+        let to_come = memory.absent().into_iter().map(|pool| (pool.name, pool.guid)).collect();
+        Arc::new(RememberingEngine {
+            engine,
+            memory: Arc::new(memory),
+            to_come: Mutex::new(to_come),
+            come: AtomicU64::new(0),
+            withdrawn: Arc::default(),
+        })
     }
 
     /// Imports what was imported when the daemon last ran, side by side: one that takes its time
@@ -113,12 +122,12 @@ impl RememberingEngine {
     }
 
     fn import_again(&self, Remembered { guid, name, devices }: Remembered) {
-        if !lock(&self.to_come).contains(&name) {
+        if !lock(&self.to_come).contains_key(&name) {
             return; // Somebody has exported it in the meantime.
         }
         let options = ImportOptions { search: devices, ..ImportOptions::default() };
         let imported = self.engine.import(&guid.to_string(), &options);
-        let is_wanted = lock(&self.to_come).remove(&name);
+        let is_wanted = self.is_not_to_come_any_more(&name);
         match imported.map(drop) {
             Ok(()) if is_wanted => {
                 self.memory.came(guid);
@@ -134,9 +143,23 @@ impl RememberingEngine {
         }
     }
 
+    /// Whether it was to come until now.
+    fn is_not_to_come_any_more(&self, name: &str) -> bool {
+        let was_to_come = lock(&self.to_come).remove(name).is_some();
+        if was_to_come {
+            self.come.fetch_add(1, SeqCst);
+        }
+        was_to_come
+    }
+
+    /// Names of the pools that are still to come.
+    pub fn to_come(&self) -> Vec<String> {
+        lock(&self.to_come).keys().cloned().collect()
+    }
+
     /// Whether a pool is being imported, or is about to be.
     fn is_coming(&self, name: &str) -> bool {
-        lock(&self.to_come).contains(name) || self.engine.is_coming(name)
+        lock(&self.to_come).contains_key(name) || self.engine.is_coming(name)
     }
 
     /// Whether a pool that was imported when the daemon last ran is not here: still to come, or not
@@ -233,7 +256,7 @@ impl Engine for RememberingEngine {
 
     fn export(&self, name: &str, force: bool) -> Result<()> {
         // One that is still to come is not imported any more.
-        let was_to_come = lock(&self.to_come).remove(name);
+        let was_to_come = self.is_not_to_come_any_more(name);
         let mut done = self.engine.export(name, force);
         if was_to_come && self.engine.pool(name).is_err() {
             done = Ok(());
@@ -245,7 +268,7 @@ impl Engine for RememberingEngine {
     }
 
     fn destroy(&self, name: &str, force: bool) -> Result<()> {
-        if lock(&self.to_come).contains(name) {
+        if lock(&self.to_come).contains_key(name) {
             return Err(Refused::new(Action::Destroy { name: name.to_owned() }, Reason::Importing).into());
         }
         self.remembering(self.engine.destroy(name, force))
@@ -287,7 +310,11 @@ impl Engine for RememberingEngine {
     }
 
     fn served_generation(&self) -> u64 {
-        self.engine.served_generation() + self.withdrawn.changes.load(SeqCst)
+        self.engine.served_generation() + self.withdrawn.changes.load(SeqCst) + self.come.load(SeqCst)
+    }
+
+    fn is_to_come(&self, pool: Option<u64>) -> bool {
+        lock(&self.to_come).values().any(|guid| pool.is_none_or(|wanted| wanted == *guid))
     }
 
     fn diagnostics(&self) -> &dyn engine_api::Diagnostics {

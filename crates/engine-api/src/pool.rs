@@ -256,8 +256,13 @@ pub trait Engine: Send + Sync {
     fn served_by_id(&self, id: FsId) -> Option<Served>;
     /// Every volume of which this property of the user's is set, and not to `off`; in name order.
     fn served_volumes(&self, property: &str) -> Vec<ServedVolume>;
-    /// Grows whenever the answer of `served` or `served_volumes` may have changed.
+    /// Grows whenever the answer of `served`, `served_volumes` or `is_to_come` may have changed.
     fn served_generation(&self) -> u64;
+    /// Whether a pool, by its guid, is still to come: it was imported when the program last ran, and
+    /// its import has not ended. `None`: whether any is. What lies in it is not known to be gone.
+    fn is_to_come(&self, _pool: Option<u64>) -> bool {
+        false
+    }
     /// What is told of troubles, and how some are made.
     fn diagnostics(&self) -> &dyn Diagnostics;
     /// What the cache did, which all pools share, as the kstat `arcstats`.
