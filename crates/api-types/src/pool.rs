@@ -95,6 +95,24 @@ pub struct PoolAdd {
     pub history: String,
 }
 
+/// Vdevs to add, by what they are for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NewVdevs {
+    pub data: Vec<VdevSpec>,
+    /// For intent logs.
+    pub logs: Vec<VdevSpec>,
+    /// For metadata and small blocks.
+    pub special: Vec<VdevSpec>,
+    /// For dedup tables.
+    pub dedup: Vec<VdevSpec>,
+    /// Paths of cache devices.
+    pub cache: Vec<String>,
+    /// Paths of hot spares.
+    pub spares: Vec<String>,
+    /// log2 of the smallest write of new top-level vdevs; `None`: what the devices like best.
+    pub ashift: Option<u64>,
+}
+
 /// `POST /v1/pools/{name}/remove` and `/detach`
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -169,6 +187,27 @@ pub struct PoolAttach {
     /// that.
     pub sequential: bool,
     pub history: String,
+}
+
+/// A device that is to join a vdev.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NewDevice {
+    /// `None` where it lies at the place of the one that it replaces.
+    pub path: Option<String>,
+    /// Use one that looks in use.
+    pub force: bool,
+    /// log2 of its sector, where it is not to be asked itself.
+    pub ashift: Option<u64>,
+    /// Resilver it sequentially: all that is allocated, in the order of places, and a scrub after
+    /// that.
+    pub sequential: bool,
+}
+
+impl NewDevice {
+    /// The device at this path, as it is.
+    pub fn at(path: &str) -> NewDevice {
+        NewDevice { path: Some(path.to_owned()), ..NewDevice::default() }
+    }
 }
 
 /// `POST /v1/pools/{name}/clear`

@@ -4,8 +4,8 @@ use crate::{
     Advice, AdviceQuestion, CacheFileSearch, Change, Committed, DatasetInfo, DatasetKind, DedupEstimate,
     Delegation, DestroyPlan, Diagnostics, FeatureInfo, FileSystem, FsId, HistoryRecord, Importable, NodeKind,
     PoolSpec, PoolStatus, PropValue, PropertyChange, ReceiveEvent, ReceiveRequest, Received, Result,
-    SendEvent, SendRequest, SpaceExplained, SpaceUse, Spender, Time, TokenContents, Upgradable, VdevSpec,
-    VdevTallies, Volume, VolumePlan,
+    SendEvent, SendRequest, SpaceExplained, SpaceUse, Spender, Time, TokenContents, Upgradable, VdevTallies,
+    Volume, VolumePlan,
 };
 use std::io::{Read, Write};
 use std::sync::Arc;
@@ -13,38 +13,6 @@ use std::sync::Arc;
 /// Numbers under the names that OpenZFS's kstats have for them: totals since start (or import), and
 /// sizes in bytes as of now. What is not in the list does not exist here and counts as 0.
 pub type Counts = Vec<(&'static str, u64)>;
-
-/// Vdevs to add, by what they are for.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct NewVdevs {
-    pub data: Vec<VdevSpec>,
-    /// For intent logs.
-    pub logs: Vec<VdevSpec>,
-    /// For metadata and small blocks.
-    pub special: Vec<VdevSpec>,
-    /// For dedup tables.
-    pub dedup: Vec<VdevSpec>,
-    /// Paths of cache devices.
-    pub cache: Vec<String>,
-    /// Paths of hot spares.
-    pub spares: Vec<String>,
-    /// log2 of the smallest write of new top-level vdevs; `None`: what the devices like best.
-    pub ashift: Option<u64>,
-}
-
-/// A device that is to join a vdev.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct NewDevice {
-    /// `None` where it lies at the place of the one that it replaces.
-    pub path: Option<String>,
-    /// Use one that looks in use.
-    pub force: bool,
-    /// log2 of its sector, where it is not to be asked itself.
-    pub ashift: Option<u64>,
-    /// Resilver it sequentially: all that is allocated, in the order of places, and a scrub after
-    /// that.
-    pub sequential: bool,
-}
 
 /// What an import may do.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -62,7 +62,7 @@ use storage::{Cause, Leash};
 
 use crate::advise::rehearsal::Stage;
 use cachefile::{CacheFile, CacheFiles};
-use convert::{api_error, vdev_spec};
+use convert::api_error;
 use format::ZplFormat;
 use pool::LocalPool;
 use rights::administrators_only;
@@ -382,10 +382,10 @@ impl Engine for LocalEngine {
             name: spec.name.clone(),
             temporary_name: spec.temporary_name.clone(),
             version: settings.version,
-            vdevs: spec.vdevs.iter().map(vdev_spec).collect(),
-            logs: spec.logs.iter().map(vdev_spec).collect(),
-            special: spec.special.iter().map(vdev_spec).collect(),
-            dedup: spec.dedup.iter().map(vdev_spec).collect(),
+            vdevs: spec.vdevs.clone(),
+            logs: spec.logs.clone(),
+            special: spec.special.clone(),
+            dedup: spec.dedup.clone(),
             cache: spec.cache.clone(),
             spares: spec.spares.clone(),
             features: settings.features,

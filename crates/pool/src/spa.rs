@@ -20,7 +20,7 @@ pub mod import;
 pub mod in_use;
 pub mod labels;
 mod logs;
-pub mod members;
+mod members;
 pub mod mmp;
 mod packed;
 mod place;
@@ -35,7 +35,7 @@ mod suspend;
 mod topology;
 mod turn_up;
 mod vdev_objects;
-pub mod vdevs;
+mod vdevs;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};

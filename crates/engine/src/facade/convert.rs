@@ -6,7 +6,6 @@ use ::pool::dsl::explain::{Explanation, Holder};
 use ::pool::prop::{Shown, Source as PoolSource};
 use ::pool::rebuild::RebuildReport;
 use ::pool::scan::{ScanCommand as PoolScanCommand, ScanReport};
-use ::pool::spa::create::VdevSpec;
 use ::pool::spa::rewind::Rewound as PoolRewound;
 use ::pool::spa::status::{PoolReport, VdevReport};
 use ::pool::sweep::LeafSweep;
@@ -43,16 +42,6 @@ pub(super) fn api_error(error: PoolError) -> Error {
         // Who receives says more (`super::receive`).
         PoolError::Receive(_) => Refused::because(ReceiveFault::NotMade).into(),
         PoolError::Refused(refused) => Error::Refused(refused),
-    }
-}
-
-pub(super) fn vdev_spec(spec: &engine_api::VdevSpec) -> VdevSpec {
-    match spec {
-        engine_api::VdevSpec::Leaf(path) => VdevSpec::Leaf(path.clone()),
-        engine_api::VdevSpec::Mirror(sides) => VdevSpec::Mirror(sides.iter().map(vdev_spec).collect()),
-        engine_api::VdevSpec::Raidz { parity, children } => {
-            VdevSpec::Raidz { parity: *parity, children: children.iter().map(vdev_spec).collect() }
-        }
     }
 }
 

@@ -19,7 +19,7 @@ use engine_api::{
 };
 use refusal::{Action, Refused, SweepFault};
 
-use super::change::{new_disk, new_size, new_vdevs, pool_change};
+use super::change::{new_size, pool_change};
 use super::convert::{api_error, delegation, prop_value, scan_command, space_explained};
 use super::pool::LocalPool;
 use super::rights::Deed;
@@ -203,18 +203,16 @@ impl Pool for LocalPool {
         }
         self.permit(Deed::Change(change))?;
         let vdevs = match change {
-            Change::AddVdevs { vdevs, force } => {
-                Some(self.pool.add_vdevs(&new_vdevs(vdevs), *force, history))
-            }
+            Change::AddVdevs { vdevs, force } => Some(self.pool.add_vdevs(vdevs, *force, history)),
             Change::RemoveVdev { guid } => Some(self.pool.remove_vdev(*guid, history)),
             Change::OnlineVdev { guid, expand } => Some(self.pool.online_vdev(*guid, *expand, history)),
             Change::OfflineVdev { guid, temporary } => {
                 Some(self.pool.offline_vdev(*guid, *temporary, history))
             }
             Change::FaultVdev { guid, temporary } => Some(self.pool.fault_vdev(*guid, *temporary, history)),
-            Change::AttachVdev { guid, new } => Some(self.pool.attach_vdev(*guid, &new_disk(new), history)),
+            Change::AttachVdev { guid, new } => Some(self.pool.attach_vdev(*guid, new, history)),
             Change::DetachVdev { guid } => Some(self.pool.detach_vdev(*guid, history)),
-            Change::ReplaceVdev { guid, new } => Some(self.pool.replace_vdev(*guid, &new_disk(new), history)),
+            Change::ReplaceVdev { guid, new } => Some(self.pool.replace_vdev(*guid, new, history)),
             Change::ReopenVdevs => Some(self.pool.reopen(history)),
             Change::TakeCheckpoint => Some(self.pool.take_checkpoint(history)),
             Change::DiscardCheckpoint => Some(self.pool.discard_checkpoint(history)),

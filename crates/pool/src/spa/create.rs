@@ -7,6 +7,7 @@
 
 use std::sync::Arc;
 
+use api_types::VdevSpec;
 use dmu::bpobj::Bpobj;
 use dmu::zap::{Zap, ZapParams};
 use dmu::{ObjectSpec, Objset, ObjsetPolicy, ReadOnlyAdmission, Tx};
@@ -41,7 +42,6 @@ use crate::space::SpaceMaps;
 use crate::{PoolError, Result};
 
 pub use super::assemble::Surroundings;
-pub use super::spec::VdevSpec;
 
 /// A pool to make. Names, properties and features have been checked.
 pub struct CreateSpec {

@@ -9,6 +9,7 @@
 //! Source: module/zfs/spa.c (`spa_vdev_attach`, `spa_vdev_detach`), messages of
 //! lib/libzfs/libzfs_pool.c.
 
+use api_types::{NewDevice, VdevSpec};
 use dmu::Tx;
 use env::{DiskError, lock};
 use ondisk::label::config::key;
@@ -18,7 +19,7 @@ use storage::{OpenedLeaf, VdevConfig, VdevKind, VdevState};
 
 use super::disks::turn_away;
 use super::place::{Place, edit, is_spare, put_beside, take_out};
-use super::spec::{VdevSpec, new_guid, plan_vdev};
+use super::spec::{new_guid, plan_vdev};
 use super::vdev_objects::make_vdev_zap;
 use super::{Core, Pool, TXG_INITIAL};
 use crate::{PoolError, Result};
@@ -27,29 +28,9 @@ use crate::{PoolError, Result};
 /// own and, of intent logs, those that are open meanwhile (`TXG_CONCURRENT_STATES`).
 const OPEN_GROUPS: u64 = 3;
 
-/// A disk that is to join.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct NewDisk {
-    /// `None`: at the path of the one that it replaces.
-    pub path: Option<String>,
-    /// Though it looks in use.
-    pub force: bool,
-    /// log2 of its sector, where it is not to be asked itself.
-    pub ashift: Option<u64>,
-    /// Give it all that is allocated in the order of places, instead of a resilver.
-    pub rebuild: bool,
-}
-
-impl NewDisk {
-    /// The disk at this path, as it is.
-    pub fn at(path: &str) -> NewDisk {
-        NewDisk { path: Some(path.to_owned()), ..NewDisk::default() }
-    }
-
-    /// Where it is, when it joins this disk.
-    fn path_beside<'a>(&'a self, old: &'a VdevConfig) -> Option<&'a str> {
-        self.path.as_deref().or(old.path.as_deref())
-    }
+/// Where a disk is when it joins this one.
+fn path_beside<'a>(new: &'a NewDevice, old: &'a VdevConfig) -> Option<&'a str> {
+    new.path.as_deref().or(old.path.as_deref())
 }
 
 /// Why nothing was done.
@@ -186,7 +167,7 @@ pub(super) fn set_unspare(vdev: &mut VdevConfig) {
 
 impl Pool {
     /// Makes a disk a side of the mirror that `guid` belongs to, or becomes.
-    pub fn attach_vdev(&self, guid: u64, new: &NewDisk, history: &str) -> Result<u64> {
+    pub fn attach_vdev(&self, guid: u64, new: &NewDevice, history: &str) -> Result<u64> {
         let alone = self.core.alone()?;
         let path = new.path.as_deref().unwrap_or_default();
         let attach = |to: String| Action::Attach { device: path.to_owned(), to };
@@ -200,14 +181,14 @@ impl Pool {
         if !place.vdev().kind.is_leaf() || !beside {
             return refuse(&attach, VdevFault::NotMirror);
         }
-        self.refuse_rebuild(&place, new.rebuild, VdevFault::NeedsRebuildFeature, &attach)?;
+        self.refuse_rebuild(&place, new.sequential, VdevFault::NeedsRebuildFeature, &attach)?;
         self.join(&place, VdevKind::Mirror, None, new, &attach)?;
         drop(alone);
         self.list_vdevs(history)
     }
 
     /// Puts a disk in the place of another, once it has all that the other has.
-    pub fn replace_vdev(&self, guid: u64, new: &NewDisk, history: &str) -> Result<u64> {
+    pub fn replace_vdev(&self, guid: u64, new: &NewDevice, history: &str) -> Result<u64> {
         let alone = self.core.alone()?;
         let replace =
             |vdev: String| Action::Replace { with: new.path.clone().unwrap_or_else(|| vdev.clone()), vdev };
@@ -217,7 +198,7 @@ impl Pool {
         let (old, in_spare) =
             (place.vdev(), place.parent().is_some_and(|above| above.kind == VdevKind::Spare));
         // At the place of the old disk itself may be one too, where disks have changed places.
-        let spare = new.path_beside(old).and_then(|path| self.core.waiting_spare(path));
+        let spare = path_beside(new, old).and_then(|path| self.core.waiting_spare(path));
         let by_spare = spare.is_some();
         let fault = if in_spare && is_spare(old) && !by_spare {
             VdevFault::OnlyBySpare
@@ -231,7 +212,7 @@ impl Pool {
             VdevFault::InReplacement
         } else {
             let kind = if by_spare { VdevKind::Spare } else { VdevKind::Replacing };
-            self.refuse_rebuild(&place, new.rebuild, VdevFault::NotRebuildable, &replace)?;
+            self.refuse_rebuild(&place, new.sequential, VdevFault::NotRebuildable, &replace)?;
             self.join(&place, kind, spare, new, &replace)?;
             drop(alone);
             return self.list_vdevs(history);
@@ -261,18 +242,18 @@ impl Pool {
         place: &Place,
         kind: VdevKind,
         spare: Option<VdevConfig>,
-        new: &NewDisk,
+        new: &NewDevice,
         action: &Action,
     ) -> Result<()> {
         let core = &*self.core;
         let guid = place.vdev().guid;
-        let path = new.path_beside(place.vdev()).unwrap_or_default();
+        let path = path_beside(new, place.vdev()).unwrap_or_default();
         // A disk that does not work may be used as a new one, by who insists.
         let is_given_up = new.force && !core.storage.is_usable(guid);
         if spare.is_none() && !(is_given_up && core.is_at(path, guid)) {
             core.open_pools.refuse_used(&core.env, &[path.to_owned()], &[], new.force)?;
         }
-        let (top, rebuild) = (place.id(), new.rebuild && !place.top().is_log);
+        let (top, rebuild) = (place.id(), new.sequential && !place.top().is_log);
         let emptied = place.top().is_log.then(|| self.empty_log(place.id(), action)).transpose()?;
         // A disk that does not work, or has been wiped since, may be open all the same, and be the
         // one that is to come.

@@ -13,6 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::{Arc, Mutex};
 
+use api_types::VdevSpec;
 use dmu::Tx;
 use env::{Disk, DiskError, Env, OpenMode, lock};
 use ondisk::label::config::{PoolState, key};
@@ -28,7 +29,7 @@ use super::labels::{Extra, probe, probe_extra};
 use super::place::Place;
 use super::report::VdevReport;
 use super::settle::Vacancy;
-use super::spec::{VdevSpec, new_guid, plan_vdev, refuse_device};
+use super::spec::{new_guid, plan_vdev, refuse_device};
 use crate::Result;
 
 /// Which pools of this program use which spares, and which spares wait, by the spares' guids.

@@ -1,6 +1,7 @@
 //! Vdevs that are to be made, for a new pool or one that grows: which there may be, and what their
 //! configuration is. Source: module/zfs/vdev.c (`vdev_metaslab_set_size`).
 
+use api_types::{NewVdevs, VdevSpec};
 use env::{DiskError, Env, Tunable};
 use ondisk::label::MIN_DEVICE;
 use ondisk::version;
@@ -12,18 +13,6 @@ use crate::{PoolError, Result};
 
 /// Most devices of a raidz.
 const RAIDZ_MAX: u64 = 255;
-
-/// A vdev to make.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum VdevSpec {
-    Leaf(String),
-    Mirror(Vec<VdevSpec>),
-    Raidz {
-        /// Devices that may be lost, 1 to 3.
-        parity: u64,
-        children: Vec<VdevSpec>,
-    },
-}
 
 /// The feature that counts vdevs set apart.
 pub(super) const CLASSES: &str = "allocation_classes";
@@ -45,6 +34,10 @@ pub(super) struct Tops<'a> {
 }
 
 impl<'a> Tops<'a> {
+    pub fn of(new: &'a NewVdevs) -> Tops<'a> {
+        Tops { data: &new.data, special: &new.special, dedup: &new.dedup, logs: &new.logs }
+    }
+
     /// In the order in which they are numbered.
     pub fn all(self) -> impl Iterator<Item = (Role, &'a VdevSpec)> {
         let of = |role: Role, tops: &'a [VdevSpec]| tops.iter().map(move |top| (role, top));

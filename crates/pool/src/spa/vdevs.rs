@@ -6,6 +6,7 @@
 
 use std::sync::{Arc, Mutex};
 
+use api_types::{NewVdevs, VdevSpec};
 use env::{Env, lock};
 use ondisk::version;
 use refusal::{Action, Reason, Refused, SweepFault, Upgrade, VdevFault};
@@ -13,8 +14,7 @@ use storage::{Bias, OpenedLeaf, VdevConfig, VdevKind};
 
 use super::disks::turn_away;
 use super::spec::{
-    CLASSES, Tops, VdevSpec, check_specs, check_version, leaf_paths, new_guid, plan_top, refuse_device,
-    size_metaslabs,
+    CLASSES, Tops, check_specs, check_version, leaf_paths, new_guid, plan_top, refuse_device, size_metaslabs,
 };
 use super::vdev_objects::make_top_objects;
 use super::{Core, Pool};
@@ -22,41 +22,18 @@ use crate::space::VdevSpace;
 use crate::sweep::{SweepCommand, SweepKind};
 use crate::{PoolError, Result};
 
-/// Vdevs to add, by what they are for.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct NewVdevs {
-    pub data: Vec<VdevSpec>,
-    pub logs: Vec<VdevSpec>,
-    /// For metadata and small blocks.
-    pub special: Vec<VdevSpec>,
-    /// For dedup tables.
-    pub dedup: Vec<VdevSpec>,
-    /// Paths.
-    pub cache: Vec<String>,
-    /// Paths.
-    pub spares: Vec<String>,
-    /// log2 of the smallest write of new top-level vdevs; `None`: what the disks like best.
-    pub ashift: Option<u64>,
-}
-
-impl NewVdevs {
-    fn tops(&self) -> Tops<'_> {
-        Tops { data: &self.data, special: &self.special, dedup: &self.dedup, logs: &self.logs }
-    }
-}
-
 impl Pool {
     /// Adds vdevs and waits until that is durable; gives the transaction group. `force` takes
     /// devices that hold another pool. `history` is the command line to record, empty for none.
     pub fn add_vdevs(&self, new: &NewVdevs, force: bool, history: &str) -> Result<u64> {
         let core = &self.core;
         let action = &Action::AddVdevs { pool: self.name() };
-        check_specs(new.tops())?;
+        check_specs(Tops::of(new))?;
         let able = (core.version(), core.features.is_enabled(CLASSES));
-        check_version(able, new.tops(), (&new.cache, &new.spares), action)?;
+        check_version(able, Tops::of(new), (&new.cache, &new.spares), action)?;
         let new = &NewVdevs { ashift: new.ashift.or(self.dsl.new_ashift()?), ..new.clone() };
         let alone = core.alone()?;
-        let paths = new.tops().all().flat_map(|(_, top)| leaf_paths(std::slice::from_ref(top)));
+        let paths = Tops::of(new).all().flat_map(|(_, top)| leaf_paths(std::slice::from_ref(top)));
         let paths: Vec<String> = paths.chain(new.cache.clone()).collect();
         core.open_pools.refuse_used(&core.env, &paths, &new.spares, force)?;
         // All of them or none: what the tree gets is added last, for that cannot be taken back.
@@ -78,19 +55,19 @@ impl Pool {
     /// Adds top-level vdevs and waits until they are in use.
     fn add_tops(&self, new: &NewVdevs, action: &Action) -> Result<()> {
         let core = &*self.core;
-        if new.tops().all().next().is_none() {
+        if Tops::of(new).all().next().is_none() {
             return Ok(());
         }
         let mut tree = core.draft();
         let is_raidz = |spec: &VdevSpec| matches!(spec, VdevSpec::Raidz { .. });
-        if new.tops().all().any(|(_, top)| is_raidz(top))
+        if Tops::of(new).all().any(|(_, top)| is_raidz(top))
             && tree.children.iter().any(|top| top.kind == VdevKind::Indirect)
         {
             return Err(Refused::new(action.clone(), VdevFault::RaidzBesideRemoved).into());
         }
         let mut opened = Vec::new();
         let mut added = Vec::new();
-        for spec in new.tops().all() {
+        for spec in Tops::of(new).all() {
             let hole = tree.children.iter().position(|top| top.kind == VdevKind::Hole);
             let id = hole.unwrap_or(tree.children.len());
             let top = plan_top(&core.env, id as u64, spec, new.ashift);

@@ -3,10 +3,11 @@
 
 use std::sync::Arc;
 
+use api_types::{NewVdevs, VdevSpec};
 use env::{Quirk, Tunable};
 use pool::change::Change;
 use pool::spa::config::Host;
-use pool::spa::create::{VdevSpec, create};
+use pool::spa::create::create;
 use pool::spa::import::{ImportSpec, import};
 use pool::spa::labels::search;
 use pool::spa::rewind::Rewind;
@@ -177,7 +178,7 @@ fn discarding_goes_on_wherever_it_was_cut() {
 fn a_vdev_that_came_later_is_none_any_more() {
     let dir = Dir::new("checkpoint-add");
     let (pool, before, _) = checkpointed(&dir);
-    let new = pool::spa::vdevs::NewVdevs { data: vec![leaf(&dir, "d.img")], ..Default::default() };
+    let new = NewVdevs { data: vec![leaf(&dir, "d.img")], ..Default::default() };
     pool.add_vdevs(&new, false, "").unwrap();
     change(&pool, 300);
     pool.export().unwrap();

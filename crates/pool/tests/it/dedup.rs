@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
+use api_types::VdevSpec;
 use dmu::find::pointer_to;
 use dmu::traverse::Part;
 use dmu::{Holds, ObjectSpec};
@@ -14,7 +15,7 @@ use pool::Pool;
 use pool::change::Change;
 use pool::dsl::{Dataset, DatasetKind, ListFilter, LongHold};
 use pool::scan::ScanCommand;
-use pool::spa::create::{VdevSpec, create};
+use pool::spa::create::create;
 use pool::spa::import::{ImportSpec, import};
 use pool::spa::labels::search;
 use pool::verify::{Options, verify};

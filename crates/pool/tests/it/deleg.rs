@@ -3,10 +3,11 @@
 
 use std::sync::Arc;
 
+use api_types::VdevSpec;
 use ondisk::deleg::Who;
 use pool::change::Change;
 use pool::dsl::deleg::{Grant, Place};
-use pool::spa::create::{CreateSpec, VdevSpec, create};
+use pool::spa::create::{CreateSpec, create};
 use pool::spa::import::{ImportSpec, import};
 use pool::spa::labels::search;
 use pool::{Pool, PoolError};

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use api_types::VdevSpec;
 use dmu::Tx;
 use dmu::zap::Zap;
 use env::{DiskError, Env, FaultDisks, FaultKind, FaultOp, FaultRule, MemDisks};
@@ -10,7 +11,7 @@ use ondisk::scan::FUNC_RESILVER;
 use pool::Pool;
 use pool::change::Change;
 use pool::spa::config::Host;
-use pool::spa::create::{Surroundings, VdevSpec, create};
+use pool::spa::create::{Surroundings, create};
 use pool::spa::import::{ImportSpec, import};
 use pool::spa::labels::search;
 use pool::verify::{Options, verify};

@@ -3,11 +3,12 @@
 use std::fs::OpenOptions;
 use std::io::{Seek, SeekFrom, Write};
 
+use api_types::VdevSpec;
 use ondisk::BlkPtr;
 use pool::Pool;
 use pool::change::Change;
 use pool::spa::config::Host;
-use pool::spa::create::{VdevSpec, create};
+use pool::spa::create::create;
 use pool::spa::import::{ImportSpec, import, peek};
 use pool::spa::labels::search;
 use pool::spa::rewind::Rewind;

@@ -4,6 +4,7 @@
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
+use api_types::VdevSpec;
 use dmu::{Holds, ObjectSpec};
 use env::{DiskError, Env, FaultDisks, FaultKind, FaultOp, FaultRule, Nanos};
 use ondisk::object_type::ObjectType;
@@ -11,7 +12,7 @@ use ondisk::scan::{FUNC_RESILVER, FUNC_SCRUB, STATE_CANCELED, STATE_FINISHED, ST
 use pool::Pool;
 use pool::scan::ScanCommand;
 use pool::spa::config::Host;
-use pool::spa::create::{Surroundings, VdevSpec, create};
+use pool::spa::create::{Surroundings, create};
 use pool::spa::import::{ImportSpec, import};
 use pool::spa::labels::search;
 use pool::verify::{Options, verify};

@@ -5,13 +5,14 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use api_types::VdevSpec;
 use dmu::{Holds, ObjectSpec, Objset};
 use ondisk::object_type::ObjectType;
 use pool::Pool;
 use pool::PoolError;
 use pool::change::Change;
 use pool::dsl::{DatasetKind, DestroyQuery, ListFilter};
-use pool::spa::create::{VdevSpec, create};
+use pool::spa::create::create;
 use pool::spa::import::{ImportSpec, import};
 use pool::spa::labels::search;
 use pool::verify::{Options as VerifyOptions, verify};

@@ -4,10 +4,11 @@
 use std::os::unix::fs::MetadataExt;
 use std::time::{Duration, Instant};
 
+use api_types::VdevSpec;
 use ondisk::trim::{STATE_ACTIVE, STATE_CANCELED, STATE_COMPLETE, STATE_SUSPENDED};
 use pool::Pool;
 use pool::change::Change;
-use pool::spa::create::{VdevSpec, create};
+use pool::spa::create::create;
 use pool::sweep::{SweepCommand, SweepKind};
 use pool::verify::{Options, verify};
 use refusal::SweepFault;

@@ -7,6 +7,7 @@ mod log_vdev;
 use std::process::Command;
 use std::sync::{Arc, Mutex};
 
+use api_types::VdevSpec;
 use dmu::{DmuError, Holds, ObjectSpec};
 use ondisk::object_type::ObjectType;
 use ondisk::zil::record::{LrTruncate, Record, Written};
@@ -14,7 +15,7 @@ use pool::Pool;
 use pool::change::Change;
 use pool::dsl::LongHold;
 use pool::scan::ScanCommand;
-use pool::spa::create::{VdevSpec, create};
+use pool::spa::create::create;
 use pool::spa::import::{ImportSpec, import};
 use pool::spa::labels::search;
 use pool::verify::{Options as VerifyOptions, verify};

@@ -9,7 +9,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("env", &["stdx"]),
     ("storage", &["ondisk", "codec", "env", "stdx"]),
     ("dmu", &["storage", "ondisk", "env", "stdx"]),
-    ("pool", &["dmu", "storage", "ondisk", "codec", "env", "refusal", "stdx"]),
+    ("pool", &["api-types", "dmu", "storage", "ondisk", "codec", "env", "refusal", "stdx"]),
     ("engine", &["engine-api", "pool", "dmu", "storage", "ondisk", "env", "refusal", "stdx"]),
     ("model", &["engine-api", "stdx"]),
     ("sunrpc", &["sockets", "stdx"]),
