@@ -302,7 +302,7 @@ pub enum ScanCommand {
     /// Begins, or goes on after a pause.
     #[default]
     Scrub,
-    /// Only what the error log names.
+    /// Only what the error log names. That takes feature `head_errlog`.
     ScrubErrors,
     Pause,
     Stop,
@@ -531,7 +531,7 @@ pub enum ScanState {
 pub struct Checkpoint {
     /// It cannot be gone back to any more: its space is being given back.
     pub discarding: bool,
-    /// When it was taken, in seconds since 1970.
+    /// When it was taken, in seconds since 1970; 0 where it is being discarded since an import.
     pub time: u64,
     /// Bytes that only it needs.
     pub space: u64,

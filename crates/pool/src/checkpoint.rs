@@ -19,6 +19,7 @@
 
 use std::sync::{Arc, Mutex};
 
+use api_types::Checkpoint;
 use dmu::zap::Zap;
 use dmu::{Objset, Tx};
 use env::{Quirk, Tunable, lock};
@@ -41,25 +42,14 @@ const ENTRY_MEMORY: u64 = 32;
 /// Entries of a step in simulations that want small groups.
 const FEW: u64 = 8;
 
-/// What an operator is told (`pool_checkpoint_stat_t`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CheckpointStat {
-    pub is_discarding: bool,
-    /// When the checkpoint's group was written, in seconds since 1970; 0 where it is being
-    /// discarded since an import.
-    pub time: u64,
-    /// Bytes that only the checkpoint needs.
-    pub space: u64,
-}
-
 impl Core {
-    /// What there is to tell of the checkpoint.
-    pub fn checkpoint_stat(&self) -> Option<CheckpointStat> {
+    /// What there is to tell of the checkpoint (`pool_checkpoint_stat_t`).
+    pub fn checkpoint_stat(&self) -> Option<Checkpoint> {
         if !self.features.is_active(FEATURE) {
             return None;
         }
         let state = lock(&self.checkpoint.state);
-        Some(CheckpointStat { is_discarding: state.txg == 0, time: state.time, space: state.space() })
+        Some(Checkpoint { discarding: state.txg == 0, time: state.time, space: state.space() })
     }
 
     /// Why what the checkpoint relies on cannot be changed now.

@@ -3,9 +3,8 @@
 //!
 //! Source: lib/libzfs/libzfs_status.c (`check_status`: the order).
 
-use ::pool::spa::errata;
 use ::pool::spa::status::{PoolReport, VdevReport};
-use engine_api::{Condition, Errata, FailMode, Health, ScanKind, ScanState, ScanStatus, SuspendCause};
+use engine_api::{Condition, FailMode, Health, ScanKind, ScanState, ScanStatus, SuspendCause};
 use ondisk::rebuild::STATE_COMPLETE;
 use ondisk::version;
 use storage::{Cause, VdevState};
@@ -55,10 +54,7 @@ pub(super) fn of(
         return Some(Condition::DeviceRemoved);
     }
     if let Some(errata) = report.errata {
-        return Some(Condition::Errata(match errata {
-            errata::Errata::OldKeys => Errata::OldKeys,
-            errata::Errata::NoIvSets => Errata::NoIvSets,
-        }));
+        return Some(Condition::Errata(errata));
     }
     (report.version < version::FEATURES && !stays_legacy).then_some(Condition::LegacyVersion)
 }

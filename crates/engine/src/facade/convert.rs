@@ -5,15 +5,13 @@ use ::pool::dsl::deleg;
 use ::pool::dsl::explain::{Explanation, Holder};
 use ::pool::prop::{Shown, Source as PoolSource};
 use ::pool::rebuild::RebuildReport;
-use ::pool::scan::{ScanCommand as PoolScanCommand, ScanReport};
-use ::pool::spa::rewind::Rewound as PoolRewound;
+use ::pool::scan::ScanReport;
 use ::pool::spa::status::{PoolReport, VdevReport};
 use ::pool::sweep::LeafSweep;
 use engine_api::{
-    Checkpoint, Delegation, Error, ErrorScrubStatus, Grant, Grantee, Health, IoCounters, PropKind, PropValue,
-    RebuildState, RebuildStatus, Removal, RemovalState, Rewound, ScanCommand, ScanKind, ScanState,
-    ScanStatus, Source, SpaceExplained, SpaceHolder, SpacePart, SweepState, SweepStatus, VdevStatus, Zevent,
-    ZeventValue,
+    Delegation, Error, ErrorScrubStatus, Grant, Grantee, Health, IoCounters, PropKind, PropValue,
+    RebuildState, RebuildStatus, Removal, RemovalState, ScanKind, ScanState, ScanStatus, Source,
+    SpaceExplained, SpaceHolder, SpacePart, SweepState, SweepStatus, VdevStatus, Zevent, ZeventValue,
 };
 use ondisk::deleg::{Key, Reach, Who};
 use ondisk::prop::Render;
@@ -130,16 +128,6 @@ pub(super) fn error_scrub_status(report: &ScanReport) -> Option<ErrorScrubStatus
     })
 }
 
-pub(super) fn scan_command(command: ScanCommand) -> PoolScanCommand {
-    match command {
-        ScanCommand::Scrub => PoolScanCommand::Scrub,
-        ScanCommand::ScrubErrors => PoolScanCommand::ScrubErrors,
-        ScanCommand::Pause => PoolScanCommand::Pause,
-        ScanCommand::Stop => PoolScanCommand::Stop,
-        ScanCommand::Resilver => PoolScanCommand::Resilver,
-    }
-}
-
 /// `None` if there never was one.
 fn rebuild_status(report: &RebuildReport) -> Option<RebuildStatus> {
     let phys = &report.phys;
@@ -223,10 +211,6 @@ fn sweep(sweep: Option<LeafSweep>, supported: bool, space: u64) -> SweepStatus {
     SweepStatus { state, percent, time: sweep.time, supported }
 }
 
-pub(super) fn checkpoint(from: ::pool::checkpoint::CheckpointStat) -> Checkpoint {
-    Checkpoint { discarding: from.is_discarding, time: from.time, space: from.space }
-}
-
 /// The last removal of a top-level vdev; `None` if none ever began.
 pub(super) fn removal(report: &PoolReport) -> Option<Removal> {
     let (last, mapping) = report.removal?;
@@ -247,10 +231,6 @@ pub(super) fn removal(report: &PoolReport) -> Option<Removal> {
         copied: last.copied,
         mapping,
     })
-}
-
-pub(super) fn rewound(from: PoolRewound) -> Rewound {
-    Rewound { time: from.time, lost: from.lost, data_errors: from.data_errors }
 }
 
 /// A hot spare of the pool of this name.

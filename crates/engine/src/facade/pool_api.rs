@@ -20,7 +20,7 @@ use engine_api::{
 use refusal::{Action, Refused, SweepFault};
 
 use super::change::{new_size, pool_change};
-use super::convert::{api_error, delegation, prop_value, scan_command, space_explained};
+use super::convert::{api_error, delegation, prop_value, space_explained};
 use super::pool::LocalPool;
 use super::rights::Deed;
 use super::{cachefile, compatibility, measure, pool_props, quotas};
@@ -219,7 +219,7 @@ impl Pool for LocalPool {
             Change::Reguid { guid } => Some(self.pool.reguid(*guid, history)),
             Change::TrimVdevs { guids, command } => Some(self.trim(guids, *command, history)),
             Change::InitializeVdevs { guids, command } => Some(self.initialize(guids, *command, history)),
-            Change::Scan(command) => Some(self.pool.scan_command(scan_command(*command), history)),
+            Change::Scan(command) => Some(self.pool.scan_command(*command, history)),
             Change::ClearErrors { guid } => Some(self.pool.clear_errors(*guid, history)),
             _ => None,
         };

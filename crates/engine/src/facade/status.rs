@@ -8,8 +8,7 @@ use env::lock;
 
 use super::condition;
 use super::convert::{
-    blank_vdev, checkpoint, error_scrub_status, health, removal, rewound, scan_status, spare_status,
-    vdev_status,
+    blank_vdev, error_scrub_status, health, removal, scan_status, spare_status, vdev_status,
 };
 use super::pool::LocalPool;
 
@@ -42,9 +41,9 @@ impl LocalPool {
             scan,
             error_scrub: error_scrub_status(&scans),
             removal: removal(&report),
-            checkpoint: self.pool.core().checkpoint_stat().map(checkpoint),
+            checkpoint: self.pool.core().checkpoint_stat(),
             dedup: super::dedup::tables(&self.pool.core().ddt.report()),
-            rewound: self.pool.core().rewound.map(rewound),
+            rewound: self.pool.core().rewound,
             data_errors: report.data_errors,
             readonly: self.pool.core().readonly,
         }

@@ -2,12 +2,12 @@
 
 use std::sync::{Arc, Mutex};
 
+use api_types::ScanCommand;
 use dmu::Tx;
 use env::lock;
 use ondisk::scan::{FUNC_RESILVER, FUNC_SCRUB};
 use refusal::{Action, Reason, Refused, ScanFault};
 
-use super::ScanCommand;
 use crate::spa::Pool;
 use crate::state::errlog::BY_HEAD;
 use crate::state::scan::{Queued, State};

@@ -13,6 +13,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
+use api_types::Rewound;
 use dmu::zap::Zap;
 use dmu::{Objset, ObjsetPolicy, ReadOnlyAdmission, Tx};
 use env::Env;
@@ -35,7 +36,7 @@ use super::labels::FoundPool;
 use super::mmp;
 use super::packed::read_packed;
 use super::report::vdev_name;
-use super::rewind::{Candidate, Rewind, Rewound};
+use super::rewind::{Candidate, Rewind};
 use super::status::found_vdev_state;
 use super::vdev_objects::{ALLOCATION_BIAS, UNFLUSHED_TXGS};
 use super::{Core, Durable, Pool};
@@ -48,7 +49,7 @@ use crate::frees::FreeQueue;
 use crate::mos::{MosOwner, MosUsage};
 use crate::removed::Removed;
 use crate::space::{SpaceMaps, VdevSpace};
-use crate::state::checkpoint::{Checkpoint, uberblock_of};
+use crate::state::checkpoint::{CheckpointState, uberblock_of};
 use crate::state::errlog::{BY_HEAD, ErrorLog};
 use crate::state::rebuild::Rebuilds;
 use crate::state::scan::Scan;
@@ -356,7 +357,7 @@ fn load(
         Some(object) => Some(Deferred::open(&mos, object)?),
         None => None,
     };
-    let checkpoint = Checkpoint::load(&mos, &directory, &config.tree, uberblock)?;
+    let checkpoint = CheckpointState::load(&mos, &directory, &config.tree, uberblock)?;
     storage.set_checkpoint(checkpoint.txg());
     let ddt = Ddt::open(&around.env, &mos, storage, &directory)?;
     let scan = Arc::new(Scan::load(&mos, &directory)?);

@@ -87,7 +87,7 @@ fn what_a_checkpoint_has_is_kept_and_can_be_had_again() {
     let dir = Dir::new("checkpoint");
     let (pool, before, after) = checkpointed(&dir);
     let stat = pool.core().checkpoint_stat().expect("there is one");
-    assert!(!stat.is_discarding && stat.space >= 6 * (100 << 10), "{stat:?}");
+    assert!(!stat.discarding && stat.space >= 6 * (100 << 10), "{stat:?}");
     assert_eq!(stat.space, pool.report().root.children.iter().map(|top| top.checkpoint).sum::<u64>());
     refused(pool.take_checkpoint(""), "cannot checkpoint 'tank': checkpoint exists");
     refused(pool.reguid(None, ""), "cannot reguid 'tank': checkpoint exists");
@@ -147,7 +147,7 @@ fn discarding_goes_on_wherever_it_was_cut() {
     refused(pool.take_checkpoint(""), "cannot checkpoint 'tank': currently discarding checkpoint");
     let (mut pool, mut cuts) = (pool, 0);
     while let Some(stat) = pool.core().checkpoint_stat() {
-        assert!(stat.is_discarding && stat.space <= kept, "{stat:?}");
+        assert!(stat.discarding && stat.space <= kept, "{stat:?}");
         power_fails(pool);
         zdb_accepts(&dir, "tank");
         pool = come_back(&dir, Rewind::Never, false).unwrap();
@@ -210,7 +210,7 @@ fn a_checkpoint_of_openzfs_is_one() {
         is_whole(&pool);
         if rewind == Rewind::Never {
             let stat = pool.core().checkpoint_stat().expect("there is one");
-            assert!(!stat.is_discarding && stat.time > 0 && stat.space > 0, "{stat:?}");
+            assert!(!stat.discarding && stat.time > 0 && stat.space > 0, "{stat:?}");
             pool.discard_checkpoint("").unwrap();
             while pool.core().checkpoint_stat().is_some() {
                 pool.core().txgs.sync_empty().unwrap();

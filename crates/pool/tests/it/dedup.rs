@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
-use api_types::VdevSpec;
+use api_types::{ScanCommand, VdevSpec};
 use dmu::find::pointer_to;
 use dmu::traverse::Part;
 use dmu::{Holds, ObjectSpec};
@@ -14,7 +14,6 @@ use ondisk::object_type::ObjectType;
 use pool::Pool;
 use pool::change::Change;
 use pool::dsl::{Dataset, DatasetKind, ListFilter, LongHold};
-use pool::scan::ScanCommand;
 use pool::spa::create::create;
 use pool::spa::import::{ImportSpec, import};
 use pool::spa::labels::search;

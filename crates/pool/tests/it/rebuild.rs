@@ -3,13 +3,12 @@
 
 use std::sync::Arc;
 
-use api_types::{NewDevice, VdevSpec};
+use api_types::{NewDevice, ScanCommand, VdevSpec};
 use env::{Nanos, Quirk};
 use ondisk::rebuild::{STATE_ACTIVE, STATE_CANCELED, STATE_COMPLETE};
 use ondisk::scan::{FUNC_SCRUB, STATE_FINISHED};
 use pool::Pool;
 use pool::rebuild::RebuildReport;
-use pool::scan::ScanCommand;
 use pool::spa::create::create;
 
 use crate::create::spec;

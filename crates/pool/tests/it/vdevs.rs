@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use api_types::{NewDevice, NewVdevs, VdevSpec};
+use api_types::{NewDevice, NewVdevs, ScanCommand, VdevSpec};
 use dmu::Holds;
 use dmu::ObjectSpec;
 use env::{DiskError, Env, FaultDisks, FaultKind, FaultOp, FaultRule, OpenMode, Quirk};
@@ -543,6 +543,6 @@ fn a_scrub_looks_at_labels_first() {
     let (pool, mut files) = (fresh(&dir, &["a", "b"]), Files::default());
     files.write(&pool);
     wipe(&dir, "b");
-    pool.scan_command(pool::scan::ScanCommand::Scrub, "zpool scrub").unwrap();
+    pool.scan_command(ScanCommand::Scrub, "zpool scrub").unwrap();
     assert_eq!(pool.core().storage.leaf_state(guid(&pool, "b")), Some(VdevState::Unavail));
 }

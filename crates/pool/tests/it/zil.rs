@@ -7,14 +7,13 @@ mod log_vdev;
 use std::process::Command;
 use std::sync::{Arc, Mutex};
 
-use api_types::VdevSpec;
+use api_types::{ScanCommand, VdevSpec};
 use dmu::{DmuError, Holds, ObjectSpec};
 use ondisk::object_type::ObjectType;
 use ondisk::zil::record::{LrTruncate, Record, Written};
 use pool::Pool;
 use pool::change::Change;
 use pool::dsl::LongHold;
-use pool::scan::ScanCommand;
 use pool::spa::create::create;
 use pool::spa::import::{ImportSpec, import};
 use pool::spa::labels::search;
