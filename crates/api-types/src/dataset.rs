@@ -78,6 +78,19 @@ pub struct DatasetInfo {
     pub props: Vec<PropValue>,
 }
 
+/// Which datasets to list.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DatasetFilter {
+    /// Empty: every dataset of the pool.
+    pub roots: Vec<String>,
+    /// How deep below the roots; `None`: all the way.
+    pub depth: Option<u32>,
+    /// Empty: file systems and volumes.
+    pub kinds: Vec<DatasetKind>,
+    /// Only these properties; empty: all.
+    pub props: Vec<String>,
+}
+
 /// Query of `GET /v1/datasets`. Lists are comma-separated: no dataset or property has a comma in
 /// its name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

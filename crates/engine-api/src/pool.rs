@@ -1,7 +1,7 @@
 //! Pools and the engine that holds them.
 
 use crate::{
-    Advice, AdviceQuestion, CacheFileSearch, Change, Committed, DatasetInfo, DatasetKind, DedupEstimate,
+    Advice, AdviceQuestion, CacheFileSearch, Change, Committed, DatasetFilter, DatasetInfo, DedupEstimate,
     Delegation, DestroyPlan, Diagnostics, FeatureInfo, FileSystem, FsId, HistoryRecord, Importable, NodeKind,
     PoolSpec, PoolStatus, PropValue, PropertyChange, ReceiveEvent, ReceiveRequest, Received, Result,
     SendEvent, SendRequest, SpaceExplained, SpaceUse, Spender, Time, TokenContents, Upgradable, VdevTallies,
@@ -46,19 +46,6 @@ pub struct ImportOptions {
     pub altroot: Option<String>,
     pub props: Vec<PropertyChange>,
     pub history: String,
-}
-
-/// Which datasets to list.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct DatasetFilter {
-    /// Empty: every dataset of the pool.
-    pub roots: Vec<String>,
-    /// How deep below the roots; `None`: all the way.
-    pub depth: Option<u32>,
-    /// Empty: file systems and volumes.
-    pub kinds: Vec<DatasetKind>,
-    /// Only these properties; empty: all.
-    pub props: Vec<String>,
 }
 
 /// What is to be destroyed.

@@ -29,7 +29,6 @@ pub mod dir;
 pub mod explain;
 mod history;
 mod hold;
-mod kind;
 mod list;
 pub(crate) mod livelist;
 mod long_hold;
@@ -66,8 +65,6 @@ use crate::{PoolError, Result};
 
 pub use dataset::Dataset;
 pub use dir::{Dir, Used};
-pub use kind::DatasetKind;
-pub use list::{ListFilter, Listed};
 pub use long_hold::LongHold;
 pub use parts::DslParts;
 pub use plan::{DestroyPlan, DestroyQuery};

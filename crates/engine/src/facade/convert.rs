@@ -3,18 +3,16 @@
 use ::pool::PoolError;
 use ::pool::dsl::deleg;
 use ::pool::dsl::explain::{Explanation, Holder};
-use ::pool::prop::{Shown, Source as PoolSource};
 use ::pool::rebuild::RebuildReport;
 use ::pool::scan::ScanReport;
 use ::pool::spa::status::{PoolReport, VdevReport};
 use ::pool::sweep::LeafSweep;
 use engine_api::{
-    Delegation, Error, ErrorScrubStatus, Grant, Grantee, Health, IoCounters, PropKind, PropValue,
-    RebuildState, RebuildStatus, Removal, RemovalState, ScanKind, ScanState, ScanStatus, Source,
-    SpaceExplained, SpaceHolder, SpacePart, SweepState, SweepStatus, VdevStatus, Zevent, ZeventValue,
+    Delegation, Error, ErrorScrubStatus, Grant, Grantee, Health, IoCounters, RebuildState, RebuildStatus,
+    Removal, RemovalState, ScanKind, ScanState, ScanStatus, SpaceExplained, SpaceHolder, SpacePart,
+    SweepState, SweepStatus, VdevStatus, Zevent, ZeventValue,
 };
 use ondisk::deleg::{Key, Reach, Who};
-use ondisk::prop::Render;
 use ondisk::rebuild;
 use ondisk::scan::{self, STATE_CANCELED, STATE_FINISHED, STATE_SCANNING};
 use ondisk::trim::{STATE_ACTIVE, STATE_COMPLETE};
@@ -273,34 +271,6 @@ pub(super) fn zevent(event: ::pool::zevent::Zevent) -> Zevent {
         time: (event.time.secs, event.time.nanos),
         class: event.class,
         payload: event.payload.into_iter().map(|(name, of)| (name.to_owned(), value(of))).collect(),
-    }
-}
-
-pub(super) fn prop_kind(render: Render) -> PropKind {
-    match render {
-        Render::Size => PropKind::Size,
-        Render::Count => PropKind::Count,
-        Render::Ratio => PropKind::Ratio,
-        Render::Percent => PropKind::Percent,
-        Render::Time => PropKind::Time,
-        Render::Text => PropKind::Text,
-    }
-}
-
-pub(super) fn prop_value(shown: Shown) -> PropValue {
-    let source = match shown.source {
-        PoolSource::None => Source::None,
-        PoolSource::Default => Source::Default,
-        PoolSource::Local => Source::Local,
-        PoolSource::Inherited(from) => Source::Inherited(from),
-        PoolSource::Received => Source::Received,
-    };
-    PropValue {
-        name: shown.name,
-        value: shown.value,
-        kind: prop_kind(shown.render),
-        source,
-        received: shown.received,
     }
 }
 

@@ -7,20 +7,18 @@
 use std::io::{Read, Write};
 use std::sync::Arc;
 
-use ::pool::dsl::{DatasetKind as PoolKind, ListFilter, Listed};
 use ::pool::errlog::HurtObject;
 use ::pool::sweep::{SweepCommand, SweepKind};
 use engine_api::{
-    Advice, AdviceQuestion, Change, Committed, Counts, DatasetFilter, DatasetInfo, DatasetKind,
-    DedupEstimate, Delegation, DestroyPlan, DestroyQuery, DiffEntry, Error, FileSystem, HistoryRecord,
-    InitializeCommand, Pool, PoolStatus, PropValue, PropertyChange, ReceiveEvent, ReceiveRequest, Received,
-    Result, SendEvent, SendRequest, SpaceExplained, SpaceUse, Spender, TrimCommand, Upgradable, VdevTallies,
-    Volume, VolumePlan,
+    Advice, AdviceQuestion, Change, Committed, Counts, DatasetFilter, DatasetInfo, DedupEstimate, Delegation,
+    DestroyPlan, DestroyQuery, DiffEntry, Error, FileSystem, HistoryRecord, InitializeCommand, Pool,
+    PoolStatus, PropValue, PropertyChange, ReceiveEvent, ReceiveRequest, Received, Result, SendEvent,
+    SendRequest, SpaceExplained, SpaceUse, Spender, TrimCommand, Upgradable, VdevTallies, Volume, VolumePlan,
 };
 use refusal::{Action, Refused, SweepFault};
 
 use super::change::{new_size, pool_change};
-use super::convert::{api_error, delegation, prop_value, space_explained};
+use super::convert::{api_error, delegation, space_explained};
 use super::pool::LocalPool;
 use super::rights::Deed;
 use super::{cachefile, compatibility, measure, pool_props, quotas};
@@ -134,35 +132,6 @@ impl LocalPool {
     }
 }
 
-fn kind(kind: PoolKind) -> DatasetKind {
-    match kind {
-        PoolKind::Filesystem => DatasetKind::Filesystem,
-        PoolKind::Volume => DatasetKind::Volume,
-        PoolKind::Snapshot => DatasetKind::Snapshot,
-        PoolKind::Bookmark => DatasetKind::Bookmark,
-    }
-}
-
-fn pool_kinds(kinds: &[DatasetKind]) -> Vec<PoolKind> {
-    let of = |kind: &DatasetKind| match kind {
-        DatasetKind::Filesystem => PoolKind::Filesystem,
-        DatasetKind::Volume => PoolKind::Volume,
-        DatasetKind::Snapshot => PoolKind::Snapshot,
-        DatasetKind::Bookmark => PoolKind::Bookmark,
-    };
-    kinds.iter().map(of).collect()
-}
-
-fn info(listed: Listed) -> DatasetInfo {
-    DatasetInfo {
-        name: listed.name,
-        kind: kind(listed.kind),
-        guid: listed.guid,
-        createtxg: listed.createtxg,
-        props: listed.props.into_iter().map(prop_value).collect(),
-    }
-}
-
 impl Pool for LocalPool {
     fn name(&self) -> String {
         self.pool.name()
@@ -186,15 +155,7 @@ impl Pool for LocalPool {
 
     fn datasets(&self, filter: &DatasetFilter) -> Result<Vec<DatasetInfo>> {
         self.not_suspended()?;
-        let wanted = pool_kinds(&filter.kinds);
-        let filter = ListFilter {
-            roots: filter.roots.clone(),
-            depth: filter.depth,
-            kinds: wanted,
-            props: filter.props.clone(),
-        };
-        let found = self.pool.dsl.list(&filter).map_err(api_error)?;
-        self.only_visible(found.into_iter().map(info).collect())
+        self.only_visible(self.pool.dsl.list(filter).map_err(api_error)?)
     }
 
     fn commit(&self, change: &Change, history: &str) -> Result<Committed> {

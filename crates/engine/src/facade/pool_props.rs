@@ -2,7 +2,7 @@
 
 use ::pool::PoolError;
 use ::pool::feature::{is_allowed, is_built};
-use ::pool::prop::{Checker, RawProps, RawValue, default_of, exact, parse_pool_value};
+use ::pool::prop::{Checker, RawProps, RawValue, default_of, exact, parse_pool_value, prop_kind};
 use engine_api::{
     Error, FeatureInfo, Health, PoolSpec, PoolStatus, PropKind, PropValue, PropertyChange, Result, Source,
     Upgradable,
@@ -14,7 +14,7 @@ use refusal::{Action, NameFault, PropertyFault, Refused};
 
 use super::cachefile::CacheFile;
 use super::compatibility::members;
-use super::convert::{api_error, prop_kind};
+use super::convert::api_error;
 use super::pool::LocalPool;
 
 /// What the options of `zpool create` come to.
@@ -225,7 +225,7 @@ pub(super) fn all(pool: &LocalPool, status: &PoolStatus, names: &[String]) -> Re
                 (None, None) if matches!(prop.kind, PropType::Text(None)) => (String::new(), Source::Default),
                 (None, None) => (exact(prop, &default_of(prop)), Source::Default),
             };
-        let (name, kind) = (prop.name.to_owned(), prop_kind(prop.render));
+        let (name, kind) = (prop.name.to_owned(), prop_kind(prop));
         values.push(PropValue { name, value, kind, source, received: None });
     }
     values.extend(feature_values(pool));

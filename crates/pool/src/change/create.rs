@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
+use api_types::DatasetKind;
 use ondisk::prop::FILESYSTEM;
 use refusal::{Action, Reason, Refused};
 
 use super::missing;
 use crate::dsl::counts::Counted;
 use crate::dsl::task::SyncCx;
-use crate::dsl::{DatasetKind, Dir, Dsl};
+use crate::dsl::{Dir, Dsl};
 use crate::namecheck::{check_filesystem, parent_of};
 use crate::prop::{Checker, RawProps};
 use crate::{PoolError, Result};

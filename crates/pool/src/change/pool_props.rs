@@ -1,10 +1,11 @@
 //! Setting properties of the pool.
 
+use api_types::DatasetKind;
 use ondisk::version;
 use refusal::{Action, PropertyFault, Reason, Refused, Upgrade};
 
+use crate::dsl::Dsl;
 use crate::dsl::task::SyncCx;
-use crate::dsl::{DatasetKind, Dsl};
 use crate::history::Record;
 use crate::prop::{RawValue, parse_pool_value};
 use crate::{PoolError, Result};

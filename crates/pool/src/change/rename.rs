@@ -1,14 +1,15 @@
 //! Renaming a dataset within its pool, with everything below it; and snapshots within their
 //! dataset.
 
+use api_types::DatasetKind;
 use env::Tunable;
 use refusal::{Action, Reason, Refused};
 
 use super::create::{self, make_parents};
 use super::{missing, open};
+use crate::dsl::Dsl;
 use crate::dsl::counts::Counted;
 use crate::dsl::task::SyncCx;
-use crate::dsl::{DatasetKind, Dsl};
 use crate::namecheck::{MAX_NAME, check_point, check_spelling, parent_of};
 use crate::{PoolError, Result};
 

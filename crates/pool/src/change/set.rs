@@ -1,13 +1,14 @@
 //! Setting properties of a dataset, all of them or none.
 
+use api_types::DatasetKind;
 use refusal::{Action, PropertyFault, Reason, Refused};
 
 use super::missing;
+use crate::dsl::Dsl;
 use crate::dsl::names::Found;
 use crate::dsl::task::SyncCx;
 use crate::dsl::volume::{block_of, size_of};
-use crate::dsl::{DatasetKind, Dsl};
-use crate::prop::{AUTO, Checker, RawProps, RawValue, exact};
+use crate::prop::{AUTO, Checker, RawProps, RawValue, exact, types_of};
 use crate::{PoolError, Result};
 
 fn action(name: &str) -> Action {
@@ -21,7 +22,7 @@ fn refuse(name: &str, reason: impl Into<Reason>) -> PoolError {
 fn raw_props(dsl: &Dsl, name: &str, found: &Found, props: &[(String, String)]) -> Result<RawProps> {
     let has_feature = |feature: &str| dsl.features().is_enabled(feature);
     let kind = dsl.kind_of(found)?;
-    let (action, of, version) = (action(name), kind.types(), dsl.version());
+    let (action, of, version) = (action(name), types_of(kind), dsl.version());
     let checker = Checker { action, of, creating: false, version, has_feature: &has_feature };
     let mut raw = match kind {
         DatasetKind::Snapshot => checker.of_snapshot(props)?,

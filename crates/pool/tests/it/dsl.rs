@@ -3,13 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use api_types::VdevSpec;
+use api_types::{DatasetFilter, DatasetInfo, DatasetKind, Source, VdevSpec};
 use dmu::{Holds, ObjectSpec};
 use ondisk::label::config::PoolState;
 use ondisk::object_type::ObjectType;
 use pool::change::Change;
-use pool::dsl::{DatasetKind, DestroyPlan, DestroyQuery, ListFilter, Listed};
-use pool::prop::Source;
+use pool::dsl::{DestroyPlan, DestroyQuery};
 use pool::spa::create::create;
 use pool::spa::import::{ImportSpec, import};
 use pool::spa::labels::search;
@@ -52,12 +51,13 @@ fn source_text(source: &Source) -> String {
         Source::Local => "local".into(),
         Source::Inherited(from) => format!("inherited from {from}"),
         Source::Received => "received".into(),
+        Source::Temporary => "temporary".into(),
     }
 }
 
 /// Each dataset says all that it said then, in that order, with the same values from the same
 /// sources.
-fn differences(listed: &[Listed], recorded: &Props) -> Vec<String> {
+fn differences(listed: &[DatasetInfo], recorded: &Props) -> Vec<String> {
     let drift = drift(listed, recorded);
     let mut wrong = Vec::new();
     for dataset in listed {
@@ -103,13 +103,13 @@ fn as_called_now<'a>(prop: &str, value: &'a str) -> &'a str {
     }
 }
 
-fn everything() -> ListFilter {
+fn everything() -> DatasetFilter {
     use DatasetKind::{Bookmark, Filesystem, Snapshot, Volume};
-    ListFilter { kinds: vec![Filesystem, Volume, Snapshot, Bookmark], ..ListFilter::default() }
+    DatasetFilter { kinds: vec![Filesystem, Volume, Snapshot, Bookmark], ..DatasetFilter::default() }
 }
 
 /// By how much the meta object set grew between the record and the export: it counts for the root.
-fn drift(listed: &[Listed], recorded: &Props) -> i64 {
+fn drift(listed: &[DatasetInfo], recorded: &Props) -> i64 {
     let root = &listed[0];
     let used = root.props.iter().find(|shown| shown.name == "used").unwrap();
     let (_, then, _) = recorded[&root.name].iter().find(|(prop, ..)| prop == "used").unwrap();
@@ -229,13 +229,17 @@ fn make(name: &str, props: &[(&str, &str)]) -> Change {
 }
 
 fn names(pool: &Pool) -> Vec<String> {
-    let filter = ListFilter { props: vec!["name".into()], ..ListFilter::default() };
+    let filter = DatasetFilter { props: vec!["name".into()], ..DatasetFilter::default() };
     pool.dsl.list(&filter).unwrap().into_iter().map(|dataset| dataset.name).collect()
 }
 
 fn get(pool: &Pool, name: &str, prop: &str) -> (String, Source) {
-    let filter =
-        ListFilter { roots: vec![name.into()], depth: Some(0), props: vec![prop.into()], kinds: Vec::new() };
+    let filter = DatasetFilter {
+        roots: vec![name.into()],
+        depth: Some(0),
+        props: vec![prop.into()],
+        kinds: Vec::new(),
+    };
     let shown = pool.dsl.list(&filter).unwrap().remove(0).props.remove(0);
     (shown.value, shown.source)
 }
@@ -544,7 +548,7 @@ fn what_a_destroy_takes_along_is_told_before() {
     assert!(pool.dsl.generation() > generation);
     let parents = Change::CreateFilesystem { name: "tank/p/q/r".into(), parents: true, props: Vec::new() };
     pool.dsl.commit(parents, "").unwrap();
-    let depth = ListFilter { depth: Some(1), props: vec!["name".into()], ..ListFilter::default() };
+    let depth = DatasetFilter { depth: Some(1), props: vec!["name".into()], ..DatasetFilter::default() };
     let listed: Vec<_> = pool.dsl.list(&depth).unwrap().into_iter().map(|dataset| dataset.name).collect();
     assert_eq!(listed, ["tank", "tank/p"]);
     export(&dir, pool);

@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::{Arc, Weak};
 
-use ::pool::dsl::{Dataset, DatasetKind, ListFilter, LongHold};
+use ::pool::dsl::{Dataset, LongHold};
 use ::pool::prop::FsProps;
 use ::pool::txg::Txgs;
 use ::pool::zil::LogData;
 use dmu::DmuError;
-use engine_api::{FileSystem, FsId, Result, Served};
+use engine_api::{DatasetFilter, DatasetKind, FileSystem, FsId, PropValue, Result, Served};
 use env::{Nanos, lock};
 use ondisk::objset::ObjsetType;
 use ondisk::version::newest_file_system;
@@ -337,10 +337,10 @@ impl LocalPool {
     }
 
     fn find_shared(&self) -> Vec<Served> {
-        let filter = ListFilter {
+        let filter = DatasetFilter {
             kinds: vec![DatasetKind::Filesystem],
             props: ["sharenfs", "canmount"].map(str::to_owned).to_vec(),
-            ..ListFilter::default()
+            ..DatasetFilter::default()
         };
         let listed = match self.pool.dsl.list(&filter) {
             Ok(listed) => listed,
@@ -349,7 +349,7 @@ impl LocalPool {
                 return Vec::new();
             }
         };
-        let value = |props: &[::pool::prop::Shown], name: &str| {
+        let value = |props: &[PropValue], name: &str| {
             props.iter().find(|prop| prop.name == name).map(|prop| prop.value.clone()).unwrap_or_default()
         };
         let shared = listed.into_iter().filter(|dataset| {
