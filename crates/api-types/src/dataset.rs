@@ -160,6 +160,19 @@ pub struct DatasetDestroy {
     pub history: String,
 }
 
+/// What is to be destroyed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DestroyQuery {
+    /// A dataset, or snapshots of one: `fs@a`, `fs@a%c,e`.
+    pub name: String,
+    /// With everything below; of snapshots, those of the same names below.
+    pub recursive: bool,
+    /// With all clones.
+    pub clones: bool,
+    /// Snapshots that something keeps are no obstacle.
+    pub defer: bool,
+}
+
 /// `GET /v1/datasets/{name}/destroy?recursive=…&clones=…&defer=…`
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DestroyPlan {

@@ -19,12 +19,13 @@ mod watch;
 pub use api_types::{
     ActiveFault, Advice, AdviceQuestion, BlockError, BlockFault, BlockKind, BlockRange, CacheFileSearch,
     Checkpoint, Condition, DatasetFilter, DatasetInfo, DatasetKind, DedupBucket, DedupEstimate, DedupTables,
-    Delegation, DestroyPlan, DeviceFault, Errata, ErrorScrubStatus, FailMode, Fault, FaultEffect, FaultIo,
-    FeatureInfo, Finding, Grant, Grantee, Health, HistoryRecord, ImportCondition, Importable, IoCounters,
-    NewDevice, NewVdevs, PoolSpec, PoolStatus, PropKind, PropValue, PropertyChange, RebuildState,
-    RebuildStatus, Removal, RemovalState, Rewound, ScanCommand, ScanKind, ScanState, ScanStatus, SendRequest,
-    Source, SpaceExplained, SpaceHolder, SpacePart, SpaceUse, Spender, SuspendCause, SweepState, SweepStatus,
-    Tunable, UnknownFeature, Upgradable, VdevSpec, VdevStatus, VdevTallies, VolumePlan, Zevent, ZeventValue,
+    Delegation, DestroyPlan, DestroyQuery, DeviceFault, Errata, ErrorScrubStatus, FailMode, Fault,
+    FaultEffect, FaultIo, FeatureInfo, Finding, Grant, Grantee, Health, HistoryRecord, ImportCondition,
+    Importable, IoCounters, NewDevice, NewVdevs, PoolSpec, PoolStatus, PropKind, PropValue, PropertyChange,
+    RebuildState, RebuildStatus, Removal, RemovalState, Rewound, ScanCommand, ScanKind, ScanState,
+    ScanStatus, SendRequest, Source, SpaceExplained, SpaceHolder, SpacePart, SpaceUse, Spender, SuspendCause,
+    SweepState, SweepStatus, Tunable, UnknownFeature, Upgradable, VdevSpec, VdevStatus, VdevTallies,
+    VolumePlan, Zevent, ZeventValue,
 };
 
 /// Why a request is refused, as data.

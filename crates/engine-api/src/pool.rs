@@ -2,10 +2,10 @@
 
 use crate::{
     Advice, AdviceQuestion, CacheFileSearch, Change, Committed, DatasetFilter, DatasetInfo, DedupEstimate,
-    Delegation, DestroyPlan, Diagnostics, FeatureInfo, FileSystem, FsId, HistoryRecord, Importable, NodeKind,
-    PoolSpec, PoolStatus, PropValue, PropertyChange, ReceiveEvent, ReceiveRequest, Received, Result,
-    SendEvent, SendRequest, SpaceExplained, SpaceUse, Spender, Time, TokenContents, Upgradable, VdevTallies,
-    Volume, VolumePlan,
+    Delegation, DestroyPlan, DestroyQuery, Diagnostics, FeatureInfo, FileSystem, FsId, HistoryRecord,
+    Importable, NodeKind, PoolSpec, PoolStatus, PropValue, PropertyChange, ReceiveEvent, ReceiveRequest,
+    Received, Result, SendEvent, SendRequest, SpaceExplained, SpaceUse, Spender, Time, TokenContents,
+    Upgradable, VdevTallies, Volume, VolumePlan,
 };
 use std::io::{Read, Write};
 use std::sync::Arc;
@@ -46,19 +46,6 @@ pub struct ImportOptions {
     pub altroot: Option<String>,
     pub props: Vec<PropertyChange>,
     pub history: String,
-}
-
-/// What is to be destroyed.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct DestroyQuery {
-    /// A dataset, or snapshots of one: `fs@a`, `fs@a%c,e`.
-    pub name: String,
-    /// With everything below; of snapshots, those of the same names below.
-    pub recursive: bool,
-    /// With all clones.
-    pub clones: bool,
-    /// Snapshots that something keeps are no obstacle.
-    pub defer: bool,
 }
 
 /// What became of a node.

@@ -19,6 +19,7 @@ mod volume;
 
 use std::sync::Arc;
 
+use api_types::VolumePlan;
 use ondisk::nvlist::{NvList, NvValue};
 use refusal::{Action, Reason, Refused};
 
@@ -26,8 +27,6 @@ use crate::dsl::Dsl;
 use crate::dsl::deleg::Grant;
 use crate::dsl::task::{SyncCx, Task};
 use crate::{PoolError, Result, recv};
-
-pub use volume::VolumePlan;
 
 /// See `engine_api::Change`: the same, for this crate.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -287,7 +286,7 @@ impl Dsl {
                 create::raw_props(self, name, props).map(|_| None)
             }
             Change::CreateVolume { name, sparse, props, .. } => {
-                volume::plan(self, name, *sparse, props).map(Some)
+                volume::plan(self, name, *sparse, props).map(|(plan, _)| Some(plan))
             }
             _ => Ok(None),
         }

@@ -67,7 +67,6 @@ pub use dataset::Dataset;
 pub use dir::{Dir, Used};
 pub use long_hold::LongHold;
 pub use parts::DslParts;
-pub use plan::{DestroyPlan, DestroyQuery};
 
 /// How the content of a new file system is made, without this crate knowing files.
 pub trait FsFormat: Send + Sync {

@@ -226,21 +226,12 @@ impl Pool for LocalPool {
 
     fn plan_create(&self, change: &Change) -> Result<Option<VolumePlan>> {
         let Some(change) = pool_change(change) else { return Ok(None) };
-        let plan = self.pool.dsl.plan_create(&change).map_err(api_error)?;
-        Ok(plan.map(|plan| VolumePlan {
-            size: plan.size,
-            block: plan.block,
-            limit: plan.limit.to_owned(),
-            reserved: plan.reserved,
-        }))
+        self.pool.dsl.plan_create(&change).map_err(api_error)
     }
 
     fn plan_destroy(&self, query: &DestroyQuery) -> Result<DestroyPlan> {
         self.not_suspended()?;
-        let DestroyQuery { name, recursive, clones, defer } = query.clone();
-        let query = ::pool::dsl::DestroyQuery { name, recursive, clones, defer };
-        let plan = self.pool.dsl.plan_destroy(&query).map_err(api_error)?;
-        Ok(DestroyPlan { names: plan.names, bytes: plan.bytes })
+        self.pool.dsl.plan_destroy(query).map_err(api_error)
     }
 
     fn send(
@@ -303,16 +294,7 @@ impl Pool for LocalPool {
     fn history(&self, internal: bool) -> Result<Vec<HistoryRecord>> {
         self.not_suspended()?;
         self.permit(Deed::Administer)?;
-        let records = self.pool.dsl.history(internal).map_err(api_error)?;
-        let shown = records.into_iter().map(|record| HistoryRecord {
-            time: record.time,
-            text: record.text,
-            txg: record.txg,
-            internal: record.internal,
-            user: record.who.map(|who| if who == 0 { "root".to_owned() } else { who.to_string() }),
-            host: record.host,
-        });
-        Ok(shown.collect())
+        self.pool.dsl.history(internal).map_err(api_error)
     }
 
     fn open_fs(&self, dataset: &str) -> Result<Arc<dyn FileSystem>> {

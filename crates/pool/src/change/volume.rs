@@ -1,5 +1,6 @@
 //! Creating a volume.
 
+use api_types::VolumePlan;
 use ondisk::prop::VOLUME;
 use ondisk::zvol;
 use refusal::{PropertyFault, Reason};
@@ -12,19 +13,14 @@ use crate::dsl::task::SyncCx;
 use crate::namecheck::{check_filesystem, parent_of};
 use crate::prop::{AUTO, Checker, RawProps, RawValue};
 
-/// A volume to be made.
-pub struct VolumePlan {
-    /// In bytes: of the volume, and of its blocks.
-    pub size: u64,
-    pub block: u64,
-    /// The property that keeps space for it, and how many bytes.
-    pub limit: &'static str,
-    pub reserved: u64,
-    props: RawProps,
-}
-
-/// What the properties say, and OpenZFS's defaults where they say nothing.
-pub(super) fn plan(dsl: &Dsl, name: &str, sparse: bool, props: &[(String, String)]) -> Result<VolumePlan> {
+/// What the properties say, and OpenZFS's defaults where they say nothing; and the properties that
+/// are to be stored.
+pub(super) fn plan(
+    dsl: &Dsl,
+    name: &str,
+    sparse: bool,
+    props: &[(String, String)],
+) -> Result<(VolumePlan, RawProps)> {
     let has_feature = |feature: &str| dsl.features().is_enabled(feature);
     let (action, version) = (create(name), dsl.version());
     let mut props =
@@ -52,7 +48,7 @@ pub(super) fn plan(dsl: &Dsl, name: &str, sparse: bool, props: &[(String, String
     if let Some(reserved) = reserved {
         props.local.push((limit.into(), RawValue::Number(reserved)));
     }
-    Ok(VolumePlan { size, block, limit, reserved: reserved.unwrap_or(0), props })
+    Ok((VolumePlan { size, block, limit: limit.to_owned(), reserved: reserved.unwrap_or(0) }, props))
 }
 
 pub(super) fn check(
@@ -63,13 +59,13 @@ pub(super) fn check(
     props: &[(String, String)],
 ) -> Result<()> {
     check_filesystem(name).map_err(|fault| refuse(name, fault))?;
-    let plan = plan(dsl, name, sparse, props)?;
+    let (plan, props) = plan(dsl, name, sparse, props)?;
     if plan.size == 0 {
         return Err(refuse(name, PropertyFault::VolumeEmpty));
     }
     let Some(parent) = check_place(dsl, name, parents)? else { return Ok(()) };
     let available = parent.available(dsl.pool_size(), None, false);
-    let reservation = plan.props.local.iter().find(|(name, _)| name == "reservation");
+    let reservation = props.local.iter().find(|(name, _)| name == "reservation");
     let reservation = reservation.and_then(|(_, value)| value.number()).unwrap_or(0);
     if available == 0 || plan.reserved.max(reservation) > available {
         return Err(refuse(name, Reason::NoSpace));
@@ -87,7 +83,7 @@ pub(super) fn sync(
     if cx.dsl.find_dir(name).is_ok() {
         return Ok(());
     }
-    let plan = plan(cx.dsl, name, sparse, props)?;
+    let (plan, props) = plan(cx.dsl, name, sparse, props)?;
     let (above, last) = parent_of(name)
         .and_then(|above| Some((above, name.rsplit('/').next()?)))
         .ok_or_else(|| refuse(name, Reason::NameMissing))?;
@@ -96,7 +92,7 @@ pub(super) fn sync(
     }
     let parent = cx.dsl.find_dir(above).map_err(missing(create(name)))?;
     let dir = cx.dsl.create_dir(Some(&parent), last, cx.tx)?;
-    let dataset = cx.dsl.create_volume_in(&dir, &plan.props, (plan.size, plan.block), cx.tx)?;
+    let dataset = cx.dsl.create_volume_in(&dir, &props, (plan.size, plan.block), cx.tx)?;
     cx.note("create", name, dataset.object(), " ");
     Ok(())
 }

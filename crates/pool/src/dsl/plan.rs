@@ -7,6 +7,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use api_types::{DestroyPlan, DestroyQuery};
 use refusal::{Action, Reason, Refused};
 
 use super::Dsl;
@@ -15,28 +16,6 @@ use super::dir::Dir;
 use super::names::Found;
 use super::snapshot::Snapshot;
 use crate::{PoolError, Result};
-
-/// What is to be destroyed.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct DestroyQuery {
-    /// A head, or snapshots of one: `head@a`, `head@a%c,e`.
-    pub name: String,
-    /// With everything below; of snapshots, those of the same names below.
-    pub recursive: bool,
-    /// With all clones.
-    pub clones: bool,
-    /// Snapshots that something keeps are no obstacle.
-    pub defer: bool,
-}
-
-/// See the module.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct DestroyPlan {
-    /// In the order in which they go.
-    pub names: Vec<String>,
-    /// Bytes that come back.
-    pub bytes: u64,
-}
 
 /// Collects names, none twice.
 #[derive(Default)]

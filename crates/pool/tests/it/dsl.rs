@@ -3,12 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use api_types::{DatasetFilter, DatasetInfo, DatasetKind, Source, VdevSpec};
+use api_types::{DatasetFilter, DatasetInfo, DatasetKind, DestroyPlan, DestroyQuery, Source, VdevSpec};
 use dmu::{Holds, ObjectSpec};
 use ondisk::label::config::PoolState;
 use ondisk::object_type::ObjectType;
 use pool::change::Change;
-use pool::dsl::{DestroyPlan, DestroyQuery};
 use pool::spa::create::create;
 use pool::spa::import::{ImportSpec, import};
 use pool::spa::labels::search;

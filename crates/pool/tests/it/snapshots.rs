@@ -5,13 +5,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use api_types::{DatasetFilter, DatasetInfo, DatasetKind, VdevSpec};
+use api_types::{DatasetFilter, DatasetInfo, DatasetKind, DestroyQuery, VdevSpec};
 use dmu::{Holds, ObjectSpec, Objset};
 use ondisk::object_type::ObjectType;
 use pool::Pool;
 use pool::PoolError;
 use pool::change::Change;
-use pool::dsl::DestroyQuery;
 use pool::spa::create::create;
 use pool::spa::import::{ImportSpec, import};
 use pool::spa::labels::search;
