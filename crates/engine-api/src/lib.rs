@@ -25,7 +25,7 @@ pub use api_types::{
     RebuildState, RebuildStatus, Removal, RemovalState, Rewound, ScanCommand, ScanKind, ScanState,
     ScanStatus, SendRequest, Source, SpaceExplained, SpaceHolder, SpacePart, SpaceUse, Spender, SuspendCause,
     SweepState, SweepStatus, Tunable, UnknownFeature, Upgradable, VdevSpec, VdevStatus, VdevTallies,
-    VolumePlan, Zevent, ZeventValue,
+    VolumePlan, Zevent,
 };
 
 /// Why a request is refused, as data.

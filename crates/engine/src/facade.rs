@@ -553,8 +553,7 @@ impl Engine for LocalEngine {
 
 impl Diagnostics for LocalEngine {
     fn zevents(&self, eid: u64, patience: u64) -> Vec<Zevent> {
-        let events = self.around.events.after(&self.around.env, eid, Nanos(patience));
-        events.into_iter().map(convert::zevent).collect()
+        self.around.events.after(&self.around.env, eid, Nanos(patience))
     }
 
     fn clear_zevents(&self) -> u64 {

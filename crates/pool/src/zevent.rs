@@ -11,42 +11,14 @@
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex};
 
-use env::{Env, Nanos, WallTime, lock};
+use api_types::{Zevent, ZeventValue};
+use env::{Env, Nanos, lock};
 
 /// Events kept (`zfs_zevent_len_max` is 512); older ones go.
 const KEPT: usize = 4096;
 
-/// A value of an event.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Value {
-    Number(u64),
-    Text(String),
-}
-
-impl From<u64> for Value {
-    fn from(number: u64) -> Value {
-        Value::Number(number)
-    }
-}
-
-impl From<&str> for Value {
-    fn from(text: &str) -> Value {
-        Value::Text(text.to_owned())
-    }
-}
-
 /// What an event holds, by name.
-pub type Payload = Vec<(&'static str, Value)>;
-
-/// One event.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Zevent {
-    /// Its number, from 1.
-    pub eid: u64,
-    pub time: WallTime,
-    pub class: String,
-    pub payload: Payload,
-}
+pub type Payload = Vec<(&'static str, ZeventValue)>;
 
 /// The ring.
 #[derive(Default)]
@@ -63,9 +35,11 @@ struct State {
 
 impl Zevents {
     pub fn post(&self, env: &Env, class: &str, payload: Payload) {
+        let payload = payload.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
         let mut state = lock(&self.state);
         state.last += 1;
-        let (eid, time) = (state.last, env.clock.wall());
+        let (eid, now) = (state.last, env.clock.wall());
+        let time = (now.secs, now.nanos);
         state.kept.push_back(Zevent { eid, time, class: class.to_owned(), payload });
         if state.kept.len() > KEPT {
             state.kept.pop_front();

@@ -10,7 +10,7 @@ use ::pool::sweep::LeafSweep;
 use engine_api::{
     Delegation, Error, ErrorScrubStatus, Grant, Grantee, Health, IoCounters, RebuildState, RebuildStatus,
     Removal, RemovalState, ScanKind, ScanState, ScanStatus, SpaceExplained, SpaceHolder, SpacePart,
-    SweepState, SweepStatus, VdevStatus, Zevent, ZeventValue,
+    SweepState, SweepStatus, VdevStatus,
 };
 use ondisk::deleg::{Key, Reach, Who};
 use ondisk::rebuild;
@@ -258,19 +258,6 @@ fn note(report: &VdevReport) -> Option<String> {
         VdevState::Faulted => Some(why.into()),
         VdevState::Unavail => Some("cannot open".into()),
         VdevState::Online | VdevState::Degraded | VdevState::Offline | VdevState::Removed => None,
-    }
-}
-
-pub(super) fn zevent(event: ::pool::zevent::Zevent) -> Zevent {
-    let value = |value| match value {
-        ::pool::zevent::Value::Number(number) => ZeventValue::Number(number),
-        ::pool::zevent::Value::Text(text) => ZeventValue::Text(text),
-    };
-    Zevent {
-        eid: event.eid,
-        time: (event.time.secs, event.time.nanos),
-        class: event.class,
-        payload: event.payload.into_iter().map(|(name, of)| (name.to_owned(), value(of))).collect(),
     }
 }
 
