@@ -19,12 +19,11 @@ mod volume;
 
 use std::sync::Arc;
 
-use api_types::VolumePlan;
+use api_types::{Grant, VolumePlan};
 use ondisk::nvlist::{NvList, NvValue};
 use refusal::{Action, Reason, Refused};
 
 use crate::dsl::Dsl;
-use crate::dsl::deleg::Grant;
 use crate::dsl::task::{SyncCx, Task};
 use crate::{PoolError, Result, recv};
 

@@ -4,8 +4,6 @@ use ::pool::change::Change as PoolChange;
 use ::pool::recv::Step;
 use engine_api::{Change, PropertyChange};
 
-use super::convert::pool_grant;
-
 fn pairs(props: &[PropertyChange]) -> Vec<(String, String)> {
     props.iter().map(|prop| (prop.name.clone(), prop.value.clone())).collect()
 }
@@ -61,14 +59,10 @@ pub(super) fn pool_change(change: &Change) -> Option<PoolChange> {
             recursive: *recursive,
         },
         Change::AbortReceive { name } => PoolChange::Receive(Step::Abort { name: name.clone() }),
-        Change::Allow { name, grants } => {
-            PoolChange::Allow { name: name.clone(), grants: grants.iter().map(pool_grant).collect() }
+        Change::Allow { name, grants } => PoolChange::Allow { name: name.clone(), grants: grants.clone() },
+        Change::Unallow { name, grants, recursive } => {
+            PoolChange::Unallow { name: name.clone(), grants: grants.clone(), recursive: *recursive }
         }
-        Change::Unallow { name, grants, recursive } => PoolChange::Unallow {
-            name: name.clone(),
-            grants: grants.iter().map(pool_grant).collect(),
-            recursive: *recursive,
-        },
         Change::SetPoolProperties { props } => PoolChange::SetPoolProperties { props: pairs(props) },
         _ => return None,
     })

@@ -1,18 +1,16 @@
 //! Between the layers' types and `engine-api`'s: one function each, total.
 
 use ::pool::PoolError;
-use ::pool::dsl::deleg;
 use ::pool::dsl::explain::{Explanation, Holder};
 use ::pool::rebuild::RebuildReport;
 use ::pool::scan::ScanReport;
 use ::pool::spa::status::{PoolReport, VdevReport};
 use ::pool::sweep::LeafSweep;
 use engine_api::{
-    Delegation, Error, ErrorScrubStatus, Grant, Grantee, Health, IoCounters, RebuildState, RebuildStatus,
-    Removal, RemovalState, ScanKind, ScanState, ScanStatus, SpaceExplained, SpaceHolder, SpacePart,
-    SweepState, SweepStatus, VdevStatus,
+    Error, ErrorScrubStatus, Health, IoCounters, RebuildState, RebuildStatus, Removal, RemovalState,
+    ScanKind, ScanState, ScanStatus, SpaceExplained, SpaceHolder, SpacePart, SweepState, SweepStatus,
+    VdevStatus,
 };
-use ondisk::deleg::{Key, Reach, Who};
 use ondisk::rebuild;
 use ondisk::scan::{self, STATE_CANCELED, STATE_FINISHED, STATE_SCANNING};
 use ondisk::trim::{STATE_ACTIVE, STATE_COMPLETE};
@@ -319,41 +317,6 @@ pub(super) fn blank_vdev(guid: u64, health: Health) -> VdevStatus {
         io: Default::default(),
         children: Vec::new(),
     }
-}
-
-fn who(grantee: &Grantee) -> Who {
-    match grantee {
-        Grantee::User(number) => Who::User(*number),
-        Grantee::Group(number) => Who::Group(*number),
-        Grantee::Everyone => Who::Everyone,
-        Grantee::Creator => Who::Creator,
-        Grantee::Set(name) => Who::Set(name.clone()),
-    }
-}
-
-fn grantee(who: Who) -> Grantee {
-    match who {
-        Who::User(number) => Grantee::User(number),
-        Who::Group(number) => Grantee::Group(number),
-        Who::Everyone => Grantee::Everyone,
-        Who::Creator => Grantee::Creator,
-        Who::Set(name) => Grantee::Set(name),
-    }
-}
-
-pub(super) fn pool_grant(grant: &Grant) -> deleg::Grant {
-    let Grant { local, descendent, permissions, .. } = grant.clone();
-    deleg::Grant { who: who(&grant.who), local, descendent, permissions }
-}
-
-pub(super) fn delegation(found: deleg::Delegated) -> Delegation {
-    let grant = |(Key { who, reach, .. }, names): (Key, Vec<String>)| Grant {
-        who: grantee(who),
-        local: reach == Some(Reach::Local),
-        descendent: reach == Some(Reach::Descendent),
-        permissions: Some(names),
-    };
-    Delegation { dataset: found.dataset, grants: found.entries.into_iter().map(grant).collect() }
 }
 
 #[cfg(test)]

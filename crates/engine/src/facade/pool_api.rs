@@ -18,7 +18,7 @@ use engine_api::{
 use refusal::{Action, Refused, SweepFault};
 
 use super::change::{new_size, pool_change};
-use super::convert::{api_error, delegation, space_explained};
+use super::convert::{api_error, space_explained};
 use super::pool::LocalPool;
 use super::rights::Deed;
 use super::{cachefile, compatibility, measure, pool_props, quotas};
@@ -287,8 +287,7 @@ impl Pool for LocalPool {
 
     fn delegations(&self, dataset: &str) -> Result<Vec<Delegation>> {
         self.not_suspended()?;
-        let found = self.pool.dsl.delegations(dataset).map_err(api_error)?;
-        Ok(found.into_iter().map(delegation).collect())
+        self.pool.dsl.delegations(dataset).map_err(api_error)
     }
 
     fn history(&self, internal: bool) -> Result<Vec<HistoryRecord>> {
