@@ -21,17 +21,17 @@ pub use api_types::{
     Checkpoint, Condition, DatasetFilter, DatasetInfo, DatasetKind, DedupBucket, DedupEstimate, DedupTables,
     Delegation, DestroyPlan, DestroyQuery, DeviceFault, Errata, ErrorScrubStatus, FailMode, Fault,
     FaultEffect, FaultIo, FeatureInfo, Finding, Grant, Grantee, Health, HistoryRecord, ImportCondition,
-    Importable, IoCounters, NewDevice, NewVdevs, PoolSpec, PoolStatus, PropKind, PropValue, PropertyChange,
-    RebuildState, RebuildStatus, Removal, RemovalState, Rewound, ScanCommand, ScanKind, ScanState,
-    ScanStatus, SendRequest, Source, SpaceExplained, SpaceHolder, SpacePart, SpaceUse, Spender, SuspendCause,
-    SweepState, SweepStatus, Tunable, UnknownFeature, Upgradable, VdevSpec, VdevStatus, VdevTallies,
-    VolumePlan, Zevent,
+    Importable, InitializeCommand, IoCounters, NewDevice, NewVdevs, PoolSpec, PoolStatus, PropKind,
+    PropValue, PropertyChange, RebuildState, RebuildStatus, Removal, RemovalState, Rewound, ScanCommand,
+    ScanKind, ScanState, ScanStatus, SendRequest, Source, SpaceExplained, SpaceHolder, SpacePart, SpaceUse,
+    Spender, SuspendCause, SweepState, SweepStatus, TrimCommand, Tunable, UnknownFeature, Upgradable,
+    VdevSpec, VdevStatus, VdevTallies, VolumePlan, Zevent,
 };
 
 /// Why a request is refused, as data.
 pub use refusal;
 
-pub use change::{Change, Committed, InitializeCommand, TrimCommand};
+pub use change::{Change, Committed};
 pub use diagnostics::{Condemn, Diagnostics, NoDiagnostics};
 pub use error::{Error, Result};
 pub use fs::*;

@@ -42,25 +42,6 @@ impl LocalPool {
         Ok(())
     }
 
-    fn trim(&self, guids: &[u64], command: TrimCommand, history: &str) -> ::pool::Result<u64> {
-        let command = match command {
-            TrimCommand::Start { rate } => SweepCommand::Start { how: (rate > 0).then_some(rate) },
-            TrimCommand::Suspend => SweepCommand::Suspend,
-            TrimCommand::Cancel => SweepCommand::Cancel,
-        };
-        self.sweep(guids, SweepKind::Trim, command, history)
-    }
-
-    fn initialize(&self, guids: &[u64], command: InitializeCommand, history: &str) -> ::pool::Result<u64> {
-        let command = match command {
-            InitializeCommand::Start { value } => SweepCommand::Start { how: value },
-            InitializeCommand::Suspend => SweepCommand::Suspend,
-            InitializeCommand::Cancel => SweepCommand::Cancel,
-            InitializeCommand::Forget => SweepCommand::Forget,
-        };
-        self.sweep(guids, SweepKind::Initialize, command, history)
-    }
-
     /// `Refused` says it of each disk that cannot be.
     fn sweep(
         &self,
@@ -132,6 +113,23 @@ impl LocalPool {
     }
 }
 
+fn trim_command(command: TrimCommand, rate: u64) -> SweepCommand {
+    match command {
+        TrimCommand::Start => SweepCommand::Start { how: (rate > 0).then_some(rate) },
+        TrimCommand::Suspend => SweepCommand::Suspend,
+        TrimCommand::Cancel => SweepCommand::Cancel,
+    }
+}
+
+fn initialize_command(command: InitializeCommand, value: Option<u64>) -> SweepCommand {
+    match command {
+        InitializeCommand::Start => SweepCommand::Start { how: value },
+        InitializeCommand::Suspend => SweepCommand::Suspend,
+        InitializeCommand::Cancel => SweepCommand::Cancel,
+        InitializeCommand::Forget => SweepCommand::Forget,
+    }
+}
+
 impl Pool for LocalPool {
     fn name(&self) -> String {
         self.pool.name()
@@ -178,8 +176,13 @@ impl Pool for LocalPool {
             Change::TakeCheckpoint => Some(self.pool.take_checkpoint(history)),
             Change::DiscardCheckpoint => Some(self.pool.discard_checkpoint(history)),
             Change::Reguid { guid } => Some(self.pool.reguid(*guid, history)),
-            Change::TrimVdevs { guids, command } => Some(self.trim(guids, *command, history)),
-            Change::InitializeVdevs { guids, command } => Some(self.initialize(guids, *command, history)),
+            Change::TrimVdevs { guids, command, rate } => {
+                Some(self.sweep(guids, SweepKind::Trim, trim_command(*command, *rate), history))
+            }
+            Change::InitializeVdevs { guids, command, value } => {
+                let command = initialize_command(*command, *value);
+                Some(self.sweep(guids, SweepKind::Initialize, command, history))
+            }
             Change::Scan(command) => Some(self.pool.scan_command(*command, history)),
             Change::ClearErrors { guid } => Some(self.pool.clear_errors(*guid, history)),
             _ => None,
