@@ -334,21 +334,25 @@ pub enum SpaceHolder {
     Contents,
     /// Files without a name, open still or not given back yet: `count`.
     Deleted,
+    /// What leads to contents: directories, attributes, pointers, accounting.
     Metadata,
-    /// What blocks take beyond their compressed size; less than nothing where they need less parity
-    /// than the pool's ratio has.
+    /// What blocks take beyond their compressed size: copies, sectors filled up, parity beyond the
+    /// pool's ratio. Less than nothing where they need less parity than that ratio has.
     Overhead,
     /// A run of snapshots, by the first and the last where these are two; with their clones.
     Snapshots,
+    /// Held back by `refreservation`.
     RefReservation,
     Child,
     /// Held back by a child's reservation.
     ChildReservation,
+    /// A receive that has not ended.
     Receiving,
     /// The pool's own objects.
     Pool,
+    /// Destroyed, and given back in the background.
     Freeing,
-    /// Changed while this was looked at.
+    /// Changed while this was looked at, or counted by older software in a way of its own.
     Other,
 }
 

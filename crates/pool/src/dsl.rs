@@ -26,7 +26,7 @@ pub(crate) mod destroy;
 mod destroy_snapshot;
 pub mod diff;
 pub mod dir;
-pub mod explain;
+mod explain;
 mod history;
 mod hold;
 mod list;

@@ -1,16 +1,15 @@
 //! Between the layers' types and `engine-api`'s: one function each, total.
 
 use ::pool::PoolError;
-use ::pool::dsl::explain::{Explanation, Holder};
 use ::pool::rebuild::RebuildReport;
 use ::pool::scan::ScanReport;
 use ::pool::spa::status::{PoolReport, VdevReport};
 use ::pool::sweep::LeafSweep;
 use engine_api::{
     Error, ErrorScrubStatus, Health, IoCounters, RebuildState, RebuildStatus, Removal, RemovalState,
-    ScanKind, ScanState, ScanStatus, SpaceExplained, SpaceHolder, SpacePart, SweepState, SweepStatus,
-    VdevStatus,
+    ScanKind, ScanState, ScanStatus, Spender, SweepState, SweepStatus, VdevStatus,
 };
+use ondisk::prop;
 use ondisk::rebuild;
 use ondisk::scan::{self, STATE_CANCELED, STATE_FINISHED, STATE_SCANNING};
 use ondisk::trim::{STATE_ACTIVE, STATE_COMPLETE};
@@ -259,33 +258,11 @@ fn note(report: &VdevReport) -> Option<String> {
     }
 }
 
-pub(super) fn space_explained(dataset: &str, explanation: Explanation) -> SpaceExplained {
-    let Explanation { used, unique, raw, parts } = explanation;
-    let parts = parts.into_iter().map(|(holder, bytes)| space_part(holder, bytes)).collect();
-    SpaceExplained { name: dataset.to_owned(), used, unique, raw, parts }
-}
-
-fn space_part(holder: Holder, bytes: i64) -> SpacePart {
-    let part = |holder| SpacePart { holder, names: Vec::new(), clones: Vec::new(), count: 0, bytes };
-    match holder {
-        Holder::Contents => part(SpaceHolder::Contents),
-        Holder::Deleted(files) => SpacePart { count: files, ..part(SpaceHolder::Deleted) },
-        Holder::Metadata => part(SpaceHolder::Metadata),
-        Holder::Overhead => part(SpaceHolder::Overhead),
-        Holder::Snapshots { first, last, clones } => {
-            let mut names = vec![first, last];
-            names.dedup();
-            SpacePart { names, clones, ..part(SpaceHolder::Snapshots) }
-        }
-        Holder::RefReservation => part(SpaceHolder::RefReservation),
-        Holder::Child(name) => SpacePart { names: vec![name], ..part(SpaceHolder::Child) },
-        Holder::ChildReservation(name) => {
-            SpacePart { names: vec![name], ..part(SpaceHolder::ChildReservation) }
-        }
-        Holder::Receiving => part(SpaceHolder::Receiving),
-        Holder::Pool => part(SpaceHolder::Pool),
-        Holder::Freeing => part(SpaceHolder::Freeing),
-        Holder::Other => part(SpaceHolder::Other),
+pub(super) fn spender(of: Spender) -> prop::Spender {
+    match of {
+        Spender::User => prop::Spender::User,
+        Spender::Group => prop::Spender::Group,
+        Spender::Project => prop::Spender::Project,
     }
 }
 

@@ -18,7 +18,7 @@ use engine_api::{
 use refusal::{Action, Refused, SweepFault};
 
 use super::change::{new_size, pool_change};
-use super::convert::{api_error, space_explained};
+use super::convert::api_error;
 use super::pool::LocalPool;
 use super::rights::Deed;
 use super::{cachefile, compatibility, measure, pool_props, quotas};
@@ -269,7 +269,7 @@ impl Pool for LocalPool {
 
     fn explain_space(&self, dataset: &str) -> Result<SpaceExplained> {
         self.not_suspended()?;
-        Ok(space_explained(dataset, self.pool.dsl.explain(dataset).map_err(api_error)?))
+        self.pool.dsl.explain(dataset).map_err(api_error)
     }
 
     fn diff(&self, from: &str, to: &str, tell: &mut dyn FnMut(DiffEntry)) -> Result<()> {

@@ -11,11 +11,11 @@
 use std::collections::BTreeMap;
 
 use engine_api::{Change, Error, PropertyChange, Result, SpaceUse, Spender};
-use ondisk::prop::{self, UserspaceProp};
+use ondisk::prop::UserspaceProp;
 use refusal::{Action, PropertyFault, Reason, Refused};
 use stdx::number;
 
-use super::convert::api_error;
+use super::convert::{api_error, spender};
 use super::pool::LocalPool;
 use crate::zpl;
 
@@ -88,14 +88,6 @@ fn limit(quota: UserspaceProp, who: &str, set: &PropertyChange) -> std::result::
         value => number::parse(value).map_err(|message| PropertyFault::Number { message })?,
     };
     Ok(Limit { quota, id: id.into(), limit })
-}
-
-fn spender(of: Spender) -> prop::Spender {
-    match of {
-        Spender::User => prop::Spender::User,
-        Spender::Group => prop::Spender::Group,
-        Spender::Project => prop::Spender::Project,
-    }
 }
 
 impl LocalPool {

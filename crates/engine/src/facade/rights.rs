@@ -26,7 +26,7 @@ use ondisk::prop::{self, UserspaceProp, dataset_prop};
 use refusal::{Action, Reason, Refused};
 use stdx::behalf::{self, Caller};
 
-use super::convert::api_error;
+use super::convert::{api_error, spender};
 use super::pool::LocalPool;
 
 /// What somebody is about to do.
@@ -142,11 +142,7 @@ impl LocalPool {
             // A snapshot that lasts as long as the comparison comes with it.
             Deed::Diff(from) => list.at(from, &["diff"]),
             Deed::SpaceUse(dataset, of) => {
-                let of = match of {
-                    Spender::User => prop::Spender::User,
-                    Spender::Group => prop::Spender::Group,
-                    Spender::Project => prop::Spender::Project,
-                };
+                let of = spender(of);
                 for (objects, quota) in [(false, false), (false, true), (true, false), (true, true)] {
                     list.at(dataset, &[UserspaceProp { of, objects, quota }.stem()]);
                 }
