@@ -27,8 +27,8 @@ const IMPORTS: usize = 8;
 pub struct RememberingEngine {
     engine: Arc<LocalEngine>,
     memory: Arc<Memory>,
-    /// Pools that [`RememberingEngine::import_remembered`] still has to import: their guids by their
-    /// names.
+    /// Pools that [`RememberingEngine::import_remembered`] still has to import: their guids by
+    /// their names.
     to_come: Mutex<BTreeMap<String, u64>>,
     /// How many of these are not to come any more: imported, given up or exported.
     come: AtomicU64,

@@ -200,8 +200,9 @@ pub trait Engine: Send + Sync {
     fn served_volumes(&self, property: &str) -> Vec<ServedVolume>;
     /// Grows whenever the answer of `served`, `served_volumes` or `is_to_come` may have changed.
     fn served_generation(&self) -> u64;
-    /// Whether a pool, by its guid, is still to come: it was imported when the program last ran, and
-    /// its import has not ended. `None`: whether any is. What lies in it is not known to be gone.
+    /// Whether a pool, by its guid, is still to come: it was imported when the program last ran,
+    /// and its import has not ended. `None`: whether any is. What lies in it is not known to be
+    /// gone.
     fn is_to_come(&self, _pool: Option<u64>) -> bool {
         false
     }

@@ -48,7 +48,7 @@ impl SweepKind {
     const ALL: [SweepKind; 2] = [SweepKind::Trim, SweepKind::Initialize];
 
     /// As commands and histories call it.
-    fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             SweepKind::Trim => "trim",
             SweepKind::Initialize => "initialize",

@@ -23,8 +23,8 @@ struct Walk<'a> {
 }
 
 impl Dsl {
-    /// See the module; properties in `get all`'s order, or as asked for. `NotFound` when a root does
-    /// not exist.
+    /// See the module; properties in `get all`'s order, or as asked for. `NotFound` when a root
+    /// does not exist.
     pub fn list(&self, filter: &DatasetFilter) -> Result<Vec<DatasetInfo>> {
         let _config = self.reading();
         let mut walk = Walk { dsl: self, filter, out: Vec::new() };
