@@ -1,5 +1,5 @@
 //! What `zpool status` explains of a pool: the first thing wrong that an operator should know, as
-//! data; and what `zpool import` explains of one that is not imported. [`words`] has OpenZFS's
+//! data; and what `zpool import` explains of one that is not imported. `words` has OpenZFS's
 //! sentences about it, and what to do.
 //!
 //! Invariant: nobody reads a sentence to find out what it says.

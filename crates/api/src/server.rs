@@ -119,7 +119,7 @@ impl ApiServer {
 
     /// Mounts what wants to be mounted by itself and isn't, where file systems are
     /// ([`Appliance::auto_mount`]): for the start, when pools are there that nobody has imported
-    /// just now. What cannot be is logged. To be done by whoever gets this.
+    /// just now. What cannot be is logged. Nothing is mounted before what this gives is called.
     pub fn mount_all(&self) -> impl FnOnce() + Send + use<> {
         let app = self.app.clone();
         move || {

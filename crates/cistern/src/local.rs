@@ -139,10 +139,14 @@ impl Local {
                 break;
             }
             let mounted = self.mount(&mount.again());
-            if let Err(error) = &mounted
-                && !self.is_stopping()
-            {
-                tracing::error!(dataset = mount.dataset, %error, "cannot be mounted again");
+            match &mounted {
+                Err(error) if comes_later(error) => {
+                    tracing::info!(dataset = mount.dataset, %error, "not mounted again yet");
+                }
+                Err(error) if !self.is_stopping() => {
+                    tracing::error!(dataset = mount.dataset, %error, "cannot be mounted again");
+                }
+                _ => {}
             }
             let is_gone = match mounted {
                 Ok(()) | Err(Error::Busy) => true,
@@ -216,6 +220,13 @@ fn write_down(local: &Weak<Local>, ends: &Receiver<()>) {
         let mut mounts = lock(&local.mounts);
         local.save(&mut mounts);
     }
+}
+
+/// Somebody else is about to do it: whoever imports the pool, or mounts the file system.
+fn comes_later(error: &Error) -> bool {
+    let under_way =
+        |reason: &Reason| matches!(reason, Reason::ImportingWait | Reason::Mount(MountFault::UnderWay));
+    matches!(error, Error::Refused(refused) if under_way(&refused.reason))
 }
 
 fn pool_of(dataset: &str) -> &str {

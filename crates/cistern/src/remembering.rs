@@ -127,7 +127,7 @@ impl RememberingEngine {
         }
         let options = ImportOptions { search: devices, ..ImportOptions::default() };
         let imported = self.engine.import(&guid.to_string(), &options);
-        let is_wanted = self.is_not_to_come_any_more(&name);
+        let is_wanted = self.comes_no_more(&name);
         match imported.map(drop) {
             Ok(()) if is_wanted => {
                 self.memory.came(guid);
@@ -143,8 +143,8 @@ impl RememberingEngine {
         }
     }
 
-    /// Whether it was to come until now.
-    fn is_not_to_come_any_more(&self, name: &str) -> bool {
+    /// From now on it is not to come any more. Whether it was until now.
+    fn comes_no_more(&self, name: &str) -> bool {
         let was_to_come = lock(&self.to_come).remove(name).is_some();
         if was_to_come {
             self.come.fetch_add(1, SeqCst);
@@ -256,7 +256,7 @@ impl Engine for RememberingEngine {
 
     fn export(&self, name: &str, force: bool) -> Result<()> {
         // One that is still to come is not imported any more.
-        let was_to_come = self.is_not_to_come_any_more(name);
+        let was_to_come = self.comes_no_more(name);
         let mut done = self.engine.export(name, force);
         if was_to_come && self.engine.pool(name).is_err() {
             done = Ok(());

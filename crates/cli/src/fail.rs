@@ -62,6 +62,8 @@ pub fn reason(problem: &Problem, noun: Noun) -> String {
 pub fn sentence(what: &str, problem: &Problem, noun: Noun) -> String {
     match &problem.refused {
         Some(refused) if refused.is_sentence() => problem.detail.clone(),
+        // Of a daemon of another version: what it says is whole, as that of nearly all refusals is.
+        None if problem.kind == kind::REFUSED => problem.detail.clone(),
         _ => format!("{what}: {}", reason(problem, noun)),
     }
 }

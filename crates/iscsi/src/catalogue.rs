@@ -171,6 +171,8 @@ impl Catalogue {
 
     /// What a session sees that came by a group of portals: nothing where its target is no more.
     pub fn view(&self, target: &str, initiator: &str, user: Option<&str>, group: u16) -> Target {
+        // Asked first: what comes in between is found.
+        let is_incomplete = self.is_incomplete();
         let state = self.fresh();
         let entries = state.targets.get(target).map_or(&[][..], |entries| entries);
         let reached = entries.iter().filter(|entry| entry.share.is_reached_by(group));
@@ -180,7 +182,7 @@ impl Catalogue {
         let port = |group: &u16| TargetPort { id: *group, name: format!("{target},t,0x{group:04x}") };
         let ports = self.groups.iter().filter(is_way).map(port).collect();
         let mut target = Target::new(target.to_owned(), ports, units);
-        target.is_incomplete = self.is_incomplete();
+        target.is_incomplete = is_incomplete;
         target
     }
 }

@@ -9,7 +9,7 @@
 //! include/sys/sysevent/eventdefs.h.
 
 use std::collections::VecDeque;
-use std::sync::{Condvar, Mutex};
+use std::sync::{Arc, Condvar, Mutex};
 
 use api_types::{Zevent, ZeventValue};
 use env::{Env, Nanos, lock};
@@ -30,7 +30,8 @@ pub struct Zevents {
 #[derive(Default)]
 struct State {
     last: u64,
-    kept: VecDeque<Zevent>,
+    /// Shared with readers, who copy them when the ring is free again.
+    kept: VecDeque<Arc<Zevent>>,
 }
 
 impl Zevents {
@@ -40,7 +41,7 @@ impl Zevents {
         state.last += 1;
         let (eid, now) = (state.last, env.clock.wall());
         let time = (now.secs, now.nanos);
-        state.kept.push_back(Zevent { eid, time, class: class.to_owned(), payload });
+        state.kept.push_back(Arc::new(Zevent { eid, time, class: class.to_owned(), payload }));
         if state.kept.len() > KEPT {
             state.kept.pop_front();
         }
@@ -54,7 +55,9 @@ impl Zevents {
         let deadline = env.clock.now() + patience;
         let mut some = |state: &mut State| state.kept.back().is_some_and(|event| event.eid > eid);
         let (state, _) = env.wait_until(&self.state, state, &self.changed, deadline, &mut some);
-        state.kept.iter().filter(|event| event.eid > eid).cloned().collect()
+        let found: Vec<_> = state.kept.iter().filter(|event| event.eid > eid).cloned().collect();
+        drop(state);
+        found.into_iter().map(Arc::unwrap_or_clone).collect()
     }
 
     /// Forgets them all; says how many there were.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What was refused. Names are those of the request.
+/// What was refused. Names are as people call things.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "kebab-case")]
 pub enum Action {

@@ -5,9 +5,9 @@
 //!   pool ──▶ engine-api ──▶ HTTP problem (JSON) ──▶ client
 //!                                └─ words ─▶ OpenZFS's sentence
 //! ```
-//! Whoever refuses says what he knows and no sentence. [`words`] has OpenZFS's sentences, and is
-//! the only place that does. A console may say the same in other words, and a script decides by
-//! the data.
+//! Whoever refuses says what he knows and no sentence. `words` makes the sentence, OpenZFS's, and
+//! nothing else does; a `message` in a reason is what something below says. A console may say the
+//! same in other words, and a script decides by the data.
 //!
 //! Invariant: nobody reads a sentence to find out what it says.
 
@@ -37,13 +37,15 @@ use serde::{Deserialize, Serialize};
 /// A refusal: nothing was changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Refused {
-    /// What was to be done; `None` where the reason says it.
+    /// What was to be done; `None` where the reason says it, or only whoever asked knows it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub action: Option<Action>,
+    /// Why it was not.
     pub reason: Reason,
 }
 
 impl Refused {
+    /// What was to be done, and why it was not.
     pub fn new(action: Action, reason: impl Into<Reason>) -> Refused {
         Refused { action: Some(action), reason: reason.into() }
     }

@@ -63,7 +63,8 @@ pub enum Reason {
     MoreRecent {
         than: String,
     },
-    /// A rollback would destroy these snapshots and bookmarks; `more`: and others.
+    /// A rollback would destroy these snapshots and bookmarks; `more`: the list is full, and there
+    /// may be others.
     YoungerExist {
         names: Vec<String>,
         more: bool,

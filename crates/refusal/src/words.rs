@@ -25,9 +25,6 @@ impl Display for Refused {
                 write!(f, "{action}\n{reason}")
             }
             (Action::ClearLabel { .. }, Reason::NoLabel) => action.fmt(f),
-            (Action::FindDependents, Reason::DependInCircle { at }) => {
-                write!(f, "{action}: recursive dependency at '{at}'")
-            }
             (Action::CreateSnapshots, reason) => write!(f, "{action} : {reason}"),
             (Action::Diff, Reason::NotEarlier) => {
                 write!(f, "{action}: \n   Not an earlier snapshot from the same fs")

@@ -8,7 +8,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::Condition;
 
-/// The words count only where the data is of a kind that is not known here.
+/// The words count only where the data is missing, as a program of before sends it, or of a kind
+/// that is not known here.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Known<C> {
@@ -43,12 +44,15 @@ pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Conditio
         msgid: Option<String>,
     }
     let Told { condition, status, action, msgid } = Told::deserialize(from)?;
-    Ok(condition.map(|condition| match condition {
-        Known::Condition(condition) => condition,
-        Known::Newer(IgnoredAny) => {
-            Condition::Other { status: status.unwrap_or_default(), action: action.unwrap_or_default(), msgid }
-        }
-    }))
+    Ok(match (condition, status) {
+        (Some(Known::Condition(condition)), _) => Some(condition),
+        (None, None) => None,
+        (Some(Known::Newer(IgnoredAny)) | None, status) => Some(Condition::Other {
+            status: status.unwrap_or_default(),
+            action: action.unwrap_or_default(),
+            msgid,
+        }),
+    })
 }
 
 /// The same of a pool that is not imported, which always has one.

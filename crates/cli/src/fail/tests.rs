@@ -1,16 +1,19 @@
 use super::*;
 use api_types::refusal::{Action, NameFault, PropertyFault, Reason, Refused};
 
-#[test]
-fn sentences_are_said_once() {
-    let problem = |kind: &str, detail: &str| Problem {
+fn problem(kind: &str, detail: &str) -> Problem {
+    Problem {
         kind: kind.into(),
         title: String::new(),
         status: 409,
         detail: detail.into(),
         refused: None,
         exit: 1,
-    };
+    }
+}
+
+#[test]
+fn sentences_are_said_once() {
     let say = |problem: &Problem| sentence("cannot create 'tank'", problem, Noun::Pool);
     assert_eq!(say(&problem(kind::EXISTS, "already exists")), "cannot create 'tank': pool already exists");
     let refused = |why: Refused| Problem {
@@ -32,10 +35,9 @@ fn sentences_are_said_once() {
 }
 
 #[test]
-fn a_refusal_of_a_newer_daemon_is_told_in_its_words() {
+fn a_refusal_of_a_daemon_of_another_version_is_told_in_its_words() {
     let read = |refused: &str| -> Problem {
-        let detail =
-            r#"{"type":"/problems/refused","title":"Refused","status":409,"detail":"too late","exit":1"#;
+        let detail = r#"{"type":"/problems/refused","title":"Refused","status":409,"detail":"cannot paint 't': wet","exit":1"#;
         serde_json::from_str(&format!("{detail}{refused}}}")).unwrap()
     };
     let known =
@@ -45,6 +47,8 @@ fn a_refusal_of_a_newer_daemon_is_told_in_its_words() {
     for unknown in ["", r#","refused":null"#, r#","refused":{"action":{"do":"paint"},"reason":"wet"}"#] {
         let problem = read(unknown);
         assert_eq!(problem.refused, None);
-        assert_eq!(sentence("cannot paint 't'", &problem, Noun::Dataset), "cannot paint 't': too late");
+        assert_eq!(sentence("cannot paint 't'", &problem, Noun::Dataset), "cannot paint 't': wet");
     }
+    let late = problem(kind::INVALID, "too late");
+    assert_eq!(sentence("cannot paint 't'", &late, Noun::Dataset), "cannot paint 't': too late");
 }

@@ -13,7 +13,7 @@ use ondisk::prop;
 use ondisk::rebuild;
 use ondisk::scan::{self, STATE_CANCELED, STATE_FINISHED, STATE_SCANNING};
 use ondisk::trim::{STATE_ACTIVE, STATE_COMPLETE};
-use refusal::{Reason, ReceiveFault, Refused};
+use refusal::{Reason, Refused};
 use storage::{LeafIo, VdevStat, VdevState};
 
 /// What a failure below means to a caller of the interface.
@@ -33,7 +33,9 @@ pub(super) fn api_error(error: PoolError) -> Error {
         PoolError::Invalid(what) => Error::Invalid(what),
         PoolError::Unsupported(what) => Error::Unsupported(what),
         // Who receives says more (`super::receive`).
-        PoolError::Receive(_) => Refused::because(ReceiveFault::NotMade).into(),
+        PoolError::Receive(failure) => {
+            Refused::because(Reason::Failed { message: failure.to_string() }).into()
+        }
         PoolError::Refused(refused) => Error::Refused(refused),
     }
 }

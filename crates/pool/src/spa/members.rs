@@ -6,8 +6,7 @@
 //! Logs are emptied first ([`super::logs`]): nothing is to be copied, so the old disk goes with the
 //! group that brings the new one.
 //!
-//! Source: module/zfs/spa.c (`spa_vdev_attach`, `spa_vdev_detach`), messages of
-//! lib/libzfs/libzfs_pool.c.
+//! Source: module/zfs/spa.c (`spa_vdev_attach`, `spa_vdev_detach`).
 
 use api_types::{NewDevice, VdevSpec};
 use dmu::Tx;

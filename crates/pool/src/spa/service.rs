@@ -3,7 +3,7 @@
 //! A disk that was away lacks what its dirty time log says and what the groups under way write
 //! while it comes; it is read again when it has been resilvered. A log is emptied before its only
 //! disk goes: then a disk that was away has missed nothing. Source: module/zfs/vdev.c
-//! (`vdev_offline`, `vdev_online`, `vdev_clear`), messages of lib/libzfs/libzfs_pool.c.
+//! (`vdev_offline`, `vdev_online`, `vdev_clear`).
 
 use std::sync::atomic::Ordering::SeqCst;
 

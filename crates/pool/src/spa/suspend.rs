@@ -2,8 +2,7 @@
 //! given up.
 //!
 //! What suspension means is [`storage::Suspension`]'s; here an operator's `zpool clear` ends it.
-//! Source: module/zfs/zfs_ioctl.c (`zfs_ioc_clear`), messages of lib/libzfs/libzfs_pool.c
-//! (`zpool_clear`).
+//! Source: module/zfs/zfs_ioctl.c (`zfs_ioc_clear`).
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;

@@ -2,7 +2,7 @@
 //!
 //! A new top-level vdev is used when the group is durable that lists it: before that, no import
 //! would find what was promised there. Source: module/zfs/spa.c (`spa_vdev_add`), vdev_removal.c
-//! (`spa_vdev_remove`), messages of lib/libzfs/libzfs_pool.c.
+//! (`spa_vdev_remove`).
 
 use std::sync::{Arc, Mutex};
 

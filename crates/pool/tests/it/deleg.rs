@@ -241,6 +241,7 @@ fn nobody_has_anything_where_delegation_is_off_or_unknown() {
     let change = Change::Allow { name: "tank".into(), grants: grant(user(), "ld", &["snapshot"]) };
     let refused = pool.dsl.commit(change, "").unwrap_err();
     let why = "cannot set permissions on 'tank': pool must be upgraded";
+    assert!(matches!(refused, PoolError::Refused(_)), "{refused:?}");
     assert_eq!(refused.to_string(), why);
     assert!(!joe(&pool, "tank", "snapshot"));
     export(&dir, pool);

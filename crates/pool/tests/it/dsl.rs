@@ -274,8 +274,10 @@ fn file_systems_come_are_renamed_and_go() {
     assert_eq!(get(&pool, "tank/a/b", "compression"), ("off".into(), Source::Inherited("tank/a".into())));
     assert_eq!(get(&pool, "tank/c", "com.example:who"), ("me".into(), Source::Local));
     let refused = pool.dsl.commit(make("tank/a", &[]), "").unwrap_err();
+    assert!(matches!(refused, PoolError::Refused(_)), "{refused:?}");
     assert_eq!(refused.to_string(), "cannot create 'tank/a': dataset already exists");
     let refused = pool.dsl.commit(make("tank/x/y", &[]), "").unwrap_err();
+    assert!(matches!(refused, PoolError::Refused(_)), "{refused:?}");
     assert_eq!(refused.to_string(), "cannot create 'tank/x/y': parent does not exist");
 
     fill(&pool, "tank/a/b", 8 << 20);
@@ -301,6 +303,7 @@ fn file_systems_come_are_renamed_and_go() {
         defer: false,
     };
     let refused = pool.dsl.commit(destroy(&["tank/c"]), "").unwrap_err();
+    assert!(matches!(refused, PoolError::Refused(_)), "{refused:?}");
     assert_eq!(refused.to_string(), "cannot destroy 'tank/c': filesystem has children");
     pool.dsl.commit(destroy(&["tank/c/d", "tank/c"]), "").unwrap();
     assert_eq!(names(&pool), ["tank", "tank/a"]);
@@ -540,6 +543,7 @@ fn what_a_destroy_takes_along_is_told_before() {
     assert_eq!(pool.dsl.plan_destroy(&query("tank/x")), Err(PoolError::NotFound));
     let held = pool.dsl.open_dataset("tank/a/b").unwrap();
     let refused = pool.dsl.commit(Change::Destroy { names: names.clone(), defer: false }, "").unwrap_err();
+    assert!(matches!(refused, PoolError::Refused(_)), "{refused:?}");
     assert_eq!(refused.to_string(), "cannot destroy 'tank/a/b': dataset is busy");
     drop(held);
     let generation = pool.dsl.generation();

@@ -8,13 +8,13 @@ use dmu::zap::Zap;
 use env::{DiskError, Env, FaultDisks, FaultKind, FaultOp, FaultRule, MemDisks};
 use ondisk::object_type::pool_directory;
 use ondisk::scan::FUNC_RESILVER;
-use pool::Pool;
 use pool::change::Change;
 use pool::spa::config::Host;
 use pool::spa::create::{Surroundings, create};
 use pool::spa::import::{ImportSpec, import};
 use pool::spa::labels::search;
 use pool::verify::{Options, verify};
+use pool::{Pool, PoolError};
 use storage::VdevState;
 
 use crate::create::spec;
@@ -253,6 +253,7 @@ fn each_disk_is_zeroed_in_turn() {
             Err(refused) => {
                 assert!(!survives, "{name}: {refused}");
                 let said = "cannot import 'tank': one or more devices is currently unavailable";
+                assert!(matches!(refused, PoolError::Refused(_)), "{refused:?}");
                 assert_eq!(refused.to_string(), said);
             }
         }

@@ -71,9 +71,9 @@ fn a_pool_that_is_well_has_neither_condition_nor_words() {
 #[test]
 fn what_is_not_known_is_told_in_its_words() {
     let words = [("status", json!("It is tired.")), ("action", json!("Let it sleep."))];
-    assert_eq!(with(&words), None, "a status without a condition");
     let other =
         Condition::Other { status: "It is tired.".into(), action: "Let it sleep.".into(), msgid: None };
+    assert_eq!(with(&words).as_ref(), Some(&other), "a program that knows no conditions yet");
     for condition in [json!("tired"), json!({"tired": {"hours": 3}}), json!({"errata": "new"})] {
         let told = with(&[&words[..], &[("condition", condition), ("later", json!([1]))]].concat());
         assert_eq!(told.as_ref(), Some(&other));
