@@ -78,6 +78,19 @@ pub struct DatasetInfo {
     pub props: Vec<PropValue>,
 }
 
+/// Which datasets to list.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DatasetFilter {
+    /// Empty: every dataset of the pool.
+    pub roots: Vec<String>,
+    /// How deep below the roots; `None`: all the way.
+    pub depth: Option<u32>,
+    /// Empty: file systems and volumes.
+    pub kinds: Vec<DatasetKind>,
+    /// Only these properties; empty: all.
+    pub props: Vec<String>,
+}
+
 /// Query of `GET /v1/datasets`. Lists are comma-separated: no dataset or property has a comma in
 /// its name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -145,6 +158,19 @@ pub struct DatasetDestroy {
     /// Snapshots that something keeps go with the last that does.
     pub defer: bool,
     pub history: String,
+}
+
+/// What is to be destroyed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DestroyQuery {
+    /// A dataset, or snapshots of one: `fs@a`, `fs@a%c,e`.
+    pub name: String,
+    /// With everything below; of snapshots, those of the same names below.
+    pub recursive: bool,
+    /// With all clones.
+    pub clones: bool,
+    /// Snapshots that something keeps are no obstacle.
+    pub defer: bool,
 }
 
 /// `GET /v1/datasets/{name}/destroy?recursive=…&clones=…&defer=…`
@@ -308,21 +334,25 @@ pub enum SpaceHolder {
     Contents,
     /// Files without a name, open still or not given back yet: `count`.
     Deleted,
+    /// What leads to contents: directories, attributes, pointers, accounting.
     Metadata,
-    /// What blocks take beyond their compressed size; less than nothing where they need less parity
-    /// than the pool's ratio has.
+    /// What blocks take beyond their compressed size: copies, sectors filled up, parity beyond the
+    /// pool's ratio. Less than nothing where they need less parity than that ratio has.
     Overhead,
     /// A run of snapshots, by the first and the last where these are two; with their clones.
     Snapshots,
+    /// Held back by `refreservation`.
     RefReservation,
     Child,
     /// Held back by a child's reservation.
     ChildReservation,
+    /// A receive that has not ended.
     Receiving,
     /// The pool's own objects.
     Pool,
+    /// Destroyed, and given back in the background.
     Freeing,
-    /// Changed while this was looked at.
+    /// Changed while this was looked at, or counted by older software in a way of its own.
     Other,
 }
 

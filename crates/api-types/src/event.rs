@@ -20,9 +20,22 @@ pub enum ZeventValue {
     Text(String),
 }
 
+impl From<u64> for ZeventValue {
+    fn from(number: u64) -> ZeventValue {
+        ZeventValue::Number(number)
+    }
+}
+
+impl From<&str> for ZeventValue {
+    fn from(text: &str) -> ZeventValue {
+        ZeventValue::Text(text.to_owned())
+    }
+}
+
 /// One event, as `zpool events -v` shows it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Zevent {
+    /// Its number, from 1.
     pub eid: u64,
     /// Seconds since 1970, and nanoseconds.
     pub time: (i64, u32),

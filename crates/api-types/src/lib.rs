@@ -8,6 +8,7 @@
 //! silently; unknown fields in an answer are to be ignored.
 
 mod allow;
+mod condition;
 mod dataset;
 mod dedup;
 mod event;
@@ -26,6 +27,7 @@ mod tunable;
 mod upgrade;
 
 pub use allow::*;
+pub use condition::*;
 pub use dataset::*;
 pub use dedup::*;
 pub use event::*;
@@ -35,6 +37,9 @@ pub use job::*;
 pub use measure::*;
 pub use mount::*;
 pub use pool::*;
+/// Why a request is refused, as data.
+pub use refusal;
+
 pub use problem::{MEDIA_TYPE as PROBLEM_MEDIA_TYPE, Problem, kind};
 pub use project::*;
 pub use property::*;
@@ -52,7 +57,7 @@ pub struct Version {
 }
 
 /// The interface's version that this crate describes.
-pub const API_VERSION: u32 = 1;
+pub const API_VERSION: u32 = 2;
 
 /// Where volumes are served as network block devices: a socket of this name beside that of the
 /// interface.

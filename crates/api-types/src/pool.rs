@@ -1,6 +1,6 @@
 //! Pools, their devices and their history.
 
-use crate::{DedupTables, PropertyChange};
+use crate::{Condition, DedupTables, ImportCondition, PropertyChange};
 use serde::{Deserialize, Serialize};
 
 /// Health of a vdev or pool.
@@ -95,6 +95,24 @@ pub struct PoolAdd {
     pub history: String,
 }
 
+/// Vdevs to add, by what they are for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NewVdevs {
+    pub data: Vec<VdevSpec>,
+    /// For intent logs.
+    pub logs: Vec<VdevSpec>,
+    /// For metadata and small blocks.
+    pub special: Vec<VdevSpec>,
+    /// For dedup tables.
+    pub dedup: Vec<VdevSpec>,
+    /// Paths of cache devices.
+    pub cache: Vec<String>,
+    /// Paths of hot spares.
+    pub spares: Vec<String>,
+    /// log2 of the smallest write of new top-level vdevs; `None`: what the devices like best.
+    pub ashift: Option<u64>,
+}
+
 /// `POST /v1/pools/{name}/remove` and `/detach`
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -169,6 +187,27 @@ pub struct PoolAttach {
     /// that.
     pub sequential: bool,
     pub history: String,
+}
+
+/// A device that is to join a vdev.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NewDevice {
+    /// `None` where it lies at the place of the one that it replaces.
+    pub path: Option<String>,
+    /// Use one that looks in use.
+    pub force: bool,
+    /// log2 of its sector, where it is not to be asked itself.
+    pub ashift: Option<u64>,
+    /// Resilver it sequentially: all that is allocated, in the order of places, and a scrub after
+    /// that.
+    pub sequential: bool,
+}
+
+impl NewDevice {
+    /// The device at this path, as it is.
+    pub fn at(path: &str) -> NewDevice {
+        NewDevice { path: Some(path.to_owned()), ..NewDevice::default() }
+    }
 }
 
 /// `POST /v1/pools/{name}/clear`
@@ -263,7 +302,7 @@ pub enum ScanCommand {
     /// Begins, or goes on after a pause.
     #[default]
     Scrub,
-    /// Only what the error log names.
+    /// Only what the error log names. That takes feature `head_errlog`.
     ScrubErrors,
     Pause,
     Stop,
@@ -329,8 +368,9 @@ pub struct Importable {
     pub guid: u64,
     pub health: Health,
     pub vdevs: VdevStatus,
-    pub status: Option<String>,
-    pub action: String,
+    /// Whether it can be imported, on the wire with its words as `status` and `action`.
+    #[serde(flatten, with = "crate::condition::wire::import")]
+    pub condition: ImportCondition,
     pub exported: bool,
     pub destroyed: bool,
     pub hostid: Option<u64>,
@@ -491,7 +531,7 @@ pub enum ScanState {
 pub struct Checkpoint {
     /// It cannot be gone back to any more: its space is being given back.
     pub discarding: bool,
-    /// When it was taken, in seconds since 1970.
+    /// When it was taken, in seconds since 1970; 0 where it is being discarded since an import.
     pub time: u64,
     /// Bytes that only it needs.
     pub space: u64,
@@ -563,11 +603,9 @@ pub struct PoolStatus {
     pub cache: Vec<VdevStatus>,
     #[serde(default)]
     pub spares: Vec<VdevStatus>,
-    pub status: Option<String>,
-    pub action: Option<String>,
-    /// The name of OpenZFS's page about that, where there is one.
-    #[serde(default)]
-    pub msgid: Option<String>,
+    /// What is wrong, on the wire with its words as `status`, `action` and `msgid`.
+    #[serde(flatten, with = "crate::condition::wire")]
+    pub condition: Option<Condition>,
     #[serde(default)]
     pub scan: Option<ScanStatus>,
     #[serde(default)]

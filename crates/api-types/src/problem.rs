@@ -1,6 +1,8 @@
 //! RFC 9457 problem details: the one form of every refusal.
 
-use serde::{Deserialize, Serialize};
+use refusal::Refused;
+use serde::de::IgnoredAny;
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// Media type of a problem.
 pub const MEDIA_TYPE: &str = "application/problem+json";
@@ -40,9 +42,27 @@ pub struct Problem {
     pub status: u16,
     /// What happened here, for people; may have several lines.
     pub detail: String,
+    /// What was refused and why, as data; `None` where it is no refusal but a failure, or one that
+    /// only a newer program understands.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "known")]
+    pub refused: Option<Box<Refused>>,
     /// Exit status that a command should end with: 1 for a refusal, 2 for a request that makes no
     /// sense.
     pub exit: u8,
+}
+
+/// What is not understood is none: `detail` says it.
+fn known<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Box<Refused>>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Known {
+        Refused(Box<Refused>),
+        Other(IgnoredAny),
+    }
+    Ok(match Known::deserialize(from)? {
+        Known::Refused(refused) => Some(refused),
+        Known::Other(IgnoredAny) => None,
+    })
 }
 
 impl std::fmt::Display for Problem {

@@ -48,22 +48,11 @@ pub fn import_options(import: &wire::PoolImport) -> engine::ImportOptions {
 }
 
 pub fn trim_change(from: &wire::PoolTrim) -> engine::Change {
-    let command = match from.command {
-        wire::TrimCommand::Start => engine::TrimCommand::Start { rate: from.rate },
-        wire::TrimCommand::Suspend => engine::TrimCommand::Suspend,
-        wire::TrimCommand::Cancel => engine::TrimCommand::Cancel,
-    };
-    engine::Change::TrimVdevs { guids: from.guids.clone(), command }
+    engine::Change::TrimVdevs { guids: from.guids.clone(), command: from.command, rate: from.rate }
 }
 
 pub fn initialize_change(from: &wire::PoolInitialize) -> engine::Change {
-    let command = match from.command {
-        wire::InitializeCommand::Start => engine::InitializeCommand::Start { value: from.value },
-        wire::InitializeCommand::Suspend => engine::InitializeCommand::Suspend,
-        wire::InitializeCommand::Cancel => engine::InitializeCommand::Cancel,
-        wire::InitializeCommand::Forget => engine::InitializeCommand::Forget,
-    };
-    engine::Change::InitializeVdevs { guids: from.guids.clone(), command }
+    engine::Change::InitializeVdevs { guids: from.guids.clone(), command: from.command, value: from.value }
 }
 
 /// The kind of that name, as the query of a list has it.

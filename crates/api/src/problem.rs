@@ -4,6 +4,7 @@ use api_types::{PROBLEM_MEDIA_TYPE, Problem, kind};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use engine_api::Error;
+use engine_api::refusal::Refused;
 
 /// Why a request was refused, as it is sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,7 +23,20 @@ impl IntoResponse for Refusal {
 /// A refusal of a kind, with what happened here.
 pub fn refuse(kind: &str, detail: impl Into<String>) -> Refusal {
     let (title, status, exit) = describe(kind);
-    Refusal(Problem { kind: kind.to_owned(), title: title.to_owned(), status, detail: detail.into(), exit })
+    Refusal(Problem {
+        kind: kind.to_owned(),
+        title: title.to_owned(),
+        status,
+        detail: detail.into(),
+        refused: None,
+        exit,
+    })
+}
+
+/// A refusal of a kind, with what was refused and why as data.
+pub fn refused(kind: &str, why: Refused) -> Refusal {
+    let Refusal(problem) = refuse(kind, why.to_string());
+    Refusal(Problem { refused: Some(Box::new(why)), ..problem })
 }
 
 /// Title, HTTP status and exit status of a kind.
@@ -80,6 +94,7 @@ impl From<Error> for Refusal {
     fn from(error: Error) -> Refusal {
         let kind = kind_of(&error);
         let detail = match error {
+            Error::Refused(why) => return refused(kind, *why),
             Error::Invalid(what) => what,
             Error::Unsupported(what) => format!("{what}: not supported by this version of Cistern yet"),
             other => other.to_string(),

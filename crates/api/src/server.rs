@@ -119,14 +119,17 @@ impl ApiServer {
 
     /// Mounts what wants to be mounted by itself and isn't, where file systems are
     /// ([`Appliance::auto_mount`]): for the start, when pools are there that nobody has imported
-    /// just now. What cannot be is logged.
-    pub fn mount_all(&self) {
-        if !self.app.appliance.auto_mount {
-            return;
-        }
-        for pool in self.app.engine().pools() {
-            let mounted = self.app.appliance.mount_all(&pool.name(), &[], false, &mut |_, _, _| {});
-            mounted.failed.into_iter().map(failure).for_each(|why| tracing::error!("{why}"));
+    /// just now. What cannot be is logged. Nothing is mounted before what this gives is called.
+    pub fn mount_all(&self) -> impl FnOnce() + Send + use<> {
+        let app = self.app.clone();
+        move || {
+            if !app.appliance.auto_mount {
+                return;
+            }
+            for pool in app.engine().pools() {
+                let mounted = app.appliance.mount_all(&pool.name(), &[], false, &mut |_, _, _| {});
+                mounted.failed.into_iter().map(failure).for_each(|why| tracing::error!("{why}"));
+            }
         }
     }
 

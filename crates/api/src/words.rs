@@ -1,176 +1,165 @@
-//! What failures and warnings of the appliance are called, in zfs(8)'s words, and which kind of
-//! problem they are.
+//! What failures and warnings of the appliance are to a client: a refusal as data, and which kind
+//! of problem it is.
 
 use api_types::kind;
 use appliance::{Failure, NotMountable, Release, Verb, Warning};
 use engine_api::Error;
+use engine_api::refusal::{Action, MountFault, Reason, ReceiveFault, Refused, Stream};
 
-use crate::problem::{Refusal, kind_of, refuse};
+use crate::problem::{Refusal, kind_of, refused};
 
 /// Younger snapshots and bookmarks that a refused rollback names.
 const YOUNGER_MAX: usize = 32;
 
 impl From<Failure> for Refusal {
     fn from(failure: Failure) -> Refusal {
-        let (kind, text) = match failure {
+        let (kind, why) = match failure {
             Failure::Engine(error) => return error.into(),
-            Failure::NoSuchPool { pool } => (kind::NOT_FOUND, format!("no such pool: {pool}")),
-            Failure::NoSuchDataset { dataset } => {
-                (kind::NOT_FOUND, format!("cannot open '{dataset}': dataset does not exist"))
+            Failure::NoSuchPool { pool } => (kind::NOT_FOUND, Refused::because(Reason::NoPoolNamed { pool })),
+            Failure::NoSuchDataset { dataset: name } => {
+                (kind::NOT_FOUND, Refused::new(Action::Open { name }, Reason::NoDataset))
             }
             Failure::NotMountable { dataset, verb, why } => {
-                (kind::REFUSED, not_mountable(&dataset, verb, why))
+                (kind::REFUSED, Refused::new(action(verb, dataset), not_mountable(why)))
             }
-            Failure::NotLegacy { dataset, mountpoint } => (
-                kind::REFUSED,
-                format!(
-                    "filesystem '{dataset}' cannot be mounted using 'mount'.\n\
-                     Use 'zfs set mountpoint={mountpoint}' or 'zfs mount {dataset}'.\n\
-                     See zfs(8) for more information."
-                ),
-            ),
-            Failure::RelativeMountpoint { dataset, mountpoint } => {
-                (kind::INVALID, format!("cannot mount '{dataset}': '{mountpoint}' is not an absolute path"))
+            Failure::NotLegacy { dataset, mountpoint } => {
+                (kind::REFUSED, mount(dataset, MountFault::NotLegacy { mountpoint }))
             }
-            Failure::PartlyReceived { dataset } => (
-                kind::REFUSED,
-                format!(
-                    "cannot mount '{dataset}': Contains partially-completed state from \
-                     \"zfs receive -s\", which can be resumed with \"zfs send -t\""
-                ),
-            ),
-            Failure::Mount { dataset, mountpoint, why } => {
-                (kind_of(&why), mount(&dataset, &mountpoint, &why))
+            Failure::RelativeMountpoint { dataset, mountpoint: path } => {
+                (kind::INVALID, mount(dataset, MountFault::NotAbsolute { path }))
             }
-            Failure::Remount { mountpoint, why: Error::Refused(why), .. } => {
-                (kind::REFUSED, format!("cannot remount {mountpoint}: {why}"))
+            Failure::PartlyReceived { dataset } => {
+                (kind::REFUSED, mount(dataset, MountFault::PartlyReceived))
             }
-            Failure::Remount { dataset, mountpoint, why } => {
-                (kind_of(&why), mount(&dataset, &mountpoint, &why))
+            Failure::Remount { mountpoint: path, why: why @ Error::Refused(_), .. } => {
+                (kind::REFUSED, Refused::new(Action::Remount { path }, reason(why)))
             }
-            Failure::NothingToRemount { dataset } => {
-                (kind::REFUSED, format!("cannot mount '{dataset}': not currently mounted"))
+            Failure::Mount { dataset, mountpoint, why } | Failure::Remount { dataset, mountpoint, why } => {
+                (kind_of(&why), not_mounted(dataset, mountpoint, why))
             }
-            Failure::Unmount { what, why } => (kind_of(&why), unmount(&what, &why)),
-            Failure::NotAMountpoint { path } => {
-                (kind::REFUSED, format!("cannot unmount '{path}': not a mountpoint"))
-            }
+            Failure::NothingToRemount { dataset } => (kind::REFUSED, mount(dataset, MountFault::NotMounted)),
+            Failure::Unmount { what, why } => (kind_of(&why), not_unmounted(what, why)),
+            Failure::NotAMountpoint { path } => (kind::REFUSED, unmount(path, MountFault::NotMountpoint)),
             Failure::NotCurrentlyMounted { dataset } => {
-                (kind::REFUSED, format!("cannot unmount '{dataset}': not currently mounted"))
+                (kind::REFUSED, unmount(dataset, MountFault::NotMounted))
             }
             Failure::Share { dataset, verb, why } => {
-                let Refusal(told) = why.into();
-                return refuse(&told.kind, format!("cannot {} '{dataset}': {told}", name(verb)));
+                let (kind, why) = told(why.into());
+                return refused(&kind, Refused::new(action(verb, dataset), part(why)));
             }
-            Failure::LegacyShare { dataset, verb } => (kind::REFUSED, legacy_share(&dataset, verb)),
-            Failure::AlreadyShared { dataset } => {
-                (kind::EXISTS, format!("cannot share '{dataset}': filesystem already shared"))
+            Failure::LegacyShare { dataset, verb } => {
+                (kind::REFUSED, Refused::new(action(verb, dataset), MountFault::LegacyShare))
             }
-            Failure::NotCurrentlyShared { dataset } => {
-                (kind::REFUSED, format!("cannot unshare '{dataset}': not currently shared"))
+            Failure::AlreadyShared { dataset: name } => {
+                (kind::EXISTS, Refused::new(Action::Share { name }, MountFault::AlreadyShared))
             }
-            Failure::MountpointInUse { at, why } => (kind::REFUSED, mountpoint_in_use(&at, &why)),
-            Failure::Suspended { pool, how } => {
-                let verb = match how {
-                    Release::Export => "export",
-                    Release::Destroy => "destroy",
+            Failure::NotCurrentlyShared { dataset: name } => {
+                (kind::REFUSED, Refused::new(Action::Unshare { name }, MountFault::NotShared))
+            }
+            Failure::MountpointInUse { at: path, why } => {
+                let why = match why {
+                    Error::NotEmpty => MountFault::NotEmpty.into(),
+                    why => reason(why),
                 };
-                (kind::REFUSED, format!("cannot {verb} '{pool}': pool I/O is currently suspended"))
+                (kind::REFUSED, Refused::new(Action::UseMountpoint { path }, why))
+            }
+            Failure::Suspended { pool, how } => {
+                let action = match how {
+                    Release::Export => Action::Export { pool },
+                    Release::Destroy => Action::Destroy { name: pool },
+                };
+                (kind::REFUSED, Refused::new(action, Reason::Suspended))
             }
             Failure::MountsOfPool { pool, why } => {
-                let Refusal(told) = (*why).into();
-                let text = format!("{told}\ncould not destroy '{pool}': could not unmount datasets");
-                return refuse(&told.kind, text);
+                let (kind, why) = told((*why).into());
+                let pool = Refused::new(Action::Destroy { name: pool }, MountFault::StayMounted);
+                return refused(&kind, Refused::several(vec![why, pool]));
             }
-            Failure::YoungerExist { snapshot, younger } => {
-                (kind::REFUSED, younger_exist(&snapshot, &younger))
+            Failure::YoungerExist { snapshot, younger: mut names } => {
+                names.truncate(YOUNGER_MAX);
+                let more = names.len() == YOUNGER_MAX;
+                let why = Reason::YoungerExist { names, more };
+                (kind::REFUSED, Refused::new(Action::RollbackTo { snapshot }, why))
             }
-            Failure::ClonesExist { snapshot, clones } => (
-                kind::REFUSED,
-                format!(
-                    "cannot rollback to '{snapshot}': clones of previous snapshots exist\n\
-                     use '-R' to force deletion of the following clones and dependents:\n{}",
-                    clones.join("\n")
-                ),
-            ),
-            Failure::NoSnapshots => (kind::INVALID, "no snapshots are named".to_owned()),
-            Failure::SeveralPools => (kind::INVALID, "snapshots must be in the same pool".to_owned()),
-            Failure::HealsAlone => (
-                kind::REFUSED,
-                "cannot receive: corrective recv can not be used when combined with this flag".to_owned(),
-            ),
+            Failure::ClonesExist { snapshot, clones: names } => {
+                let why = Reason::ClonesExist { names };
+                (kind::REFUSED, Refused::new(Action::RollbackTo { snapshot }, why))
+            }
+            Failure::NoSnapshots => (kind::INVALID, Refused::because(Reason::NoSnapshotsNamed)),
+            Failure::SeveralPools => (kind::INVALID, Refused::because(Reason::SeveralPools)),
+            Failure::HealsAlone => {
+                let receive = Action::Receive { stream: Stream::Any };
+                (kind::REFUSED, Refused::new(receive, ReceiveFault::HealsAlone))
+            }
         };
-        refuse(kind, text)
+        refused(kind, why)
     }
 }
 
-fn name(verb: Verb) -> &'static str {
+fn action(verb: Verb, name: String) -> Action {
     match verb {
-        Verb::Mount => "mount",
-        Verb::Share => "share",
-        Verb::Unshare => "unshare",
+        Verb::Mount => Action::Mount { name },
+        Verb::Share => Action::Share { name },
+        Verb::Unshare => Action::Unshare { name },
     }
 }
 
-fn not_mountable(dataset: &str, verb: Verb, why: NotMountable) -> String {
-    let verb = name(verb);
+fn not_mountable(why: NotMountable) -> MountFault {
     match why {
-        NotMountable::LegacyMountpoint => {
-            format!("cannot {verb} '{dataset}': legacy mountpoint\nuse {verb}(8) to {verb} this filesystem")
-        }
-        NotMountable::NoMountpoint => format!("cannot {verb} '{dataset}': no mountpoint set"),
-        NotMountable::CanmountOff => {
-            format!("cannot {verb} '{dataset}': 'canmount' property is set to 'off'")
-        }
+        NotMountable::LegacyMountpoint => MountFault::LegacyMountpoint,
+        NotMountable::NoMountpoint => MountFault::NoMountpoint,
+        NotMountable::CanmountOff => MountFault::CanmountOff,
     }
 }
 
-fn mount(dataset: &str, mountpoint: &str, error: &Error) -> String {
-    let why = match error {
-        Error::Busy => "filesystem already mounted".to_owned(),
-        Error::NotEmpty => return format!("cannot mount '{mountpoint}': directory is not empty"),
-        Error::KeyNotLoaded => "encryption key not loaded".to_owned(),
-        Error::Denied | Error::NotPermitted => "Insufficient privileges".to_owned(),
-        other => other.to_string(),
-    };
-    format!("cannot mount '{dataset}': {why}")
+fn mount(name: String, why: impl Into<Reason>) -> Refused {
+    Refused::new(Action::Mount { name }, why)
 }
 
-fn unmount(what: &str, error: &Error) -> String {
+fn unmount(name: String, why: impl Into<Reason>) -> Refused {
+    Refused::new(Action::UnmountFilesystem { name }, why)
+}
+
+fn not_mounted(dataset: String, mountpoint: String, error: Error) -> Refused {
     match error {
-        Error::Busy => format!("cannot unmount '{what}': pool or dataset is busy"),
-        Error::NotFound => format!("cannot unmount '{what}': not currently mounted"),
-        other => format!("cannot unmount '{what}': {other}"),
+        Error::Busy => mount(dataset, MountFault::AlreadyMounted),
+        Error::NotEmpty => mount(mountpoint, MountFault::NotEmpty),
+        Error::Denied | Error::NotPermitted => mount(dataset, MountFault::Privileges),
+        error => mount(dataset, reason(error)),
     }
 }
 
-fn legacy_share(dataset: &str, verb: Verb) -> String {
-    let verb = name(verb);
-    let end = if verb == "share" { ", or set the sharenfs or sharesmb property" } else { "" };
-    format!(
-        "cannot {verb} '{dataset}': legacy share\n\
-         use exports(5) or smb.conf(5) to {verb} this filesystem{end}"
-    )
-}
-
-fn mountpoint_in_use(at: &str, error: &Error) -> String {
-    let why = match error {
-        Error::NotEmpty => "exists and is not empty".to_owned(),
-        error => format!(": {error}"),
-    };
-    format!("mountpoint '{at}' {why}\nuse '-m' option to provide a different default")
-}
-
-fn younger_exist(snapshot: &str, younger: &[String]) -> String {
-    let mut text = format!(
-        "cannot rollback to '{snapshot}': more recent snapshots or bookmarks exist\n\
-         use '-r' to force deletion of the following snapshots and bookmarks:\n{}",
-        younger[..younger.len().min(YOUNGER_MAX)].join("\n")
-    );
-    if younger.len() >= YOUNGER_MAX {
-        text.push_str(&format!("\nOutput limited to {YOUNGER_MAX} snapshots/bookmarks"));
+fn not_unmounted(what: String, error: Error) -> Refused {
+    match error {
+        Error::Busy => unmount(what, MountFault::InUse),
+        Error::NotFound => unmount(what, MountFault::NotMounted),
+        error => unmount(what, reason(error)),
     }
-    text
+}
+
+/// Why a part of something was not done.
+fn reason(error: Error) -> Reason {
+    match error {
+        Error::Refused(why) => part(*why),
+        Error::KeyNotLoaded => Reason::KeyNotLoaded,
+        Error::NoSpace => Reason::NoSpace,
+        Error::Suspended => Reason::Suspended,
+        error => Reason::Failed { message: error.to_string() },
+    }
+}
+
+fn part(why: Refused) -> Reason {
+    match why.action {
+        None => why.reason,
+        Some(_) => Reason::Because(Box::new(why)),
+    }
+}
+
+/// The kind of a problem, and what it tells.
+fn told(Refusal(problem): Refusal) -> (String, Refused) {
+    let message = problem.to_string();
+    let failed = || Refused::because(Reason::Failed { message });
+    (problem.kind, problem.refused.map_or_else(failed, |why| *why))
 }
 
 /// A failure in words.

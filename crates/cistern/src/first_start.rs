@@ -6,6 +6,7 @@ use std::path::Path;
 
 use stdx::os_error::words;
 
+use engine_api::refusal::{Action, Reason, Refused};
 use engine_api::{Change, Cred, Engine, Error, PoolSpec, PropertyChange, Result, SetAttr, VdevSpec};
 
 /// Images, two and two a mirror.
@@ -24,7 +25,10 @@ fn prop(name: &str, value: &str) -> PropertyChange {
 /// Makes the pool and the share; what was begun is taken back when it fails.
 pub fn make(engine: &dyn Engine, state: &Path) -> Result<()> {
     let disks = state.join("disks");
-    let io = |error: std::io::Error| Error::Refused(format!("{}: {}", disks.display(), words(&error)));
+    let io = |error: std::io::Error| -> Error {
+        let path = disks.display().to_string();
+        Refused::new(Action::Use { path }, Reason::Os { message: words(&error) }).into()
+    };
     fs::create_dir_all(&disks).map_err(io)?;
     let disks = disks.canonicalize().map_err(io)?;
     let mut paths = Vec::new();

@@ -13,6 +13,7 @@ use std::time::Duration;
 use api::Program;
 use api_types::{IscsiSession, IscsiTally, IscsiUnit};
 use appliance::{LocalMount, LocalMounts, LocalShare, MountSpec, mount_props, mount_word};
+use engine_api::refusal::{Action, MountFault, Reason, Refused};
 use engine_api::{DatasetFilter, DatasetKind, Engine, Error, FileSystem, PropValue, Result};
 use env::lock;
 use fuse::{Mount, MountOptions, Pool, within};
@@ -138,10 +139,14 @@ impl Local {
                 break;
             }
             let mounted = self.mount(&mount.again());
-            if let Err(error) = &mounted
-                && !self.is_stopping()
-            {
-                tracing::error!(dataset = mount.dataset, %error, "cannot be mounted again");
+            match &mounted {
+                Err(error) if comes_later(error) => {
+                    tracing::info!(dataset = mount.dataset, %error, "not mounted again yet");
+                }
+                Err(error) if !self.is_stopping() => {
+                    tracing::error!(dataset = mount.dataset, %error, "cannot be mounted again");
+                }
+                _ => {}
             }
             let is_gone = match mounted {
                 Ok(()) | Err(Error::Busy) => true,
@@ -217,6 +222,13 @@ fn write_down(local: &Weak<Local>, ends: &Receiver<()>) {
     }
 }
 
+/// Somebody else is about to do it: whoever imports the pool, or mounts the file system.
+fn comes_later(error: &Error) -> bool {
+    let under_way =
+        |reason: &Reason| matches!(reason, Reason::ImportingWait | Reason::Mount(MountFault::UnderWay));
+    matches!(error, Error::Refused(refused) if under_way(&refused.reason))
+}
+
 fn pool_of(dataset: &str) -> &str {
     dataset.split(['/', '@']).next().unwrap_or_default()
 }
@@ -243,23 +255,35 @@ fn mount_options(dataset: &str, props: &[PropValue], words: &[String]) -> MountO
 /// Mounts `fs` where that hides nothing, or may.
 fn mount_at(pool: &Pool, fs: Arc<dyn FileSystem>, spec: &MountSpec, options: &MountOptions) -> Result<Mount> {
     let at = Path::new(&spec.mountpoint);
-    let refuse = |error: std::io::Error| Error::Refused(format!("{}: {}", spec.mountpoint, words(&error)));
+    let cannot = |error: std::io::Error| unusable(&spec.mountpoint, &error);
     let made = match fs::create_dir_all(at) {
-        Err(_) if fuse::remove_dead(at).map_err(refuse)? => fs::create_dir_all(at),
+        Err(_) if fuse::remove_dead(at).map_err(cannot)? => fs::create_dir_all(at),
         made => made,
     };
-    made.map_err(refuse)?;
-    let mut inside = fs::read_dir(at).map_err(refuse)?;
+    made.map_err(cannot)?;
+    let mut inside = fs::read_dir(at).map_err(cannot)?;
     if !spec.overlay && inside.next().is_some() {
         return Err(Error::NotEmpty);
     }
-    fuse::mount(pool, fs, at, options).map_err(|error| Error::Refused(error.to_string()))
+    fuse::mount(pool, fs, at, options)
 }
 
-fn does_not_answer(error: std::io::Error, at: &str) -> Error {
+fn refuse(reason: impl Into<Reason>) -> Error {
+    Refused::because(reason).into()
+}
+
+fn os(error: &std::io::Error) -> Reason {
+    Reason::Os { message: words(error) }
+}
+
+fn unusable(path: &str, error: &std::io::Error) -> Error {
+    Refused::new(Action::Use { path: path.to_owned() }, os(error)).into()
+}
+
+fn does_not_answer(error: &std::io::Error, at: &str) -> Error {
     match error.kind() {
-        std::io::ErrorKind::TimedOut => Error::Refused(format!("the file system at {at} does not answer")),
-        _ => Error::Refused(words(&error)),
+        std::io::ErrorKind::TimedOut => refuse(MountFault::NoAnswer { path: at.to_owned() }),
+        _ => refuse(os(error)),
     }
 }
 
@@ -267,22 +291,21 @@ impl LocalMounts for Local {
     fn is_free(&self, at: &str) -> Result<()> {
         let path = at.to_owned();
         let look = move || fs::read_dir(path).map(|mut inside| inside.next().is_some());
-        match within("local-look", LOOK, look).map_err(|error| does_not_answer(error, at))? {
+        match within("local-look", LOOK, look).map_err(|error| does_not_answer(&error, at))? {
             Ok(true) => Err(Error::NotEmpty),
             Ok(false) => Ok(()),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
-            Err(error) => Err(Error::Refused(words(&error))),
+            Err(error) => Err(refuse(os(&error))),
         }
     }
 
     fn mount(&self, spec: &MountSpec) -> Result<()> {
-        let cannot = |why: &str| Error::Refused(why.to_owned());
-        let turn = self.turn(&spec.dataset).map_err(|_| cannot("it is being mounted or unmounted"))?;
+        let turn = self.turn(&spec.dataset).map_err(|_| refuse(MountFault::UnderWay))?;
         if self.mount_of(&spec.dataset).is_ok_and(|mount| !mount.is_unmounted()) {
             return Err(Error::Busy);
         }
         if self.is_stopping() {
-            return Err(cannot("the program is ending"));
+            return Err(refuse(MountFault::Ending));
         }
         let fs = self.engine.pool(pool_of(&spec.dataset))?.open_fs(&spec.dataset)?;
         let options = self.options(&spec.dataset, &spec.options)?;
@@ -292,14 +315,13 @@ impl LocalMounts for Local {
             move || mount_at(&pool, fs, &spec, &options).map(|mount| (mount, turn))
         };
         let made = within("local-mount", MOUNT, make);
-        let (mount, _turn) =
-            made.map_err(|error| cannot(&does_not_answer(error, &spec.mountpoint).to_string()))??;
+        let (mount, _turn) = made.map_err(|error| does_not_answer(&error, &spec.mountpoint))??;
         let at = mount.path().to_str().map_or_else(|| spec.mountpoint.clone(), str::to_owned);
         let mount = Arc::new(mount);
         let mut mounts = lock(&self.mounts);
         if self.is_stopping() {
             // All have been unmounted in the meantime, or soon are: this one goes by itself.
-            return Err(cannot("the program is ending"));
+            return Err(refuse(MountFault::Ending));
         }
         mounts.there.insert(spec.dataset.clone(), Mounted { mount, at, options: spec.options.join(",") });
         mounts.missed.retain(|missed| missed.dataset != spec.dataset);
@@ -382,9 +404,9 @@ impl LocalMounts for Local {
     fn mounted_at(&self, path: &str) -> Result<Option<String>> {
         let at = PathBuf::from(path);
         let found = within("local-look", LOOK, move || fuse::place(&at));
-        let at = match found.map_err(|error| does_not_answer(error, path))? {
+        let at = match found.map_err(|error| does_not_answer(&error, path))? {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-            found => found.map_err(|error| Error::Refused(format!("{path}: {}", words(&error))))?,
+            found => found.map_err(|error| unusable(path, &error))?,
         };
         let mounts = self.mounted();
         Ok(mounts.into_iter().find(|mount| Path::new(&mount.mountpoint) == at).map(|mount| mount.dataset))

@@ -4,13 +4,14 @@
 //! Everything else passes through. The management API and the NFS server both see the engine
 //! through this.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Read, Write};
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
 use engine::LocalEngine;
+use engine_api::refusal::{Action, PropertyFault, Reason, Refused};
 use engine_api::{
     CacheFileSearch, Change, DestroyPlan, DestroyQuery, Engine, Error, FsId, ImportOptions, Importable, Pool,
     PoolSpec, PropertyChange, ReceiveEvent, ReceiveRequest, Received, Result, SendEvent, SendRequest, Served,
@@ -26,8 +27,11 @@ const IMPORTS: usize = 8;
 pub struct RememberingEngine {
     engine: Arc<LocalEngine>,
     memory: Arc<Memory>,
-    /// Names of pools that [`RememberingEngine::import_remembered`] still has to import.
-    to_come: Mutex<BTreeSet<String>>,
+    /// Pools that [`RememberingEngine::import_remembered`] still has to import: their guids by
+    /// their names.
+    to_come: Mutex<BTreeMap<String, u64>>,
+    /// How many of these are not to come any more: imported, given up or exported.
+    come: AtomicU64,
     withdrawn: Arc<Withdrawn>,
 }
 
@@ -78,8 +82,14 @@ fn is_of_sharing(property: &str) -> bool {
 
 impl RememberingEngine {
     pub fn new(engine: Arc<LocalEngine>, memory: Memory) -> Arc<RememberingEngine> {
-        let to_come = Mutex::new(memory.absent().into_iter().map(|pool| pool.name).collect());
-        Arc::new(RememberingEngine { engine, memory: Arc::new(memory), to_come, withdrawn: Arc::default() })
+        let to_come = memory.absent().into_iter().map(|pool| (pool.name, pool.guid)).collect();
+        Arc::new(RememberingEngine {
+            engine,
+            memory: Arc::new(memory),
+            to_come: Mutex::new(to_come),
+            come: AtomicU64::new(0),
+            withdrawn: Arc::default(),
+        })
     }
 
     /// Imports what was imported when the daemon last ran, side by side: one that takes its time
@@ -112,12 +122,12 @@ impl RememberingEngine {
     }
 
     fn import_again(&self, Remembered { guid, name, devices }: Remembered) {
-        if !lock(&self.to_come).contains(&name) {
+        if !lock(&self.to_come).contains_key(&name) {
             return; // Somebody has exported it in the meantime.
         }
         let options = ImportOptions { search: devices, ..ImportOptions::default() };
         let imported = self.engine.import(&guid.to_string(), &options);
-        let is_wanted = lock(&self.to_come).remove(&name);
+        let is_wanted = self.comes_no_more(&name);
         match imported.map(drop) {
             Ok(()) if is_wanted => {
                 self.memory.came(guid);
@@ -133,9 +143,23 @@ impl RememberingEngine {
         }
     }
 
+    /// From now on it is not to come any more. Whether it was until now.
+    fn comes_no_more(&self, name: &str) -> bool {
+        let was_to_come = lock(&self.to_come).remove(name).is_some();
+        if was_to_come {
+            self.come.fetch_add(1, SeqCst);
+        }
+        was_to_come
+    }
+
+    /// Names of the pools that are still to come.
+    pub fn to_come(&self) -> Vec<String> {
+        lock(&self.to_come).keys().cloned().collect()
+    }
+
     /// Whether a pool is being imported, or is about to be.
     fn is_coming(&self, name: &str) -> bool {
-        lock(&self.to_come).contains(name) || self.engine.is_coming(name)
+        lock(&self.to_come).contains_key(name) || self.engine.is_coming(name)
     }
 
     /// Whether a pool that was imported when the daemon last ran is not here: still to come, or not
@@ -191,20 +215,21 @@ impl RememberingEngine {
     }
 }
 
+fn not_to_be_set(property: &str, value: String, message: String) -> Error {
+    let property = property.to_owned();
+    Refused::new(Action::SetTo { property, value }, PropertyFault::Value { message }).into()
+}
+
 /// A share that no client could use is refused when it is made, not when it is mounted; its secrets
 /// are not kept in the clear.
 fn check_shares(props: &mut [PropertyChange]) -> Result<()> {
     for prop in props.iter_mut().filter(|prop| prop.name == iscsi::PROPERTY) {
-        iscsi::parse_share(&prop.value).map_err(|why| {
-            let shown = iscsi::without_secrets(&prop.value);
-            Error::Refused(format!("property '{}' cannot be set to '{shown}': {why}", prop.name))
-        })?;
+        iscsi::parse_share(&prop.value)
+            .map_err(|why| not_to_be_set(&prop.name, iscsi::without_secrets(&prop.value), why))?;
         prop.value = iscsi::sealed(&prop.value);
     }
     for prop in props.iter().filter(|prop| prop.name == "sharenfs") {
-        nfs::parse_sharenfs(&prop.value).map_err(|why| {
-            Error::Refused(format!("property 'sharenfs' cannot be set to '{}': {why}", prop.value))
-        })?;
+        nfs::parse_sharenfs(&prop.value).map_err(|why| not_to_be_set(&prop.name, prop.value.clone(), why))?;
     }
     Ok(())
 }
@@ -231,7 +256,7 @@ impl Engine for RememberingEngine {
 
     fn export(&self, name: &str, force: bool) -> Result<()> {
         // One that is still to come is not imported any more.
-        let was_to_come = lock(&self.to_come).remove(name);
+        let was_to_come = self.comes_no_more(name);
         let mut done = self.engine.export(name, force);
         if was_to_come && self.engine.pool(name).is_err() {
             done = Ok(());
@@ -243,8 +268,8 @@ impl Engine for RememberingEngine {
     }
 
     fn destroy(&self, name: &str, force: bool) -> Result<()> {
-        if lock(&self.to_come).contains(name) {
-            return Err(Error::Refused(format!("cannot destroy '{name}': pool is being imported")));
+        if lock(&self.to_come).contains_key(name) {
+            return Err(Refused::new(Action::Destroy { name: name.to_owned() }, Reason::Importing).into());
         }
         self.remembering(self.engine.destroy(name, force))
     }
@@ -253,7 +278,7 @@ impl Engine for RememberingEngine {
         match self.engine.pool(name) {
             Ok(pool) => Ok(self.guarded(pool)),
             Err(Error::NotFound) if self.is_coming(name) => {
-                Err(Error::Refused("pool is being imported, try again later".to_owned()))
+                Err(Refused::because(Reason::ImportingWait).into())
             }
             Err(error) => Err(error),
         }
@@ -285,7 +310,11 @@ impl Engine for RememberingEngine {
     }
 
     fn served_generation(&self) -> u64 {
-        self.engine.served_generation() + self.withdrawn.changes.load(SeqCst)
+        self.engine.served_generation() + self.withdrawn.changes.load(SeqCst) + self.come.load(SeqCst)
+    }
+
+    fn is_to_come(&self, pool: Option<u64>) -> bool {
+        lock(&self.to_come).values().any(|guid| pool.is_none_or(|wanted| wanted == *guid))
     }
 
     fn diagnostics(&self) -> &dyn engine_api::Diagnostics {

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver};
 use std::thread;
+use std::time::Duration;
 
 use api::{ApiServer, Config};
 use appliance::Appliance;
@@ -29,6 +30,10 @@ use crate::options::{HELP, Options, Parsed, parse};
 use crate::remember::Memory;
 use crate::remembering::RememberingEngine;
 use crate::{first_start, host, keep, logging};
+
+/// How long servers wait for the pools of the last run. A client that asks for one that is still to
+/// come is told to ask again, which it does after seconds: a start that takes less is not noticed.
+const START_PATIENCE: Duration = Duration::from_secs(10);
 
 /// Exit status of the daemon.
 pub fn run(args: &[String]) -> i32 {
@@ -122,11 +127,7 @@ impl Daemon {
         let api = api::serve(config, appliance, local.clone())
             .map_err(|error| format!("{}: {}", socket.display(), words(&error)))?;
         local.remove_dead();
-        engine.import_remembered();
-        local.mount_remembered();
-        if !local.is_stopping() {
-            api.mount_all();
-        }
+        bring_back(&engine, &local, &api).map_err(|error| words(&error))?;
         if options.first_start && is_first && engine.pools().is_empty() {
             let make = || first_start::make(&*engine, &state);
             let (user, group) = host::owner().unwrap_or_default();
@@ -166,7 +167,7 @@ impl Daemon {
             return Err(format!("socket {socket} was handed over, and no option names its address"));
         }
         let watches = Watches::start(local_engine).map_err(|error| error.to_string())?;
-        announce(&*engine, &socket, nfs.as_ref(), iscsi.as_deref(), &nbd);
+        announce(&engine, &socket, nfs.as_ref(), iscsi.as_deref(), &nbd);
         Ok(Daemon { engine, local, api, nfs, iscsi, nbd, watches, keep, told })
     }
 
@@ -201,6 +202,41 @@ impl Daemon {
                 say(&format!("a pool could not be exported: {error}"));
                 1
             }
+        }
+    }
+}
+
+/// Imports what was imported when the program last ran, and mounts what was mounted. What is not
+/// here after a while is waited for no more: it comes later.
+fn bring_back(engine: &Arc<RememberingEngine>, local: &Arc<Local>, api: &ApiServer) -> std::io::Result<()> {
+    // Of no room: what was sent was taken, or is given back.
+    let (tell, told) = mpsc::sync_channel(0);
+    let import = {
+        let (engine, mount) = (engine.clone(), mount_back(local, api));
+        move || {
+            engine.import_remembered();
+            if tell.send(()).is_err() {
+                mount();
+            }
+        }
+    };
+    thread::Builder::new().name("import".into()).spawn(import)?;
+    if told.recv_timeout(START_PATIENCE).is_err() {
+        let pools = engine.to_come().join(", ");
+        tracing::warn!(pools, "still being imported; what is in them is served later");
+    }
+    drop(told);
+    mount_back(local, api)();
+    Ok(())
+}
+
+/// Mounts what was mounted when the program last ran, and what wants to be by itself.
+fn mount_back(local: &Arc<Local>, api: &ApiServer) -> impl FnOnce() + Send + use<> {
+    let (local, mount_all) = (local.clone(), api.mount_all());
+    move || {
+        local.mount_remembered();
+        if !local.is_stopping() {
+            mount_all();
         }
     }
 }
@@ -281,7 +317,7 @@ fn start_nbd(
 
 /// Says what is served where, with a command to paste.
 fn announce(
-    engine: &dyn Engine,
+    engine: &RememberingEngine,
     socket: &Path,
     nfs: Option<&Server>,
     iscsi: Option<&iscsi::Server>,
@@ -298,6 +334,9 @@ fn announce(
             cli::nicebytes(status.root.allocated),
             cli::nicebytes(status.root.size)
         );
+    }
+    for name in engine.to_come() {
+        println!("  pool         {name} (still being imported)");
     }
     match iscsi {
         Some(iscsi) => iscsi.portals().iter().for_each(|portal| {

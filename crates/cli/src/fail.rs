@@ -60,19 +60,12 @@ pub fn reason(problem: &Problem, noun: Noun) -> String {
 /// "cannot create 'tank/a': dataset already exists", unless the daemon already said a whole
 /// sentence.
 pub fn sentence(what: &str, problem: &Problem, noun: Noun) -> String {
-    const WHOLE: [&str; 7] = [
-        "cannot ",
-        "warning: ",
-        "could not ",
-        "invalid vdev specification",
-        "use '",
-        "The devices below are missing",
-        "mountpoint '/",
-    ];
-    if WHOLE.iter().any(|start| problem.detail.starts_with(start)) {
-        return problem.detail.clone();
+    match &problem.refused {
+        Some(refused) if refused.is_sentence() => problem.detail.clone(),
+        // Of a daemon of another version: what it says is whole, as that of nearly all refusals is.
+        None if problem.kind == kind::REFUSED => problem.detail.clone(),
+        _ => format!("{what}: {}", reason(problem, noun)),
     }
-    format!("{what}: {}", reason(problem, noun))
 }
 
 #[cfg(test)]

@@ -32,6 +32,7 @@ pub fn run(cx: &mut Cx<'_>, path: &str, body: &impl Serialize) -> Result<JobResu
             title: "Internal error".into(),
             status: 500,
             detail: format!("job {} failed and doesn't say why", job.id),
+            refused: None,
             exit: 1,
         })),
     }

@@ -1,7 +1,7 @@
 //! Every administrative change of a pool is a value: console, command line, services, pool history
 //! and the simulator build the same `Change`.
 
-use crate::{Grant, NewDevice, NewVdevs, PropertyChange, ScanCommand};
+use crate::{Grant, InitializeCommand, NewDevice, NewVdevs, PropertyChange, ScanCommand, TrimCommand};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -156,11 +156,15 @@ pub enum Change {
     TrimVdevs {
         guids: Vec<u64>,
         command: TrimCommand,
+        /// Of what begins: bytes a second; 0: as fast as it goes.
+        rate: u64,
     },
     /// Writes to all free space of disks, in the background; as [`Change::TrimVdevs`].
     InitializeVdevs {
         guids: Vec<u64>,
         command: InitializeCommand,
+        /// Of what begins: what is written, eight bytes again and again; `None`: as OpenZFS does.
+        value: Option<u64>,
     },
     /// Begins, pauses, or ends a scan.
     Scan(ScanCommand),
@@ -169,30 +173,6 @@ pub enum Change {
     ClearErrors {
         guid: Option<u64>,
     },
-}
-
-/// What to do about the trimming of a disk.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TrimCommand {
-    /// Bytes a second; 0: as fast as it goes.
-    Start {
-        rate: u64,
-    },
-    Suspend,
-    Cancel,
-}
-
-/// What to do about the initializing of a disk.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum InitializeCommand {
-    /// What is written, eight bytes again and again; `None`: as OpenZFS does.
-    Start {
-        value: Option<u64>,
-    },
-    Suspend,
-    Cancel,
-    /// As if it had never been done.
-    Forget,
 }
 
 /// The change is on stable storage.

@@ -1,6 +1,8 @@
 //! The one error of the engine's interface: few variants, each asking something different of the
 //! caller.
 
+use refusal::Refused;
+
 /// Result of every engine call.
 pub type Result<T> = std::result::Result<T, Error>;
 
@@ -46,15 +48,20 @@ pub enum Error {
     Invalid(String),
     /// Understood, but not built or not possible here; names it.
     Unsupported(String),
-    /// An administrative request refused for a reason that an operator must read whole, in
-    /// OpenZFS's words.
-    Refused(String),
+    /// What an administrator asked for is refused.
+    Refused(Box<Refused>),
     /// The dataset's encryption key is not loaded.
     KeyNotLoaded,
     /// Every copy of a block is damaged.
     Corrupt { object: u64, block: u64 },
     /// The pool lost more devices than it can; it waits for them.
     Suspended,
+}
+
+impl From<Refused> for Error {
+    fn from(refused: Refused) -> Error {
+        Error::Refused(Box::new(refused))
+    }
 }
 
 impl std::fmt::Display for Error {
@@ -79,7 +86,7 @@ impl std::fmt::Display for Error {
             Error::TooSmall => "buffer too small",
             Error::Invalid(what) => return write!(f, "invalid argument: {what}"),
             Error::Unsupported(what) => return write!(f, "not supported: {what}"),
-            Error::Refused(why) => return f.write_str(why),
+            Error::Refused(refused) => return refused.fmt(f),
             Error::KeyNotLoaded => "encryption key not loaded",
             Error::Corrupt { object, block } => {
                 return write!(f, "permanent damage in object {object}, block {block}");

@@ -18,15 +18,20 @@ mod watch;
 
 pub use api_types::{
     ActiveFault, Advice, AdviceQuestion, BlockError, BlockFault, BlockKind, BlockRange, CacheFileSearch,
-    Checkpoint, DatasetInfo, DatasetKind, DedupBucket, DedupEstimate, DedupTables, Delegation, DestroyPlan,
-    DeviceFault, ErrorScrubStatus, Fault, FaultEffect, FaultIo, FeatureInfo, Finding, Grant, Grantee, Health,
-    HistoryRecord, Importable, IoCounters, PoolSpec, PoolStatus, PropKind, PropValue, PropertyChange,
-    RebuildState, RebuildStatus, Removal, RemovalState, Rewound, ScanCommand, ScanKind, ScanState,
-    ScanStatus, SendRequest, Source, SpaceExplained, SpaceHolder, SpacePart, SpaceUse, Spender, SweepState,
-    SweepStatus, Tunable, Upgradable, VdevSpec, VdevStatus, VdevTallies, VolumePlan, Zevent, ZeventValue,
+    Checkpoint, Condition, DatasetFilter, DatasetInfo, DatasetKind, DedupBucket, DedupEstimate, DedupTables,
+    Delegation, DestroyPlan, DestroyQuery, DeviceFault, Errata, ErrorScrubStatus, FailMode, Fault,
+    FaultEffect, FaultIo, FeatureInfo, Finding, Grant, Grantee, Health, HistoryRecord, ImportCondition,
+    Importable, InitializeCommand, IoCounters, NewDevice, NewVdevs, PoolSpec, PoolStatus, PropKind,
+    PropValue, PropertyChange, RebuildState, RebuildStatus, Removal, RemovalState, Rewound, ScanCommand,
+    ScanKind, ScanState, ScanStatus, SendRequest, Source, SpaceExplained, SpaceHolder, SpacePart, SpaceUse,
+    Spender, SuspendCause, SweepState, SweepStatus, TrimCommand, Tunable, UnknownFeature, Upgradable,
+    VdevSpec, VdevStatus, VdevTallies, VolumePlan, Zevent,
 };
 
-pub use change::{Change, Committed, InitializeCommand, TrimCommand};
+/// Why a request is refused, as data.
+pub use refusal;
+
+pub use change::{Change, Committed};
 pub use diagnostics::{Condemn, Diagnostics, NoDiagnostics};
 pub use error::{Error, Result};
 pub use fs::*;

@@ -1,11 +1,11 @@
 //! Pools and the engine that holds them.
 
 use crate::{
-    Advice, AdviceQuestion, CacheFileSearch, Change, Committed, DatasetInfo, DatasetKind, DedupEstimate,
-    Delegation, DestroyPlan, Diagnostics, FeatureInfo, FileSystem, FsId, HistoryRecord, Importable, NodeKind,
-    PoolSpec, PoolStatus, PropValue, PropertyChange, ReceiveEvent, ReceiveRequest, Received, Result,
-    SendEvent, SendRequest, SpaceExplained, SpaceUse, Spender, Time, TokenContents, Upgradable, VdevSpec,
-    VdevTallies, Volume, VolumePlan,
+    Advice, AdviceQuestion, CacheFileSearch, Change, Committed, DatasetFilter, DatasetInfo, DedupEstimate,
+    Delegation, DestroyPlan, DestroyQuery, Diagnostics, FeatureInfo, FileSystem, FsId, HistoryRecord,
+    Importable, NodeKind, PoolSpec, PoolStatus, PropValue, PropertyChange, ReceiveEvent, ReceiveRequest,
+    Received, Result, SendEvent, SendRequest, SpaceExplained, SpaceUse, Spender, Time, TokenContents,
+    Upgradable, VdevTallies, Volume, VolumePlan,
 };
 use std::io::{Read, Write};
 use std::sync::Arc;
@@ -13,38 +13,6 @@ use std::sync::Arc;
 /// Numbers under the names that OpenZFS's kstats have for them: totals since start (or import), and
 /// sizes in bytes as of now. What is not in the list does not exist here and counts as 0.
 pub type Counts = Vec<(&'static str, u64)>;
-
-/// Vdevs to add, by what they are for.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct NewVdevs {
-    pub data: Vec<VdevSpec>,
-    /// For intent logs.
-    pub logs: Vec<VdevSpec>,
-    /// For metadata and small blocks.
-    pub special: Vec<VdevSpec>,
-    /// For dedup tables.
-    pub dedup: Vec<VdevSpec>,
-    /// Paths of cache devices.
-    pub cache: Vec<String>,
-    /// Paths of hot spares.
-    pub spares: Vec<String>,
-    /// log2 of the smallest write of new top-level vdevs; `None`: what the devices like best.
-    pub ashift: Option<u64>,
-}
-
-/// A device that is to join a vdev.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct NewDevice {
-    /// `None` where it lies at the place of the one that it replaces.
-    pub path: Option<String>,
-    /// Use one that looks in use.
-    pub force: bool,
-    /// log2 of its sector, where it is not to be asked itself.
-    pub ashift: Option<u64>,
-    /// Resilver it sequentially: all that is allocated, in the order of places, and a scrub after
-    /// that.
-    pub sequential: bool,
-}
 
 /// What an import may do.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -78,32 +46,6 @@ pub struct ImportOptions {
     pub altroot: Option<String>,
     pub props: Vec<PropertyChange>,
     pub history: String,
-}
-
-/// Which datasets to list.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct DatasetFilter {
-    /// Empty: every dataset of the pool.
-    pub roots: Vec<String>,
-    /// How deep below the roots; `None`: all the way.
-    pub depth: Option<u32>,
-    /// Empty: file systems and volumes.
-    pub kinds: Vec<DatasetKind>,
-    /// Only these properties; empty: all.
-    pub props: Vec<String>,
-}
-
-/// What is to be destroyed.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct DestroyQuery {
-    /// A dataset, or snapshots of one: `fs@a`, `fs@a%c,e`.
-    pub name: String,
-    /// With everything below; of snapshots, those of the same names below.
-    pub recursive: bool,
-    /// With all clones.
-    pub clones: bool,
-    /// Snapshots that something keeps are no obstacle.
-    pub defer: bool,
 }
 
 /// What became of a node.
@@ -176,18 +118,17 @@ pub trait Pool: Send + Sync {
     /// Judges the properties of a dataset that a change would make, and nothing else of it; gives
     /// what would come of them where that is a volume.
     fn plan_create(&self, change: &Change) -> Result<Option<VolumePlan>>;
-    /// What destroying takes along. `Refused` says in OpenZFS's words why it cannot be.
+    /// What destroying takes along. `Refused` says why it cannot be.
     fn plan_destroy(&self, query: &DestroyQuery) -> Result<DestroyPlan>;
-    /// Sends a snapshot; `tell` hears what before it is sent. `Refused` says in OpenZFS's words why
-    /// it is not, or no further.
+    /// Sends a snapshot; `tell` hears what before it is sent. `Refused` says why it is not, or no
+    /// further.
     fn send(
         &self,
         request: &SendRequest,
         stream: &mut dyn Write,
         tell: &mut dyn FnMut(SendEvent),
     ) -> Result<()>;
-    /// Takes a stream in; `tell` hears what is done. `Refused` says in OpenZFS's words why it is
-    /// not, or no further.
+    /// Takes a stream in; `tell` hears what is done. `Refused` says why it is not, or no further.
     fn receive(
         &self,
         request: &ReceiveRequest,
@@ -199,7 +140,7 @@ pub trait Pool: Send + Sync {
     /// What the space that a file system or volume uses is made of, to the byte.
     fn explain_space(&self, dataset: &str) -> Result<SpaceExplained>;
     /// What became of a file system's nodes since a snapshot: until another, or now. `tell` hears
-    /// of each. `Refused` says in OpenZFS's words why they cannot be compared.
+    /// of each. `Refused` says why they cannot be compared.
     fn diff(&self, from: &str, to: &str, tell: &mut dyn FnMut(DiffEntry)) -> Result<()>;
     /// How many files of a file system have no name and are not freed yet.
     fn deleted_files(&self, dataset: &str) -> Result<u64>;
@@ -246,7 +187,7 @@ pub trait Engine: Send + Sync {
     /// come.
     fn pool(&self, name: &str) -> Result<Arc<dyn Pool>>;
     fn pools(&self) -> Vec<Arc<dyn Pool>>;
-    /// What a token of `zfs send -t` says. `Refused` says in OpenZFS's words what is wrong with it.
+    /// What a token of `zfs send -t` says. `Refused` says what is wrong with it.
     fn read_token(&self, token: &str) -> Result<TokenContents>;
     /// `zpool labelclear`
     fn label_clear(&self, path: &str, force: bool) -> Result<()>;
@@ -257,8 +198,14 @@ pub trait Engine: Send + Sync {
     fn served_by_id(&self, id: FsId) -> Option<Served>;
     /// Every volume of which this property of the user's is set, and not to `off`; in name order.
     fn served_volumes(&self, property: &str) -> Vec<ServedVolume>;
-    /// Grows whenever the answer of `served` or `served_volumes` may have changed.
+    /// Grows whenever the answer of `served`, `served_volumes` or `is_to_come` may have changed.
     fn served_generation(&self) -> u64;
+    /// Whether a pool, by its guid, is still to come: it was imported when the program last ran,
+    /// and its import has not ended. `None`: whether any is. What lies in it is not known to be
+    /// gone.
+    fn is_to_come(&self, _pool: Option<u64>) -> bool {
+        false
+    }
     /// What is told of troubles, and how some are made.
     fn diagnostics(&self) -> &dyn Diagnostics;
     /// What the cache did, which all pools share, as the kstat `arcstats`.

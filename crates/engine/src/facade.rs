@@ -2,12 +2,13 @@
 //! data.
 //!
 //! [`LocalEngine`] holds the imported pools; [`pool::LocalPool`] is one of them. Nothing is decided
-//! here: names are looked up, types are converted, messages of the layers below pass through
+//! here: names are looked up, types are converted, refusals of the layers below pass through
 //! unchanged.
 
 mod cachefile;
 mod change;
 mod compatibility;
+mod condition;
 mod convert;
 mod counting;
 mod dedup;
@@ -29,7 +30,6 @@ mod send;
 mod status;
 mod transit;
 mod volume_copy;
-mod words;
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -51,8 +51,9 @@ use engine_api::{
     Tunable, Zevent,
 };
 use env::watch::{AtWork, Watch};
-use env::{Env, Keepsake, Nanos, OpenMode, lock};
+use env::{DiskError, Env, Keepsake, Nanos, OpenMode, lock};
 use ondisk::label::config::PoolState;
+use refusal::{Action, ImportFault, Reason, Refused};
 use stdx::patience::hurried;
 use storage::arc::Cache;
 use storage::keeper::STEP_LIMIT;
@@ -61,7 +62,7 @@ use storage::{Cause, Leash};
 
 use crate::advise::rehearsal::Stage;
 use cachefile::{CacheFile, CacheFiles};
-use convert::{api_error, vdev_spec};
+use convert::api_error;
 use format::ZplFormat;
 use pool::LocalPool;
 use rights::administrators_only;
@@ -218,7 +219,7 @@ impl LocalEngine {
     /// A pool that waits for its disks is let go of only by `force`; its last changes are lost.
     fn close(&self, name: &str, destroy: bool, force: bool) -> Result<()> {
         if destroy && self.is_coming(name) {
-            return Err(Error::Refused(format!("cannot destroy '{name}': pool is being imported")));
+            return Err(Refused::new(Action::Destroy { name: name.to_owned() }, Reason::Importing).into());
         }
         // Nothing of an import is left that is cancelled.
         if !destroy && self.transits.cancel(&self.around.env, name) {
@@ -226,21 +227,19 @@ impl LocalEngine {
         }
         let pool = self.local_pool(name)?;
         let _at_work = self.at_work(if destroy { "destroy" } else { "export" }, name);
-        let busy = || Error::Refused(format!("cannot export '{name}': pool is busy"));
+        let export = || Action::Export { pool: name.to_owned() };
+        let busy = || Refused::new(export(), Reason::PoolBusy);
         let _transit = self.transits.go(name, pool.guid()).ok_or_else(busy)?;
         // Somebody may have been quicker.
         self.local_pool(name)?;
         let suspension = pool.inner().core().storage.suspension();
         let is_lost = suspension.is_suspended() && suspension.cause() != Some(Cause::Fault);
         if suspension.is_waiting() && !force {
-            let what = if destroy { "destroy" } else { "export" };
-            return Err(Error::Refused(format!("cannot {what} '{name}': pool I/O is currently suspended")));
+            let action = if destroy { Action::Destroy { name: name.to_owned() } } else { export() };
+            return Err(Refused::new(action, Reason::Suspended).into());
         }
         if !destroy && !force && self.around.spares_in_use.has_shared_in_use(name) {
-            return Err(Error::Refused(format!(
-                "cannot export '{name}': use '-f' to override the following errors:\n'{name}' has an active shared spare \
-                 which could be used by other pools once '{name}' is exported."
-            )));
+            return Err(Refused::new(export(), Reason::SharedSpare { pool: name.to_owned() }).into());
         }
         pool.inner().give_up();
         lock(&self.pools).remove(name);
@@ -339,7 +338,7 @@ fn keep_in(memory: Arc<dyn Keepsake>, env: &Env, cache: &Arc<Cache>) -> Option<A
 }
 
 fn no_such_pool(name: &str) -> Error {
-    Error::Refused(format!("cannot open '{name}': no such pool"))
+    Refused::new(Action::Open { name: name.to_owned() }, Reason::NoPool).into()
 }
 
 /// How far an import may go back.
@@ -365,28 +364,28 @@ impl Engine for LocalEngine {
         let _at_work = self.at_work("creation", &spec.name);
         let _one = self.one_create();
         let settings = pool_props::for_create(spec)?;
-        let exists = || Error::Refused(format!("cannot create '{}': pool already exists", spec.name));
+        let action = || Action::Create { name: spec.name.clone() };
+        let exists = || Refused::new(action(), Reason::PoolExists);
         let name = spec.temporary_name.as_ref().unwrap_or(&spec.name);
         pool_props::check_name(name)?;
         let _transit = self.transits.go(name, 0).ok_or_else(exists)?;
         if lock(&self.pools).contains_key(name) {
-            return Err(exists());
+            return Err(exists().into());
         }
         let mut fs_props = spec.fs_props.clone();
         if let Some(mountpoint) = &spec.mountpoint {
             fs_props.push(PropertyChange { name: "mountpoint".into(), value: mountpoint.clone() });
         }
-        let (limits, fs_props) = quotas::take(&fs_props)
-            .map_err(|why| Error::Refused(format!("cannot create '{}': {why}", spec.name)))?;
-        let fs_props = settings.root_props(&spec.name, &fs_props)?;
+        let (limits, fs_props) = quotas::take(&fs_props).map_err(|fault| Refused::new(action(), fault))?;
+        let fs_props = settings.root_props(action(), &fs_props)?;
         let create_spec = CreateSpec {
             name: spec.name.clone(),
             temporary_name: spec.temporary_name.clone(),
             version: settings.version,
-            vdevs: spec.vdevs.iter().map(vdev_spec).collect(),
-            logs: spec.logs.iter().map(vdev_spec).collect(),
-            special: spec.special.iter().map(vdev_spec).collect(),
-            dedup: spec.dedup.iter().map(vdev_spec).collect(),
+            vdevs: spec.vdevs.clone(),
+            logs: spec.logs.clone(),
+            special: spec.special.clone(),
+            dedup: spec.dedup.clone(),
             cache: spec.cache.clone(),
             spares: spec.spares.clone(),
             features: settings.features,
@@ -429,21 +428,17 @@ impl Engine for LocalEngine {
         let found = self.look_for_pools(&options.search, options.cachefile.as_ref())?;
         let pool = discover::choose(found, which, options.destroyed)?;
         let name = options.new_name.clone().unwrap_or_else(|| pool.config.name.clone());
-        let exists = || {
-            Error::Refused(format!(
-                "cannot import '{which}': a pool with that name already exists\n\
-                 use the form 'zpool import <pool | id> <newpool>' to give it a new name"
-            ))
-        };
+        let refuse = |reason: Reason| Refused::new(Action::Import { pool: which.to_owned() }, reason);
+        let exists = || refuse(ImportFault::NameTaken.into());
         let leash = Arc::new(Leash::default());
         let _transit = self.transits.come(&name, pool.guid, leash.clone()).ok_or_else(exists)?;
         if lock(&self.pools).values().any(|imported| imported.guid() == pool.guid || imported.name() == name)
         {
-            return Err(exists());
+            return Err(exists().into());
         }
         pool_props::check_name(&name)?;
         let cachefile = CacheFile::of_new(&options.props, options.altroot.is_some() || options.temporary)
-            .map_err(|why| Error::Refused(format!("cannot import '{which}': {why}")))?;
+            .map_err(|fault| refuse(fault.into()))?;
         let spec = ImportSpec {
             readonly: options.readonly || options.dry_run,
             force: options.force,
@@ -504,18 +499,19 @@ impl Engine for LocalEngine {
 
     fn label_clear(&self, path: &str, force: bool) -> Result<()> {
         administrators_only()?;
-        let refuse = |why: &str| Error::Refused(format!("failed to clear label for {path}: {why}"));
+        let refuse = |reason: Reason| Refused::new(Action::ClearLabel { path: path.to_owned() }, reason);
+        let failed = |error: DiskError| refuse(Reason::Os { message: error.to_string() });
         if let Some(found) = labels::probe(&self.around.env, path) {
             discover::refuse_labelclear(path, &found, force)?;
         } else if let Some((state, pool)) = self.around.open_pools.owner_of_extra(&self.around.env, path) {
-            let state = if state == PoolState::Spare { "SPARE" } else { "L2CACHE" };
-            return Err(Error::Refused(format!("{path} is a member ({state}) of pool \"{pool}\"")));
+            let state = if state == PoolState::Spare { "SPARE" } else { "L2CACHE" }.to_owned();
+            let path = path.to_owned();
+            return Err(refuse(Reason::NotClearable { path, state, pool, can_force: false }).into());
         }
-        let disk = self.around.env.disks.open(path, OpenMode::ReadWrite);
-        let disk = disk.map_err(|error| refuse(&error.to_string()))?;
-        let device = Device::locate(disk).map_err(|error| refuse(&error.to_string()))?;
-        match device.clear_valid().map_err(|error| refuse(&error.to_string()))? {
-            0 => Err(Error::Refused(format!("failed to clear label for {path}"))),
+        let disk = self.around.env.disks.open(path, OpenMode::ReadWrite).map_err(failed)?;
+        let device = Device::locate(disk).map_err(failed)?;
+        match device.clear_valid().map_err(failed)? {
+            0 => Err(refuse(Reason::NoLabel).into()),
             _ => Ok(()),
         }
     }
@@ -557,8 +553,7 @@ impl Engine for LocalEngine {
 
 impl Diagnostics for LocalEngine {
     fn zevents(&self, eid: u64, patience: u64) -> Vec<Zevent> {
-        let events = self.around.events.after(&self.around.env, eid, Nanos(patience));
-        events.into_iter().map(convert::zevent).collect()
+        self.around.events.after(&self.around.env, eid, Nanos(patience))
     }
 
     fn clear_zevents(&self) -> u64 {

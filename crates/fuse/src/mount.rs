@@ -17,6 +17,7 @@ use crate::options::MountOptions;
 use crate::pool::{Pool, Serve, Told};
 use crate::rings::Rings;
 use crate::server::Server;
+use engine_api::refusal::{Action, MountFault, Reason, Refused};
 use engine_api::{Error, FileSystem, Result, Watcher};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -126,20 +127,24 @@ impl Drop for Session {
 /// # Errors
 /// `Refused` with the operating system's reason.
 pub fn mount(pool: &Pool, fs: Arc<dyn FileSystem>, at: &Path, options: &MountOptions) -> Result<Mount> {
-    let refused = |error: io::Error| Error::Refused(format!("{}: {}", at.display(), words(&error)));
-    let at = at.canonicalize().map_err(refused)?;
-    let mount_with = |rings| attempt(pool, fs.clone(), &at, options, rings);
+    let refuse = |at: &Path, reason| Refused::new(Action::Use { path: at.display().to_string() }, reason);
+    let real = at.canonicalize().map_err(|error| refuse(at, os(&error)))?;
+    let mount_with = |rings| attempt(pool, fs.clone(), &real, options, rings);
     match mount_with(pool.rings()) {
         Err(Failed::Rings(error)) => {
-            tracing::warn!(at = %at.display(), %error, "mounted without io_uring");
+            tracing::warn!(at = %real.display(), %error, "mounted without io_uring");
             mount_with(None)
         }
         done => done,
     }
     .map_err(|failed| match failed {
-        Failed::Mount(error) => Error::Refused(format!("{}: {}", at.display(), in_words(&error, is_root()))),
-        Failed::Begin(error) | Failed::Rings(error) => refused(error),
+        Failed::Mount(error) => refuse(&real, why_not_mounted(&error, is_root())).into(),
+        Failed::Begin(error) | Failed::Rings(error) => refuse(at, os(&error)).into(),
     })
+}
+
+fn os(error: &io::Error) -> Reason {
+    Reason::Os { message: words(error) }
 }
 
 /// Where a mount failed; it is not there.
@@ -190,30 +195,25 @@ fn is_root() -> bool {
 
 /// Why a mount failed, and what would help. Who is not root mounts through fusermount3, which may
 /// not be there, or not allow what everybody is to see; its own words name no cure.
-fn in_words(error: &io::Error, root: bool) -> String {
+fn why_not_mounted(error: &io::Error, root: bool) -> Reason {
     match error.kind() {
-        io::ErrorKind::PermissionDenied if !root => {
-            "a mount for all users takes root, or a line 'user_allow_other' in /etc/fuse.conf".into()
-        }
-        io::ErrorKind::NotFound if !root => "a mount takes root, or fusermount3 (package fuse3)".into(),
+        io::ErrorKind::PermissionDenied if !root => MountFault::NotForAll.into(),
+        io::ErrorKind::NotFound if !root => MountFault::NoHelper.into(),
         _ => {
             let text = words(error);
             let text = text.trim();
-            text.strip_prefix("fusermount3: ")
-                .or(text.strip_prefix("fusermount: "))
-                .unwrap_or(text)
-                .to_owned()
+            let program = ["fusermount3: ", "fusermount: "];
+            let message = program.iter().find_map(|name| text.strip_prefix(name)).unwrap_or(text).to_owned();
+            Reason::Os { message }
         }
     }
 }
 
 /// fusermount3 cannot give a mount other options.
-fn why_not_remounted(error: &io::Error, root: bool) -> String {
+fn why_not_remounted(error: &io::Error, root: bool) -> Reason {
     match error.kind() {
-        io::ErrorKind::PermissionDenied if !root => {
-            "that takes root: unmount it, and mount it with the new options".into()
-        }
-        _ => words(error),
+        io::ErrorKind::PermissionDenied if !root => MountFault::RemountByRoot.into(),
+        _ => os(error),
     }
 }
 
@@ -240,7 +240,7 @@ impl Mount {
         let (at, now) = (self.at.clone(), options.clone());
         // The kernel writes what is dirty first, which may have to wait for a pool.
         let done = within("fuse-remount", FLUSH, move || device::remount(&at, &now));
-        done.flatten().map_err(|error| Error::Refused(why_not_remounted(&error, is_root())))?;
+        done.flatten().map_err(|error| Refused::because(why_not_remounted(&error, is_root())))?;
         self.xattr.store(options.xattr, Ordering::Relaxed);
         Ok(())
     }
@@ -316,7 +316,7 @@ impl Mount {
     }
 
     fn refused(&self, error: &io::Error) -> Error {
-        Error::Refused(format!("cannot unmount {}: {}", self.at.display(), words(error)))
+        Refused::new(Action::Unmount { path: self.at.display().to_string() }, os(error)).into()
     }
 }
 

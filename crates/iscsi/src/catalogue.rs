@@ -143,6 +143,11 @@ impl Catalogue {
         state.units = units;
     }
 
+    /// Whether volumes may be missing because their pools are still to come.
+    pub fn is_incomplete(&self) -> bool {
+        self.engine.is_to_come(None)
+    }
+
     /// Targets in which an initiator may see something, each with the groups of portals that it is
     /// reached by: none stands for all.
     pub fn targets(&self, initiator: &str) -> Vec<(String, Vec<u16>)> {
@@ -166,6 +171,8 @@ impl Catalogue {
 
     /// What a session sees that came by a group of portals: nothing where its target is no more.
     pub fn view(&self, target: &str, initiator: &str, user: Option<&str>, group: u16) -> Target {
+        // Asked first: what comes in between is found.
+        let is_incomplete = self.is_incomplete();
         let state = self.fresh();
         let entries = state.targets.get(target).map_or(&[][..], |entries| entries);
         let reached = entries.iter().filter(|entry| entry.share.is_reached_by(group));
@@ -173,6 +180,9 @@ impl Catalogue {
         let units = admitted.map(|entry| (entry.share.lun, entry.unit.clone())).collect();
         let is_way = |group: &&u16| entries.first().is_some_and(|first| first.share.is_reached_by(**group));
         let port = |group: &u16| TargetPort { id: *group, name: format!("{target},t,0x{group:04x}") };
-        Target::new(target.to_owned(), self.groups.iter().filter(is_way).map(port).collect(), units)
+        let ports = self.groups.iter().filter(is_way).map(port).collect();
+        let mut target = Target::new(target.to_owned(), ports, units);
+        target.is_incomplete = is_incomplete;
+        target
     }
 }

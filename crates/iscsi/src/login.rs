@@ -259,8 +259,10 @@ impl<'a> Login<'a> {
             _ => return Err(Failure::SessionType),
         }
         let target = keys.get("TargetName").ok_or(Failure::Missing)?.to_ascii_lowercase();
-        let known =
-            self.house.catalogue.credentials(&target, &initiator, self.group).ok_or(Failure::NotFound)?;
+        // Asked first: what comes in between is found.
+        let is_incomplete = self.house.catalogue.is_incomplete();
+        let known = self.house.catalogue.credentials(&target, &initiator, self.group);
+        let known = known.ok_or(if is_incomplete { Failure::Unavailable } else { Failure::NotFound })?;
         Ok(Who { initiator, target: Some(target), known })
     }
 

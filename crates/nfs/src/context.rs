@@ -1,6 +1,6 @@
 //! What surrounds one call, for the programs that carry it out.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -18,6 +18,8 @@ pub struct Context<'a> {
     pub(crate) table: Arc<Table>,
     pub(crate) counters: &'a Counters,
     pub(crate) promises: RefCell<Vec<Promise>>,
+    /// Nothing is said: the client asks again.
+    pub(crate) is_unanswered: Cell<bool>,
 }
 
 impl Context<'_> {

@@ -90,6 +90,12 @@ impl Handle {
         Sealed { bytes, len }
     }
 
+    /// The pool that a client's bytes name, whether the handle is good or not.
+    pub fn pool(bytes: &[u8]) -> Option<u64> {
+        let (naming, _) = bytes.split_at_checked(NAMING)?;
+        named(naming).ok().map(|(_, handle)| handle.fs.pool_guid)
+    }
+
     /// What a client's bytes mean. `key_of` gives the key of a pool, if it has one; `takes_old`:
     /// handles of version 1 are good for pools that have one, too. The error is `BADHANDLE` for
     /// what was never a handle, else `STALE`.

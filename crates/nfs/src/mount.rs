@@ -2,7 +2,7 @@
 //!
 //! MNT gives the handle of a share's root, or of anything below it that the caller can reach: names
 //! are looked up as by LOOKUP. Nothing depends on MNT having been called, and the list of mounts is
-//! kept for DUMP only.
+//! kept for DUMP only. While pools are still to come, a path that is not there gets no answer.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -84,6 +84,8 @@ fn mount(cx: &Context<'_>, mounts: &Mounts, d: &mut Decoder<'_>, out: &mut Encod
             out.u32(1);
             out.u32(AUTH_SYS);
         }
+        // What says "not there" ends a mount; a client that hears nothing tries for a while.
+        Err(Status::NOENT) if cx.shares.may_come(&cx.table, None) => cx.is_unanswered.set(true),
         Err(status) => {
             tracing::info!(client = %cx.client, path, status = status.0, "mount refused");
             out.u32(status.0);

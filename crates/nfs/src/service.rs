@@ -10,7 +10,7 @@
 //! to ask again (`NFS3ERR_JUKEBOX`). A change of names may have been made by then, though not be
 //! durable: who asks again may hear that the name exists, or does not.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::net::SocketAddr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -213,6 +213,7 @@ impl Service {
             table: self.shares.table(),
             counters: &session.counters,
             promises: RefCell::default(),
+            is_unanswered: Cell::default(),
         };
         let answer = match (call.program, call.version) {
             (v3::PROGRAM, v3::VERSION) => return self.begin_nfs(&cx, &call),
@@ -223,7 +224,8 @@ impl Service {
                     let which = (call.version, call.procedure);
                     hurried(|| mount::run(&cx, &self.mounts, which, call.args, &mut out.enc))
                 };
-                Answer::Reply(execute(&cx, &call, work))
+                let reply = execute(&cx, &call, work);
+                if cx.is_unanswered.get() { Answer::Nothing } else { Answer::Reply(reply) }
             }
             (mount::PROGRAM, _) => {
                 plain(session, &call, Accepted::ProgMismatch(mount::LOWEST, mount::HIGHEST))

@@ -80,6 +80,12 @@ impl Shares {
         fresh
     }
 
+    /// Whether what `table` does not have may be there all the same: in a pool that is still to
+    /// come, or in one that has come since. `pool`: its guid, where that is known.
+    pub fn may_come(&self, table: &Table, pool: Option<u64>) -> bool {
+        self.engine.is_to_come(pool) || table.generation != Some(self.engine.served_generation())
+    }
+
     /// What the share allows the client, if anything.
     pub fn grant(&self, share: &Share, client: SocketAddr) -> Option<Grant> {
         if share.options.secure && client.port() >= UNRESERVED {

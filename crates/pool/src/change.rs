@@ -19,14 +19,13 @@ mod volume;
 
 use std::sync::Arc;
 
+use api_types::{Grant, VolumePlan};
 use ondisk::nvlist::{NvList, NvValue};
+use refusal::{Action, Reason, Refused};
 
 use crate::dsl::Dsl;
-use crate::dsl::deleg::Grant;
 use crate::dsl::task::{SyncCx, Task};
 use crate::{PoolError, Result, recv};
-
-pub use volume::VolumePlan;
 
 /// See `engine_api::Change`: the same, for this crate.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -189,7 +188,7 @@ impl Task for Change {
         if dsl.has_room(NEW_DATASET) {
             return Ok(());
         }
-        Err(PoolError::Refused(format!("cannot create '{name}': {}", reason(PoolError::NoSpace)?)))
+        Err(create::refuse(name, Reason::NoSpace))
     }
 
     fn sync(&self, cx: &SyncCx<'_>) -> Result<()> {
@@ -286,28 +285,32 @@ impl Dsl {
                 create::raw_props(self, name, props).map(|_| None)
             }
             Change::CreateVolume { name, sparse, props, .. } => {
-                volume::plan(self, name, *sparse, props).map(Some)
+                volume::plan(self, name, *sparse, props).map(|(plan, _)| Some(plan))
             }
             _ => Ok(None),
         }
     }
 }
 
-/// Why an operation on one dataset is refused, in libzfs's words (`zfs_standard_error`); other
-/// failures pass.
-fn reason(error: PoolError) -> Result<String> {
+/// Why an operation on one dataset is refused (lib/libzfs/libzfs_util.c, `zfs_standard_error`);
+/// other failures pass.
+fn reason(error: PoolError) -> Result<Reason> {
     Ok(match error {
-        PoolError::Busy => "dataset is busy".into(),
-        PoolError::NoSpace | PoolError::Quota => "out of space".into(),
-        PoolError::NameTooLong => "dataset name is too long".into(),
+        PoolError::Busy => Reason::DatasetBusy,
+        PoolError::NoSpace | PoolError::Quota => Reason::NoSpace,
+        PoolError::NameTooLong => Reason::NameTooLong,
         other => return Err(other),
     })
 }
 
+fn open(name: &str) -> Action {
+    Action::Open { name: name.to_owned() }
+}
+
 /// What a failed name lookup is to the operator.
-fn missing(prefix: &str) -> impl Fn(PoolError) -> PoolError + '_ {
+fn missing(action: Action) -> impl FnOnce(PoolError) -> PoolError {
     move |error| match error {
-        PoolError::NotFound => PoolError::Refused(format!("{prefix}: dataset does not exist")),
+        PoolError::NotFound => Refused::new(action, Reason::NoDataset).into(),
         other => other,
     }
 }

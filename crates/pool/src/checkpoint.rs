@@ -19,12 +19,14 @@
 
 use std::sync::{Arc, Mutex};
 
+use api_types::Checkpoint;
 use dmu::zap::Zap;
 use dmu::{Objset, Tx};
 use env::{Quirk, Tunable, lock};
 use ondisk::object_type::pool_directory;
 use ondisk::spacemap::{Entries, Entry, MapType, MapWriter, OFFSET_END};
 use ondisk::uberblock::Uberblock;
+use refusal::{Action, Reason, Refused};
 use storage::Segment;
 
 use crate::history::Record;
@@ -40,41 +42,39 @@ const ENTRY_MEMORY: u64 = 32;
 /// Entries of a step in simulations that want small groups.
 const FEW: u64 = 8;
 
-/// What an operator is told (`pool_checkpoint_stat_t`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CheckpointStat {
-    pub is_discarding: bool,
-    /// When the checkpoint's group was written, in seconds since 1970; 0 where it is being
-    /// discarded since an import.
-    pub time: u64,
-    /// Bytes that only the checkpoint needs.
-    pub space: u64,
-}
-
 impl Core {
-    /// What there is to tell of the checkpoint.
-    pub fn checkpoint_stat(&self) -> Option<CheckpointStat> {
+    /// What there is to tell of the checkpoint (`pool_checkpoint_stat_t`).
+    pub fn checkpoint_stat(&self) -> Option<Checkpoint> {
         if !self.features.is_active(FEATURE) {
             return None;
         }
         let state = lock(&self.checkpoint.state);
-        Some(CheckpointStat { is_discarding: state.txg == 0, time: state.time, space: state.space() })
+        Some(Checkpoint { discarding: state.txg == 0, time: state.time, space: state.space() })
     }
 
-    /// Why what the checkpoint relies on cannot be changed now, in OpenZFS's words.
-    pub(crate) fn checkpoint_forbids(&self) -> Option<&'static str> {
+    /// Why what the checkpoint relies on cannot be changed now.
+    pub(crate) fn checkpoint_forbids(&self) -> Option<Reason> {
         self.features.is_active(FEATURE).then(|| match self.checkpoint.txg() {
-            0 => "currently discarding checkpoint",
-            _ => "checkpoint exists",
+            0 => Reason::DiscardingCheckpoint,
+            _ => Reason::HasCheckpoint,
         })
     }
 
-    /// The same as an error: `refused` is the sentence's beginning.
-    pub(crate) fn refuse_with_checkpoint(&self, refused: &dyn Fn() -> String) -> Result<()> {
+    /// The same as an error.
+    pub(crate) fn refuse_with_checkpoint(&self, action: &dyn Fn() -> Action) -> Result<()> {
         match self.checkpoint_forbids() {
-            Some(why) => Err(PoolError::Refused(format!("{}: {why}", refused()))),
+            Some(reason) => Err(Refused::new(action(), reason).into()),
             None => Ok(()),
         }
+    }
+
+    fn refuse<T>(&self, ask: Ask, reason: Reason) -> Result<T> {
+        let pool = lock(&self.name).clone();
+        let action = match ask {
+            Ask::Take => Action::Checkpoint { pool },
+            Ask::Discard => Action::DiscardCheckpoint { pool },
+        };
+        Err(Refused::new(action, reason).into())
     }
 
     /// A checkpoint is being discarded, and there is more to do.
@@ -133,17 +133,16 @@ impl Core {
     }
 
     fn take_checkpoint(&self, tx: &Tx) -> Result<u64> {
-        let refuse = |why: &str| Err(PoolError::Refused(why.to_owned()));
         if !self.features.is_enabled(FEATURE) {
-            return refuse("operation not supported on this type of pool");
+            return self.refuse(Ask::Take, Reason::NotByThisPool);
         }
         let too_big =
             |vdev: &VdevSpace| (vdev.metaslab_count << vdev.metaslab_shift) >> vdev.ashift > OFFSET_END;
         if !self.map_form().two_words && self.maps.vdevs().iter().any(too_big) {
-            return refuse("device exceeds supported size");
+            return self.refuse(Ask::Take, Reason::DeviceTooLarge);
         }
-        if let Some(why) = self.checkpoint_forbids() {
-            return refuse(why);
+        if let Some(reason) = self.checkpoint_forbids() {
+            return self.refuse(Ask::Take, reason);
         }
         let newest = lock(&self.checkpoint.state).newest.clone();
         let Some(newest) = newest.filter(|newest| newest.txg + 1 == tx.txg()) else {
@@ -160,12 +159,11 @@ impl Core {
     }
 
     fn give_up_checkpoint(&self, tx: &Tx) -> Result<()> {
-        let refuse = |why: &str| Err(PoolError::Refused(why.to_owned()));
         if !self.features.is_active(FEATURE) {
-            return refuse("checkpoint does not exist");
+            return self.refuse(Ask::Discard, Reason::NoCheckpoint);
         }
         if self.checkpoint.txg() == 0 {
-            return refuse("currently discarding checkpoint");
+            return self.refuse(Ask::Discard, Reason::DiscardingCheckpoint);
         }
         Zap::open(&self.mos, pool_directory::OBJECT)?.remove(pool_directory::ZPOOL_CHECKPOINT, tx)?;
         lock(&self.checkpoint.state).txg = 0;
@@ -274,15 +272,14 @@ impl Tail {
 impl Pool {
     /// Takes a checkpoint of the pool as it is now.
     pub fn take_checkpoint(&self, history: &str) -> Result<u64> {
-        let refused = || format!("cannot checkpoint '{}'", self.name());
         // Nobody changes the tree between the group that is kept and the one that says so.
         let alone = self.core.alone()?;
         if self.dsl.is_full() {
-            return Err(PoolError::Refused(format!("{}: out of space", refused())));
+            return self.core.refuse(Ask::Take, Reason::NoSpace);
         }
         // All that was done before this belongs to it.
         self.core.txgs.sync_empty()?;
-        self.ask(Ask::Take, &refused)?;
+        self.ask(Ask::Take)?;
         drop(alone);
         self.list_vdevs(history)
     }
@@ -292,11 +289,11 @@ impl Pool {
         if self.core.readonly {
             return Err(PoolError::ReadOnly);
         }
-        self.ask(Ask::Discard, &|| format!("cannot discard checkpoint in '{}'", self.name()))?;
+        self.ask(Ask::Discard)?;
         self.list_vdevs(history)
     }
 
-    fn ask(&self, ask: Ask, refused: &dyn Fn() -> String) -> Result<()> {
+    fn ask(&self, ask: Ask) -> Result<()> {
         let outcome = Arc::new(Mutex::new(None));
         let hold = self.core.txgs.enter(true)?;
         let txg = hold.txg();
@@ -305,10 +302,7 @@ impl Pool {
         drop(hold);
         self.core.txgs.wait_synced(txg)?;
         let outcome = lock(&outcome).take();
-        match outcome.unwrap_or(Err(PoolError::Suspended)) {
-            Err(PoolError::Refused(why)) => Err(PoolError::Refused(format!("{}: {why}", refused()))),
-            done => done,
-        }
+        outcome.unwrap_or(Err(PoolError::Suspended))
     }
 
     /// Before anything else of a group: checkpoints are taken and given up.

@@ -26,10 +26,9 @@ pub(crate) mod destroy;
 mod destroy_snapshot;
 pub mod diff;
 pub mod dir;
-pub mod explain;
+mod explain;
 mod history;
 mod hold;
-mod kind;
 mod list;
 pub(crate) mod livelist;
 mod long_hold;
@@ -66,11 +65,8 @@ use crate::{PoolError, Result};
 
 pub use dataset::Dataset;
 pub use dir::{Dir, Used};
-pub use kind::DatasetKind;
-pub use list::{ListFilter, Listed};
 pub use long_hold::LongHold;
 pub use parts::DslParts;
-pub use plan::{DestroyPlan, DestroyQuery};
 
 /// How the content of a new file system is made, without this crate knowing files.
 pub trait FsFormat: Send + Sync {

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use dmu::{DmuError, SyncError};
+use refusal::Refused;
 
 use crate::stream::StreamError;
 
@@ -29,8 +30,8 @@ pub enum PoolError {
     Unsupported(String),
     /// A stream is not received.
     Receive(ReceiveFailure),
-    /// Refused for a reason that an operator must read whole, in OpenZFS's words.
-    Refused(String),
+    /// What an administrator asked for is refused.
+    Refused(Box<Refused>),
 }
 
 /// Why a stream is not received; the target is as it was.
@@ -106,7 +107,7 @@ impl fmt::Display for PoolError {
             PoolError::Invalid(what) => f.write_str(what),
             PoolError::Unsupported(what) => write!(f, "not supported: {what}"),
             PoolError::Receive(failure) => failure.fmt(f),
-            PoolError::Refused(why) => f.write_str(why),
+            PoolError::Refused(refused) => refused.fmt(f),
         }
     }
 }
@@ -145,6 +146,12 @@ impl From<SyncError> for PoolError {
 impl From<ondisk::Malformed> for PoolError {
     fn from(error: ondisk::Malformed) -> PoolError {
         PoolError::Corrupt(error.to_string())
+    }
+}
+
+impl From<Refused> for PoolError {
+    fn from(refused: Refused) -> PoolError {
+        PoolError::Refused(Box::new(refused))
     }
 }
 

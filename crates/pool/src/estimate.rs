@@ -12,12 +12,12 @@
 
 use std::collections::HashMap;
 
+use api_types::{DatasetFilter, DatasetKind};
 use dmu::traverse::{Go, Part, Visit, Visitor, traverse};
 use ondisk::ChecksumKind;
 use ondisk::ddt::{DdtKey, Histogram, Stat};
 
 use crate::Result;
-use crate::dsl::{DatasetKind, ListFilter};
 use crate::spa::Pool;
 use crate::undeciphered::Undeciphered;
 use storage::Storage;
@@ -40,7 +40,7 @@ pub struct Estimate {
 pub fn estimate(pool: &Pool, name: &str) -> Result<Estimate> {
     let mut counting = Counting::new(&pool.core().storage, KEPT_MAX);
     let kinds = vec![DatasetKind::Filesystem, DatasetKind::Volume, DatasetKind::Snapshot];
-    let filter = ListFilter { roots: vec![name.to_owned()], kinds, ..ListFilter::default() };
+    let filter = DatasetFilter { roots: vec![name.to_owned()], kinds, ..DatasetFilter::default() };
     for one in pool.dsl.list(&filter)? {
         // It may be gone by now.
         let Ok(found) = pool.dsl.find(&one.name) else { continue };

@@ -10,6 +10,7 @@
 
 use std::sync::Arc;
 
+use api_types::HistoryRecord;
 use dmu::{DmuError, Dnode, ObjectSpec, Objset, Tx};
 use ondisk::nvlist::{NvList, NvValue};
 use ondisk::object_type::{ObjectType, pool_directory};
@@ -42,20 +43,6 @@ const ZONE: &str = "history zone";
 /// What OpenZFS on Linux has for a zone in whatever a user asked for (`spa_history_zone` in
 /// module/os/linux/zfs/spa_misc_os.c).
 const LINUX: &str = "linux";
-
-/// One record as it is read.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct HistoryRecord {
-    /// Seconds since 1970.
-    pub time: u64,
-    /// The command, or what happened.
-    pub text: String,
-    pub txg: Option<u64>,
-    pub internal: bool,
-    /// Number of the user.
-    pub who: Option<u64>,
-    pub host: Option<String>,
-}
 
 /// A record to be written; time and host are added then.
 pub(crate) struct Record(NvList);
@@ -254,7 +241,7 @@ fn read_record(list: &NvList) -> Option<HistoryRecord> {
         text,
         txg: list.u64(TXG),
         internal: command.is_none(),
-        who: list.u64(WHO),
+        user: list.u64(WHO).map(|who| if who == 0 { "root".to_owned() } else { who.to_string() }),
         host,
     })
 }

@@ -1,19 +1,42 @@
 //! Properties: what a value may be, how it reads, and where it comes from.
 //!
 //! The table is [`ondisk::prop`]; how values are stored and inherited is [`crate::dsl`]'s business.
-//! Here text becomes numbers and numbers text, with OpenZFS's own words when they do not.
+//! Here text becomes numbers and numbers text.
 //!
 //! Sources: lib/libzfs/libzfs_dataset.c (`zfs_valid_proplist`), libzfs_util.c
 //! (`zprop_parse_value`).
 
 mod check;
 
-use ondisk::prop::{Prop, PropType, Render, UNLIMITED};
+use api_types::{DatasetKind, PropKind, Source};
+use ondisk::prop::{BOOKMARK, FILESYSTEM, Prop, PropType, Render, SNAPSHOT, UNLIMITED, VOLUME};
 use ondisk::version::newest_file_system;
 use ondisk::znode;
 
 pub(crate) use check::is_too_new;
 pub use check::{AUTO, Checker, is_built, parse_pool_value};
+
+/// The bit of a kind of datasets in the table of properties.
+pub(crate) fn types_of(kind: DatasetKind) -> u8 {
+    match kind {
+        DatasetKind::Filesystem => FILESYSTEM,
+        DatasetKind::Volume => VOLUME,
+        DatasetKind::Snapshot => SNAPSHOT,
+        DatasetKind::Bookmark => BOOKMARK,
+    }
+}
+
+/// How a value of a property is shown to people.
+pub fn prop_kind(prop: &Prop) -> PropKind {
+    match prop.render {
+        Render::Size => PropKind::Size,
+        Render::Count => PropKind::Count,
+        Render::Ratio => PropKind::Ratio,
+        Render::Percent => PropKind::Percent,
+        Render::Time => PropKind::Time,
+        Render::Text => PropKind::Text,
+    }
+}
 
 /// A stored value.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,30 +75,6 @@ pub struct RawProps {
     pub local: Vec<(String, RawValue)>,
     /// `version`, `casesensitivity`, `normalization`, `utf8only`: given at creation.
     pub creation: Vec<(&'static str, u64)>,
-}
-
-/// Where a value comes from.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Source {
-    /// Statistics have none.
-    None,
-    Default,
-    Local,
-    /// From the dataset of this name.
-    Inherited(String),
-    Received,
-}
-
-/// A value to show.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Shown {
-    pub name: String,
-    /// The exact form (`-p`); empty where it does not apply.
-    pub value: String,
-    pub render: Render,
-    pub source: Source,
-    /// What a stream said of it, in the same form, whether that counts or not.
-    pub received: Option<String>,
 }
 
 /// The effective properties of a file system, as its content and its servers use them.

@@ -26,6 +26,7 @@ use std::sync::Arc;
 
 use ondisk::objset::ObjsetType;
 use ondisk::send::{Begin, Limits, Record, feature};
+use refusal::Stream;
 
 use crate::dsl::names::Found;
 use crate::dsl::task::{SyncCx, Task};
@@ -59,14 +60,14 @@ pub struct Target {
     pub props: TargetProps,
 }
 
-/// What somebody reads first who is told that a stream is not received.
-pub fn action(begin: &Begin, has_origin: bool) -> &'static str {
+/// What a stream is to become, for who is told that it is not received.
+pub fn action(begin: &Begin, has_origin: bool) -> Stream {
     if begin.has(feature::RESUMING) {
-        "cannot receive resume stream"
+        Stream::Resumed
     } else if begin.from_guid == 0 || has_origin {
-        "cannot receive new filesystem stream"
+        Stream::New
     } else {
-        "cannot receive incremental stream"
+        Stream::Incremental
     }
 }
 

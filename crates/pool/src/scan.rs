@@ -44,7 +44,6 @@ use env::{Nanos, lock};
 use crate::spa::Pool;
 use crate::state::scan::Scan;
 
-pub use crate::state::scan::ScanCommand;
 pub use status::ScanReport;
 
 impl Scan {

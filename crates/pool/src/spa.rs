@@ -12,7 +12,7 @@ pub mod diagnose;
 mod disks;
 mod draft;
 pub(crate) mod dtl;
-pub mod errata;
+mod errata;
 pub(crate) mod events;
 pub mod extra;
 mod grow;
@@ -20,7 +20,7 @@ pub mod import;
 pub mod in_use;
 pub mod labels;
 mod logs;
-pub mod members;
+mod members;
 pub mod mmp;
 mod packed;
 mod place;
@@ -35,12 +35,13 @@ mod suspend;
 mod topology;
 mod turn_up;
 mod vdev_objects;
-pub mod vdevs;
+mod vdevs;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, OnceLock};
 
+use api_types::Rewound;
 use dmu::zap::Zap;
 use dmu::{Objset, ObjsetPolicy, ReadOnlyAdmission, Tx};
 use env::{Env, lock};
@@ -60,7 +61,7 @@ use crate::kept::{Kept, KeptPool};
 use crate::mos::MosOwner;
 use crate::removed::Removed;
 use crate::space::{MapForm, SpaceMaps};
-use crate::state::checkpoint::Checkpoint;
+use crate::state::checkpoint::CheckpointState;
 use crate::state::errlog::ErrorLog;
 use crate::state::rebuild::Rebuilds;
 use crate::state::scan::Scan;
@@ -71,7 +72,6 @@ use crate::zil::ZilStats;
 use crate::{PoolError, Result};
 use config::PoolConfig;
 use packed::write_packed;
-use rewind::Rewound;
 use vdev_objects::UNFLUSHED_TXGS;
 
 /// The first transaction group of a pool (`TXG_INITIAL`): room for two deferrals before it.
@@ -120,7 +120,7 @@ pub struct Core {
     pub zil_stats: Arc<ZilStats>,
     pub(crate) topology: topology::Topology,
     pub(crate) diagnosis: diagnose::Diagnosis,
-    pub checkpoint: Checkpoint,
+    pub checkpoint: CheckpointState,
     pub scan: Arc<Scan>,
     pub(crate) rebuilds: Rebuilds,
     pub(crate) errlog: Arc<ErrorLog>,

@@ -24,6 +24,7 @@ use dmu::{Objset, Tx};
 use env::{DiskError, Env, Nanos, Next, Tunable, Worker, WorkerHandle, lock};
 use ondisk::trim::{STATE_ACTIVE, STATE_CANCELED, STATE_COMPLETE, STATE_NONE, STATE_SUSPENDED};
 use ondisk::{initialize, trim};
+use refusal::SweepFault;
 use storage::{Storage, Sweep, SweepError, VdevConfig, VdevState};
 
 use crate::Result;
@@ -47,10 +48,24 @@ impl SweepKind {
     const ALL: [SweepKind; 2] = [SweepKind::Trim, SweepKind::Initialize];
 
     /// As commands and histories call it.
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             SweepKind::Trim => "trim",
             SweepKind::Initialize => "initialize",
+        }
+    }
+
+    fn running(self) -> SweepFault {
+        match self {
+            SweepKind::Trim => SweepFault::Trimming,
+            SweepKind::Initialize => SweepFault::Initializing,
+        }
+    }
+
+    fn not_running(self) -> SweepFault {
+        match self {
+            SweepKind::Trim => SweepFault::NoTrim,
+            SweepKind::Initialize => SweepFault::NoInitialization,
         }
     }
 
@@ -100,31 +115,6 @@ pub enum SweepCommand {
     Cancel,
     /// As if it had never been done.
     Forget,
-}
-
-/// Why nothing is done with a disk.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SweepRefusal {
-    NoDevice,
-    OutOfUse,
-    NotSupported,
-    Running,
-    NotRunning,
-}
-
-impl SweepRefusal {
-    /// In the words of lib/libzfs/libzfs_util.c.
-    pub fn words(self, kind: SweepKind) -> &'static str {
-        match (self, kind) {
-            (SweepRefusal::NoDevice, _) => "no such device in pool",
-            (SweepRefusal::OutOfUse, _) => "invalid device",
-            (SweepRefusal::NotSupported, _) => "trim operations are not supported by this device",
-            (SweepRefusal::Running, SweepKind::Trim) => "currently trimming",
-            (SweepRefusal::NotRunning, SweepKind::Trim) => "there is no active trim",
-            (SweepRefusal::Running, SweepKind::Initialize) => "currently initializing",
-            (SweepRefusal::NotRunning, SweepKind::Initialize) => "there is no active initialization",
-        }
-    }
 }
 
 /// A disk whose trimming or initializing is in another state (`STATE_…`) than it was.
@@ -270,13 +260,13 @@ impl Sweeps {
         leaf: u64,
         kind: SweepKind,
         command: SweepCommand,
-    ) -> std::result::Result<(), SweepRefusal> {
+    ) -> std::result::Result<(), SweepFault> {
         if !storage.leaves().iter().any(|handle| handle.guid == leaf) {
-            return Err(SweepRefusal::NoDevice);
+            return Err(SweepFault::NoDevice);
         }
         match kind {
-            SweepKind::Trim if !storage.can_trim(leaf) => return Err(SweepRefusal::NotSupported),
-            SweepKind::Initialize if !storage.is_usable(leaf) => return Err(SweepRefusal::OutOfUse),
+            SweepKind::Trim if !storage.can_trim(leaf) => return Err(SweepFault::NotSupported),
+            SweepKind::Initialize if !storage.is_usable(leaf) => return Err(SweepFault::OutOfUse),
             _ => {}
         }
         let now = self.env.clock.wall().secs.max(0) as u64;
@@ -286,7 +276,7 @@ impl Sweeps {
         let sweep = &mut progress.sweep;
         match (command, sweep.state) {
             (SweepCommand::Start { .. } | SweepCommand::Forget, STATE_ACTIVE) => {
-                return Err(SweepRefusal::Running);
+                return Err(kind.running());
             }
             (SweepCommand::Start { how }, state) => {
                 if state != STATE_SUSPENDED {
@@ -300,7 +290,7 @@ impl Sweeps {
             (SweepCommand::Cancel, STATE_ACTIVE | STATE_SUSPENDED) => {
                 (sweep.state, sweep.time) = (STATE_CANCELED, now);
             }
-            (SweepCommand::Suspend | SweepCommand::Cancel, _) => return Err(SweepRefusal::NotRunning),
+            (SweepCommand::Suspend | SweepCommand::Cancel, _) => return Err(kind.not_running()),
             (SweepCommand::Forget, _) => *sweep = fresh,
         }
         progress.dirty = true;

@@ -9,44 +9,16 @@
 //! include/sys/sysevent/eventdefs.h.
 
 use std::collections::VecDeque;
-use std::sync::{Condvar, Mutex};
+use std::sync::{Arc, Condvar, Mutex};
 
-use env::{Env, Nanos, WallTime, lock};
+use api_types::{Zevent, ZeventValue};
+use env::{Env, Nanos, lock};
 
 /// Events kept (`zfs_zevent_len_max` is 512); older ones go.
 const KEPT: usize = 4096;
 
-/// A value of an event.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Value {
-    Number(u64),
-    Text(String),
-}
-
-impl From<u64> for Value {
-    fn from(number: u64) -> Value {
-        Value::Number(number)
-    }
-}
-
-impl From<&str> for Value {
-    fn from(text: &str) -> Value {
-        Value::Text(text.to_owned())
-    }
-}
-
 /// What an event holds, by name.
-pub type Payload = Vec<(&'static str, Value)>;
-
-/// One event.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Zevent {
-    /// Its number, from 1.
-    pub eid: u64,
-    pub time: WallTime,
-    pub class: String,
-    pub payload: Payload,
-}
+pub type Payload = Vec<(&'static str, ZeventValue)>;
 
 /// The ring.
 #[derive(Default)]
@@ -58,15 +30,18 @@ pub struct Zevents {
 #[derive(Default)]
 struct State {
     last: u64,
-    kept: VecDeque<Zevent>,
+    /// Shared with readers, who copy them when the ring is free again.
+    kept: VecDeque<Arc<Zevent>>,
 }
 
 impl Zevents {
     pub fn post(&self, env: &Env, class: &str, payload: Payload) {
+        let payload = payload.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
         let mut state = lock(&self.state);
         state.last += 1;
-        let (eid, time) = (state.last, env.clock.wall());
-        state.kept.push_back(Zevent { eid, time, class: class.to_owned(), payload });
+        let (eid, now) = (state.last, env.clock.wall());
+        let time = (now.secs, now.nanos);
+        state.kept.push_back(Arc::new(Zevent { eid, time, class: class.to_owned(), payload }));
         if state.kept.len() > KEPT {
             state.kept.pop_front();
         }
@@ -80,7 +55,9 @@ impl Zevents {
         let deadline = env.clock.now() + patience;
         let mut some = |state: &mut State| state.kept.back().is_some_and(|event| event.eid > eid);
         let (state, _) = env.wait_until(&self.state, state, &self.changed, deadline, &mut some);
-        state.kept.iter().filter(|event| event.eid > eid).cloned().collect()
+        let found: Vec<_> = state.kept.iter().filter(|event| event.eid > eid).cloned().collect();
+        drop(state);
+        found.into_iter().map(Arc::unwrap_or_clone).collect()
     }
 
     /// Forgets them all; says how many there were.

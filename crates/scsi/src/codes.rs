@@ -111,6 +111,7 @@ pub mod sense_key {
 pub mod asc {
     pub const NO_ADDITIONAL_SENSE_INFORMATION: u16 = 0x0000;
     pub const OPERATION_IN_PROGRESS: u16 = 0x0016;
+    pub const BECOMING_READY: u16 = 0x0401;
     pub const MANUAL_INTERVENTION_REQUIRED: u16 = 0x0403;
     pub const UNREACHABLE_COPY_TARGET: u16 = 0x0804;
     pub const INCORRECT_COPY_TARGET_DEVICE_TYPE: u16 = 0x0d03;

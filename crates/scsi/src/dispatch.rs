@@ -7,7 +7,7 @@ use crate::bytes::{cut, u16_at};
 use crate::command::{Answer, Begun, Command, Done};
 use crate::nexus::Nexus;
 use crate::opcodes::{self, Access, Opcode};
-use crate::sense::{INVALID_FIELD, INVALID_OPCODE, NO_SENSE, NO_SUCH_UNIT, Refusal, Sense};
+use crate::sense::{BECOMING_READY, INVALID_FIELD, INVALID_OPCODE, NO_SENSE, NO_SUCH_UNIT, Refusal, Sense};
 use crate::target::Target;
 use crate::unit::LogicalUnit;
 use crate::{block, codes, copy, inquiry, log, mode, persistent, report, reservation, room};
@@ -30,15 +30,16 @@ impl Target {
 
     /// What can be asked where no unit is.
     fn nobody(&self, code: u8, cdb: &[u8]) -> Result<Done, Refusal> {
+        let why = if self.is_incomplete { BECOMING_READY } else { NO_SUCH_UNIT };
         match code {
             codes::INQUIRY if cdb.get(1).is_some_and(|flags| flags & 1 == 0) => {
                 Ok(Done::bytes(cut(inquiry::standard(0x7f, self), u16_at(cdb, 3).into())))
             }
             codes::REQUEST_SENSE => {
                 let room = cdb.get(4).copied().unwrap_or(0);
-                Ok(Done::bytes(cut(NO_SUCH_UNIT.encode(), room.into())))
+                Ok(Done::bytes(cut(why.encode(), room.into())))
             }
-            _ => Err(NO_SUCH_UNIT.into()),
+            _ => Err(why.into()),
         }
     }
 }

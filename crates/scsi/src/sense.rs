@@ -33,6 +33,8 @@ pub struct Sense {
 pub const NO_SENSE: Sense = Sense::new(sense_key::NO_SENSE, asc::NO_ADDITIONAL_SENSE_INFORMATION);
 pub const UNREADABLE: Sense = Sense::new(sense_key::MEDIUM_ERROR, asc::UNRECOVERED_READ_ERROR);
 pub const NOT_READY: Sense = Sense::new(sense_key::NOT_READY, asc::MANUAL_INTERVENTION_REQUIRED);
+/// Who sees it asks again.
+pub const BECOMING_READY: Sense = Sense::new(sense_key::NOT_READY, asc::BECOMING_READY);
 pub const INTERNAL_FAILURE: Sense = Sense::new(sense_key::HARDWARE_ERROR, asc::INTERNAL_TARGET_FAILURE);
 pub const COPY_IN_PROGRESS: Sense = Sense::new(sense_key::ILLEGAL_REQUEST, asc::OPERATION_IN_PROGRESS);
 pub const PARAMETER_LIST_LENGTH: Sense =

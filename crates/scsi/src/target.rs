@@ -23,6 +23,8 @@ pub struct Target {
     pub name: String,
     /// All that its units can be reached through, each as good as any other.
     pub ports: Vec<TargetPort>,
+    /// More units may come: one that is not there is not ready yet.
+    pub is_incomplete: bool,
     units: BTreeMap<u16, Arc<LogicalUnit>>,
 }
 
@@ -46,7 +48,7 @@ pub(crate) fn written(number: u16) -> [u8; 8] {
 
 impl Target {
     pub fn new(name: String, ports: Vec<TargetPort>, units: BTreeMap<u16, Arc<LogicalUnit>>) -> Target {
-        Target { name, ports, units }
+        Target { name, ports, is_incomplete: false, units }
     }
 
     pub fn units(&self) -> impl Iterator<Item = &Arc<LogicalUnit>> {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use engine::facade::{LocalEngine, Options};
+use engine_api::refusal::{ImportFault, Reason};
 use engine_api::{Engine, Error, ImportOptions, PoolSpec, PropertyChange, VdevSpec};
 use env::{Env, Keepsake, Quirk, Quirks, Tunable};
 use pool::spa::labels::{self, FoundPool};
@@ -174,7 +175,7 @@ impl Machine {
     pub fn import_as(&self, options: &ImportOptions) -> engine_api::Result<Arc<dyn engine_api::Pool>> {
         let by_name = self.engine.import(POOL, options);
         let api = match by_name {
-            Err(Error::Refused(why)) if why.contains("more than one matching pool") => {
+            Err(Error::Refused(refused)) if refused.reason == Reason::Import(ImportFault::Several) => {
                 let newest = |pool: &FoundPool| pool.uberblocks().first().map(|uberblock| uberblock.txg);
                 let likely = |pool: &&FoundPool| (newest(pool), pool.devices.len());
                 let found = labels::search(&self.env, &[FOLDER.to_owned()]);

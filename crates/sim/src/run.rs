@@ -319,14 +319,14 @@ fn step(work: &mut [Box<dyn Workload>], weights: &[u32], life: &Life<'_>, prng: 
 /// Has all disks told which of their space is free, or what is under way stopped. What runs already
 /// goes on.
 fn trim(life: &Life<'_>, prng: &mut Prng) -> Done {
-    let command = match prng.weighted(&[6, 1, 1]) {
-        0 => TrimCommand::Start { rate: *prng.pick(&[0, 0, 1 << 20]).expect("some") },
-        1 => TrimCommand::Suspend,
-        _ => TrimCommand::Cancel,
+    let (command, rate) = match prng.weighted(&[6, 1, 1]) {
+        0 => (TrimCommand::Start, *prng.pick(&[0, 0, 1 << 20]).expect("some")),
+        1 => (TrimCommand::Suspend, 0),
+        _ => (TrimCommand::Cancel, 0),
     };
-    life.say(|| format!("trim: {command:?}"));
+    life.say(|| format!("trim: {command:?}, rate {rate}"));
     let guids = life.pool.core().storage.leaves().iter().map(|leaf| leaf.guid).collect();
-    match life.api.commit(&Change::TrimVdevs { guids, command }, "") {
+    match life.api.commit(&Change::TrimVdevs { guids, command, rate }, "") {
         Ok(_) | Err(Error::Refused(_)) => Ok(()),
         Err(error) if life.is_on() => Err(format!("trim: {error:?}")),
         Err(_) => Ok(()),

@@ -11,6 +11,7 @@ pub mod snapshots;
 
 use std::sync::Arc;
 
+use engine_api::refusal::{Reason, Refused};
 use engine_api::{Change, Error};
 use stdx::prng::Prng;
 
@@ -56,13 +57,21 @@ impl Life<'_> {
         self.say(|| format!("{change:?}"));
         match self.api.commit(change, "") {
             Ok(_) => Ok(true),
-            Err(Error::Refused(why)) => {
-                self.say(|| format!("refused: {why}"));
+            Err(Error::Refused(refused)) => {
+                self.say(|| format!("refused: {refused}"));
                 Ok(false)
             }
             Err(Error::Busy | Error::NotFound) => Ok(false),
             Err(error) => Err(format!("{change:?}: {error:?}")),
         }
+    }
+}
+
+/// Whether it is for lack of space.
+fn is_full(refused: &Refused) -> bool {
+    match &refused.reason {
+        Reason::Several(all) => all.iter().any(is_full),
+        reason => *reason == Reason::NoSpace,
     }
 }
 

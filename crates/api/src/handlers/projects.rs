@@ -10,6 +10,7 @@ use api_types::{
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, State};
 use axum::response::Response;
+use engine_api::refusal::{Reason, Refused};
 use engine_api::{Attr, Cred, DirLimit, Error, FileSystem, NodeId, NodeKind, Project, Result};
 
 /// Bytes of names in one answer.
@@ -54,7 +55,7 @@ fn shown(fs: &dyn FileSystem, name: &[u8], attr: &Attr) -> Result<NodeProject> {
     let is_dir = match attr.kind {
         NodeKind::Dir => true,
         NodeKind::File => false,
-        _ => return Err(Error::Refused("only support project quota on regular file or directory".into())),
+        _ => return Err(Refused::because(Reason::NotCounted).into()),
     };
     let Project { id, inherit } = fs.project(attr.node)?;
     Ok(NodeProject { name: escape_path(name), is_dir, project: id, inherit })

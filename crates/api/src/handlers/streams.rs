@@ -2,13 +2,14 @@
 
 use crate::app::{App, Body as Json, Shared, blocking, commit, parse};
 use crate::flow::{self, Incoming, Outgoing};
-use crate::problem::{Refusal, refuse};
+use crate::problem::{Refusal, refused};
 use crate::words::warnings;
 use api_types::{AbortReceive, Receive, SendRequest, StreamEvent, kind};
 use appliance::ReceiveTold;
 use axum::body::Body;
 use axum::extract::{Path, State};
 use axum::response::Response;
+use engine_api::refusal::{Action, Refused, SendFault};
 use engine_api::{Change, Pool, ReceiveEvent, ReceiveRequest, SendEvent};
 use std::sync::Arc;
 
@@ -90,7 +91,7 @@ fn sender_of(app: &App, token: &str, out: &Outgoing) -> Result<Arc<dyn Pool>, Re
     let snapshot = &token.snapshot;
     app.pool_of(snapshot).map_err(|_| {
         out.tell(&StreamEvent::Token(token.shown.clone()));
-        let why = format!("cannot resume send: '{snapshot}' used in the initial send no longer exists");
-        refuse(kind::REFUSED, why)
+        let gone = SendFault::TokenOf { name: snapshot.clone(), exists: false };
+        refused(kind::REFUSED, Refused::new(Action::ResumeSend, gone))
     })
 }

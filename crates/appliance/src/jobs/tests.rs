@@ -8,6 +8,7 @@ fn fault() -> Problem {
         title: "Internal error".into(),
         status: 500,
         detail: "the job ended in a fault of ours".into(),
+        refused: None,
         exit: 1,
     }
 }

@@ -2,8 +2,16 @@
 //! lies on a disk that does not answer for a while.
 
 use std::fs;
+use std::path::PathBuf;
+use std::time::Duration;
 
-use crate::daemon::{Daemon, Ran, Scratch, text};
+use sunrpc::client::Client;
+use sunrpc::msg::{AuthSys, Credential};
+use sunrpc::xdr::Encoder;
+
+use crate::daemon::{Daemon, Ran, Scratch, program, text};
+use crate::iscsi::{LISTEN, portal};
+use crate::nfs3::File;
 use crate::suspended::until;
 use crate::zdb::assert_clean;
 
@@ -14,17 +22,22 @@ fn refused(ran: Ran, message: &str) {
     assert_eq!((ran.status, ran.err.trim_end()), (1, message));
 }
 
-#[test]
-fn a_pool_that_is_still_to_come_is_neither_denied_nor_forgotten() {
-    let scratch = Scratch::new("starting");
-    // The disk is a file in a file system that another daemon serves, and that one can be stopped.
-    let below = Daemon::start_with(&scratch, "below", &[]);
+/// A disk that does not answer while the daemon that it comes with is stopped: a file in a file
+/// system that this one serves. Gives where that is mounted, and the file.
+fn stoppable(scratch: &Scratch) -> (Daemon, PathBuf, PathBuf) {
+    let below = Daemon::start_with(scratch, "below", &[]);
     let (under, at) = (scratch.image_in("under", "under", 512), scratch.path("at"));
     below.zpool(&format!("create -m {} under {under}", text(&at))).done();
     below.zfs("mount under").done();
     let slow = at.join("slow");
     fs::File::create(&slow).and_then(|file| file.set_len(256 << 20)).expect("made");
+    (below, at, slow)
+}
 
+#[test]
+fn a_pool_that_is_still_to_come_is_neither_denied_nor_forgotten() {
+    let scratch = Scratch::new("starting");
+    let (below, at, slow) = stoppable(&scratch);
     let mut daemon = Daemon::start(&scratch);
     let (a, b) = (scratch.image("a", 128), scratch.image("b", 128));
     daemon.zpool(&format!("create -m none quick {a}")).done();
@@ -75,5 +88,64 @@ fn a_pool_that_is_still_to_come_is_neither_denied_nor_forgotten() {
     daemon.zpool("export hung").done();
     assert_clean(&at, "hung");
     daemon.stop();
+    drop(below);
+}
+
+/// NFS3ERR_JUKEBOX: the client is to ask again.
+const JUKEBOX: u32 = 10_008;
+
+/// Whether MNT of a path is left without an answer.
+fn is_unanswered(daemon: &Daemon, path: &str) -> bool {
+    let credential = Credential::Sys(AuthSys::new(0, 0, &[]));
+    let addr = format!("{}:{}", daemon.host, daemon.port);
+    let mut client = Client::connect(addr, 100_005, 3, credential).expect("connected");
+    client.set_timeout(Some(Duration::from_secs(2))).expect("a timeout");
+    let mut args = Encoder::new();
+    args.opaque(path.as_bytes());
+    client.call(1, args.bytes()).is_err()
+}
+
+#[test]
+fn what_is_there_is_served_while_a_pool_is_still_to_come() {
+    let scratch = Scratch::new("early");
+    let (below, at, slow) = stoppable(&scratch);
+    let mut daemon = Daemon::start_with(&scratch, "state", &LISTEN);
+    let (a, mnt) = (scratch.image("a", 128), scratch.text("mnt"));
+    let share = "-O sharenfs=rw,no_root_squash,insecure";
+    let paths = ["quick", "hung"].map(|pool| format!("{mnt}/{pool}"));
+    for (pool, disk, path) in [("quick", &a, &paths[0]), ("hung", &text(&slow), &paths[1])] {
+        daemon.zpool(&format!("create {share} -m {path} {pool} {disk}")).done();
+        daemon.zfs(&format!("create -V 16M -o cistern:iscsi=on {pool}/v")).done();
+        File::create(&daemon, path, "file", 0o644).write_stable(0, b"before").expect("written");
+    }
+    let lost = File::open(&daemon, &paths[1], "file");
+    daemon.stop();
+    below.signal("-STOP");
+
+    daemon.begin();
+    assert!(daemon.banner.contains("hung (still being imported)"), "{}", daemon.banner);
+    let mut file = File::open(&daemon, &paths[0], "file");
+    file.write_stable(0, b"now").expect("written");
+    let mut lost = lost.by_way_of(file);
+    assert_eq!(lost.try_write_stable(0, b"now").expect("answered"), JUKEBOX);
+    assert!(is_unanswered(&daemon, &paths[1]));
+    let inquiry = |daemon: &Daemon, pool: &str| {
+        let url = format!("iscsi://{}/iqn.2026-01.org.cistern:{pool}:v/0", portal(daemon));
+        Ran::of(program("iscsi-inq", 60).arg(url))
+    };
+    assert!(inquiry(&daemon, "quick").done().contains("Vendor:CISTERN"));
+    let refusal = inquiry(&daemon, "hung");
+    assert!(refusal.status != 0 && !refusal.err.contains("not found"), "{}", refusal.err);
+
+    below.signal("-CONT");
+    until("the pool", || daemon.zpool(NAMES).out == "hung\nquick\n");
+    until("its file", || lost.try_write_stable(0, b"now").expect("answered") == 0);
+    File::open(&daemon, &paths[1], "file").write_stable(0, b"then").expect("written");
+    until("its volume", || inquiry(&daemon, "hung").status == 0);
+    // What is not there is told again.
+    assert!(!is_unanswered(&daemon, &format!("{mnt}/nowhere")));
+    daemon.stop();
+    assert_clean(&scratch.path("disks"), "quick");
+    assert_clean(&at, "hung");
     drop(below);
 }

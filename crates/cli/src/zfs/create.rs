@@ -4,6 +4,7 @@ use super::{name_fault, select};
 use crate::command::Cx;
 use crate::fail::{Noun, Outcome, Stop, fail, reason, sentence, usage};
 use crate::{accounts, getopt, props};
+use api_types::refusal::{Action, Refused};
 use api_types::{Changed, DatasetCreate, DatasetPlan, Edit, PropertyChange, dataset_property, kind, routes};
 use stdx::number;
 
@@ -95,8 +96,13 @@ fn planned(cx: &mut Cx<'_>, request: &DatasetCreate, what: &str) -> Result<Datas
         let pool = request.name.split('/').next().unwrap_or_default();
         return fail(format!("cannot open '{pool}': no such pool"));
     }
-    let said = sentence(what, &problem, Noun::Dataset);
-    fail(said.replacen(&format!("cannot create '{}'", request.name), what, 1))
+    fail(match problem.refused.as_deref() {
+        // It is refused as if it were made, and may only be verified.
+        Some(Refused { action: Some(Action::Create { name }), reason }) if *name == request.name => {
+            format!("{what}: {reason}")
+        }
+        _ => sentence(what, &problem, Noun::Dataset),
+    })
 }
 
 /// Bytes of a volume's blocks where nobody says (`ZVOL_DEFAULT_BLOCKSIZE`).

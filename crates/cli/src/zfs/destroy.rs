@@ -1,5 +1,5 @@
-//! `zfs destroy`: the daemon knows what goes along, and in OpenZFS's words why something cannot go;
-//! here are the options and what is printed.
+//! `zfs destroy`: the daemon knows what goes along, and why something cannot go; here are the
+//! options and what is printed.
 
 use super::name_fault;
 use crate::command::Cx;

@@ -31,9 +31,7 @@ pub fn diff(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
                 true => format!("cannot open '{from}'"),
                 false => "Unable to obtain diffs".to_owned(),
             };
-            let whole = ["Unable ", "Cannot "].iter().any(|start| problem.detail.starts_with(start));
-            let text = if whole { problem.detail } else { sentence(&begin, &problem, Noun::Dataset) };
-            cx.complain(&text)?;
+            cx.complain(&sentence(&begin, &problem, Noun::Dataset))?;
             return Ok(1);
         }
     };

@@ -24,7 +24,7 @@ pub fn mount(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
         return usage("too many arguments");
     }
     let request = MountRequest {
-        dataset: target(&options, "too many arguments")?,
+        dataset: target(&options, MISSING)?,
         all: options.has("a"),
         overlay: options.has("O"),
         mountpoint: String::new(),
@@ -53,13 +53,16 @@ fn list(cx: &mut Cx<'_>, json: bool) -> Outcome {
     Ok(0)
 }
 
+/// What `mount` and `share` say where nothing is named: only they tell of `-a`.
+const MISSING: &str = "missing filesystem argument (specify -a for all)";
+
 /// The one operand, or none with `-a`.
-fn target(options: &Parsed, too_many: &str) -> Result<String, crate::fail::Stop> {
+fn target(options: &Parsed, missing: &str) -> Result<String, crate::fail::Stop> {
     match (options.operands.as_slice(), options.has("a")) {
         ([], true) => Ok(String::new()),
-        ([], false) => usage("missing filesystem argument (specify -a for all)"),
+        ([], false) => usage(missing),
         ([one], false) => Ok(one.clone()),
-        _ => usage(too_many),
+        _ => usage("too many arguments"),
     }
 }
 
@@ -79,32 +82,20 @@ fn run(cx: &mut Cx<'_>, path: &str, request: &impl Serialize, verb: &str, target
 
 pub fn unmount(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
     let options = getopt::parse(args, "afu", &[])?;
-    let request = UnmountRequest {
-        target: target(&options, "too many arguments").map_err(only_missing)?,
-        all: options.has("a"),
-    };
+    let target = target(&options, "missing filesystem argument")?;
+    let request = UnmountRequest { target, all: options.has("a") };
     run(cx, routes::UNMOUNTS, &request, "unmount", &request.target)
-}
-
-/// Only `mount` and `share` tell of `-a`.
-fn only_missing(stop: crate::fail::Stop) -> crate::fail::Stop {
-    match stop {
-        crate::fail::Stop::Usage(text) => {
-            crate::fail::Stop::Usage(text.split(" (specify").next().unwrap_or_default().to_owned())
-        }
-        other => other,
-    }
 }
 
 pub fn share(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
     let options = without_protocol(getopt::parse(args, "al", &[])?)?;
-    let request = ShareRequest { target: target(&options, "too many arguments")?, all: options.has("a") };
+    let request = ShareRequest { target: target(&options, MISSING)?, all: options.has("a") };
     run(cx, routes::SHARES, &request, "share", &request.target)
 }
 
 pub fn unshare(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
     let options = without_protocol(getopt::parse(args, "a", &[])?)?;
-    let target = target(&options, "too many arguments").map_err(only_missing)?;
+    let target = target(&options, "missing filesystem argument")?;
     let request = ShareRequest { target, all: options.has("a") };
     run(cx, routes::UNSHARES, &request, "unshare", &request.target)
 }

@@ -93,11 +93,8 @@ fn run(cx: &mut Cx<'_>, args: &[String], of: Spender) -> Outcome {
             Ok(found) => found,
             Err(error) => {
                 let problem = error.problem()?;
-                let text = match problem.detail.starts_with("operation is only applicable") {
-                    true => problem.detail,
-                    false if problem.kind == kind::DENIED => {
-                        format!("cannot get used/quota for {dataset}: permission denied")
-                    }
+                let text = match problem.kind == kind::DENIED {
+                    true => format!("cannot get used/quota for {dataset}: permission denied"),
                     false => sentence(&format!("cannot open '{dataset}'"), &problem, Noun::Dataset),
                 };
                 cx.complain(&text)?;

@@ -7,7 +7,10 @@ use crate::fail::{Noun, Outcome, Stop, fail, sentence, usage};
 use crate::getopt::{self, Parsed};
 use crate::vdevs::{self, Naming};
 use crate::{jobs, props};
-use api_types::{CacheFileSearch, ImportSearch, Importable, JobResult, PoolImport, VdevStatus, kind, routes};
+use api_types::refusal::{ImportFault, Reason};
+use api_types::{
+    CacheFileSearch, ImportSearch, Importable, JobResult, PoolImport, Problem, VdevStatus, kind, routes,
+};
 
 pub fn import(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
     let options = getopt::parse(args, "aCc:d:DEfFlmnNo:R:stT:VX", &["rewind-to-checkpoint"])?;
@@ -150,19 +153,16 @@ fn show(cx: &mut Cx<'_>, pool: &Importable) -> Result<(), Stop> {
     let destroyed = if pool.destroyed { " (DESTROYED)" } else { "" };
     writeln!(cx.io.out, "  pool: {}\n    id: {}", pool.name, pool.guid)?;
     writeln!(cx.io.out, " state: {}{destroyed}", pool.health.name())?;
-    if let Some(status) = &pool.status {
+    let (status, action) = (pool.condition.status(), pool.condition.action());
+    if let Some(status) = &status {
         writeln!(cx.io.out, "status: {}", folded(status))?;
     }
-    writeln!(cx.io.out, "action: {}", folded_action(&pool.action))?;
+    // The commonest action is the one long line that OpenZFS does not break.
+    let action = if status.is_none() { action.to_owned() } else { folded(action) };
+    writeln!(cx.io.out, "action: {action}")?;
     writeln!(cx.io.out, "config:\n")?;
     let width = vdevs::name_width(&pool.vdevs, &pool.name, Naming::default()).max(10);
     show_vdev(cx, &pool.vdevs, &pool.name, 0, width)
-}
-
-/// The commonest action is the one long line that OpenZFS does not break.
-fn folded_action(action: &str) -> String {
-    const UNBROKEN: &str = "The pool can be imported using its name or numeric identifier.";
-    if action == UNBROKEN { action.to_owned() } else { folded(action) }
 }
 
 fn show_vdev(cx: &mut Cx<'_>, vdev: &VdevStatus, name: &str, depth: usize, width: usize) -> Result<(), Stop> {
@@ -205,6 +205,12 @@ fn import_all(cx: &mut Cx<'_>, request: &PoolImport) -> Outcome {
     Ok(status)
 }
 
+/// Whether the pool is damaged, and not just incomplete.
+fn is_damaged(problem: &Problem) -> bool {
+    let why = problem.refused.as_ref().map(|refused| &refused.reason);
+    why == Some(&Reason::Import(ImportFault::Damaged))
+}
+
 fn run(cx: &mut Cx<'_>, request: &PoolImport, name: &str) -> Outcome {
     match jobs::run(cx, routes::IMPORTS, request) {
         Ok(JobResult { rewound: Some(rewound), .. }) if request.dry_run => {
@@ -231,7 +237,7 @@ fn run(cx: &mut Cx<'_>, request: &PoolImport, name: &str) -> Outcome {
                     "cannot import '{name}': a pool with that name already exists\n\
                      use the form 'zpool import <pool | id> <newpool>' to give it a new name"
                 )),
-                _ if problem.detail.ends_with(rewind::DAMAGED) && !request.dry_run => {
+                _ if is_damaged(&problem) && !request.dry_run => {
                     cx.complain(&sentence(&format!("cannot import '{name}'"), &problem, Noun::Pool))?;
                     let back = PoolImport { rewind: true, dry_run: true, ..request.clone() };
                     let recovery =

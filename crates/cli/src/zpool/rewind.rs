@@ -4,9 +4,6 @@
 use crate::clock::ctime;
 use api_types::Rewound;
 
-/// How the refusal of a pool ends that is damaged, and not just incomplete.
-pub const DAMAGED: &str = ": I/O error";
-
 /// A time span in minutes, or in seconds if it is short; `None` for none.
 fn span(seconds: u64) -> Option<String> {
     match seconds {

@@ -15,8 +15,8 @@ use crate::term::{Tone, of_health, paint};
 use crate::vdevs::{self, Naming};
 use crate::{clock, ddt};
 use api_types::{
-    Checkpoint, DedupTables, Health, PoolStatus, RebuildState, Removal, RemovalState, ScanKind, ScanState,
-    ScanStatus, SweepState, SweepStatus, VdevStatus, routes,
+    Checkpoint, Condition, DedupTables, Health, PoolStatus, RebuildState, Removal, RemovalState, ScanKind,
+    ScanState, ScanStatus, SweepState, SweepStatus, VdevStatus, routes,
 };
 
 /// Where OpenZFS's pages about what is wrong are.
@@ -95,13 +95,8 @@ pub fn status(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
 
 /// Whether `-x` passes over it: what the software could do better is no problem of the pool's.
 fn is_healthy(pool: &PoolStatus) -> bool {
-    const HARMLESS: [&str; 3] = [
-        "The pool is formatted using a legacy",
-        "Some supported",
-        "One or more features are enabled on the pool",
-    ];
-    let advice = |text: &String| HARMLESS.iter().any(|start| text.starts_with(start));
-    pool.health == Health::Online && pool.data_errors == 0 && pool.status.as_ref().is_none_or(advice)
+    let is_well = matches!(pool.condition, None | Some(Condition::LegacyVersion));
+    pool.health == Health::Online && pool.data_errors == 0 && is_well
 }
 
 fn print_all(cx: &mut Cx<'_>, format: &Format, pools: &[PoolStatus], names: &[String]) -> Result<(), Stop> {
@@ -135,14 +130,13 @@ fn print(cx: &mut Cx<'_>, format: &Format, pool: &PoolStatus) -> Result<(), Stop
     writeln!(cx.io.out, "  {} {}", bold("pool:"), pool.name)?;
     let health = paint(colour, of_health(pool.health), pool.health.name());
     writeln!(cx.io.out, " {}{health}", bold("state: "))?;
-    if let Some(text) = &pool.status {
-        writeln!(cx.io.out, "{}{}", bold("status: "), paint(colour, Tone::Warning, &folded(text)))?;
-    }
-    if let Some(text) = &pool.action {
-        writeln!(cx.io.out, "{}{}", bold("action: "), folded(text))?;
-    }
-    if let Some(msgid) = &pool.msgid {
-        writeln!(cx.io.out, "   {} {MESSAGES}{msgid}", bold("see:"))?;
+    if let Some(condition) = &pool.condition {
+        let status = paint(colour, Tone::Warning, &folded(&condition.status()));
+        writeln!(cx.io.out, "{}{status}", bold("status: "))?;
+        writeln!(cx.io.out, "{}{}", bold("action: "), folded(condition.action()))?;
+        if let Some(msgid) = condition.msgid() {
+            writeln!(cx.io.out, "   {} {MESSAGES}{msgid}", bold("see:"))?;
+        }
     }
     let scrub = pool.scan.filter(|scan| scan.kind == ScanKind::Scrub).map_or(0, |scrub| scrub.start);
     let of_errors = pool.error_scrub.filter(|errors| errors.start >= scrub);

@@ -3,6 +3,7 @@
 //! them letter by letter.
 
 use api_types::PropKind as WireKind;
+use engine_api::refusal::{Action, Dependents, Reason, Refused, ScanFault};
 use engine_api::*;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -179,9 +180,7 @@ pub fn captured() -> FakePool {
         root,
         cache: Vec::new(),
         spares: Vec::new(),
-        status: None,
-        action: None,
-        msgid: None,
+        condition: None,
         scan: Some(scrubbed(1795238705, 3)),
         error_scrub: None,
         removal: None,
@@ -301,9 +300,7 @@ impl FakePool {
             root: vdev(&spec.name, "root", 60 << 20, tops),
             cache: Vec::new(),
             spares: Vec::new(),
-            status: None,
-            action: None,
-            msgid: None,
+            condition: None,
             scan: None,
             error_scrub: None,
             removal: None,
@@ -411,8 +408,8 @@ impl FakePool {
         let running = matches!(scan.state, ScanState::Running | ScanState::Paused);
         scan.state = match command {
             ScanCommand::Scrub if scan.state == ScanState::Running => {
-                let why = "currently scrubbing; use 'zpool scrub -s' to cancel scrub";
-                return Err(Error::Refused(format!("cannot scrub {}: {why}", self.name)));
+                let scrub = Action::Scrub { pool: self.name.clone() };
+                return Err(Refused::new(scrub, ScanFault::Scrubbing).into());
             }
             ScanCommand::Scrub => {
                 (scan.issued, scan.pass_issued, scan.pass_examined) = (0, 0, 0);
@@ -577,11 +574,9 @@ impl Pool for FakePool {
         let inside = |known: &&String| *known == name || known.starts_with(&format!("{name}/"));
         let names: Vec<String> = lock(&self.tables).datasets.keys().filter(inside).rev().cloned().collect();
         if !query.recursive && names.len() > 1 {
-            return Err(Error::Refused(format!(
-                "cannot destroy '{name}': filesystem has children\n\
-                 use '-r' to destroy the following datasets:\n{}",
-                names[..names.len() - 1].join("\n")
-            )));
+            let (of, names) = ("filesystem".to_owned(), names[..names.len() - 1].to_vec());
+            let why = Reason::Depend(Dependents { of, are_clones: false, names });
+            return Err(Refused::new(Action::Destroy { name: name.clone() }, why).into());
         }
         let bytes = 24576 * names.len() as u64;
         Ok(DestroyPlan { names, bytes })
@@ -706,8 +701,7 @@ impl Engine for FakeEngine {
                 guid: status.guid,
                 health: status.health,
                 vdevs: status.root,
-                status: None,
-                action: "The pool can be imported using its name or numeric identifier.".into(),
+                condition: ImportCondition::Ready,
                 exported: !destroyed,
                 destroyed,
                 hostid: None,
@@ -757,9 +751,10 @@ impl Engine for FakeEngine {
     fn label_clear(&self, path: &str, force: bool) -> Result<()> {
         match force {
             true => Ok(()),
-            false => Err(Error::Refused(format!(
-                "use '-f' to override the following error:\n{path} is a member of exported pool \"tank\""
-            ))),
+            false => {
+                let (path, state, pool) = (path.to_owned(), "exported".to_owned(), "tank".to_owned());
+                Err(Refused::because(Reason::NotClearable { path, state, pool, can_force: true }).into())
+            }
         }
     }
     fn served(&self) -> Vec<Served> {

@@ -2,7 +2,8 @@
 
 use crate::fake::{FakeEngine, POOL_GET, bucket, with_extras};
 use crate::{Daemon, Ran, refused, said};
-use engine_api::{DedupTables, Error, Health, Removal, RemovalState, Rewound, SweepState, SweepStatus};
+use engine_api::refusal::{Action, ImportFault, Reason, Refused};
+use engine_api::{Condition, DedupTables, Health, Removal, RemovalState, Rewound, SweepState, SweepStatus};
 
 #[test]
 fn listings_equal_those_of_the_real_pool() {
@@ -141,9 +142,14 @@ fn status_of_a_pool_with_problems() {
         let mut status = pool.status.lock().expect("unpoisoned");
         status.health = Health::Degraded;
         status.scan = None;
-        status.status = Some("One or more devices could not be used because the label is missing or invalid.  Sufficient replicas exist for the pool to continue functioning in a degraded state.".into());
-        status.action = Some("Replace the device using 'zpool replace'.".into());
-        status.msgid = Some("ZFS-8000-4J".into());
+        status.condition = Some(Condition::Other {
+            status:
+                "One or more devices could not be used because the label is missing or invalid.  Sufficient \
+                 replicas exist for the pool to continue functioning in a degraded state."
+                    .into(),
+            action: "Replace the device using 'zpool replace'.".into(),
+            msgid: Some("ZFS-8000-4J".into()),
+        });
         status.data_errors = 2;
         status.root.health = Health::Degraded;
         let mirror = &mut status.root.children[0];
@@ -379,13 +385,16 @@ fn what_create_refuses() {
 #[test]
 fn refusals_of_the_engine_are_told_whole() {
     let daemon = Daemon::start(FakeEngine::default());
-    let why = "cannot import 'tank': pool was previously in use from another system.\n\
-               Last accessed by other (hostid=1) at Sat Nov 21 05:25:05 2026\n\
-               The pool can be imported, use 'zpool import -f' to import the pool.";
-    *daemon.engine.refusal.lock().expect("unpoisoned") = Some(Error::Refused(why.into()));
-    assert_eq!(daemon.zpool("import tank"), refused(why));
+    let message = "pool was previously in use from another system.\n\
+                   Last accessed by other (hostid=1) at Sat Nov 21 05:25:05 2026\n\
+                   The pool can be imported, use 'zpool import -f' to import the pool.";
+    let reason = Reason::Os { message: message.to_owned() };
+    let refusal = Refused::new(Action::Import { pool: "tank".into() }, reason);
+    *daemon.engine.refusal.lock().expect("unpoisoned") = Some(refusal.into());
+    let why = format!("cannot import 'tank': {message}");
+    assert_eq!(daemon.zpool("import tank"), refused(&why));
     assert_eq!(daemon.zpool("import -n tank").status, 2);
-    assert_eq!(daemon.zpool("import -m tank"), refused(why));
+    assert_eq!(daemon.zpool("import -m tank"), refused(&why));
 }
 
 #[test]
@@ -554,8 +563,8 @@ fn trimming_is_asked_for_by_disk_or_by_pool() {
 fn going_back_is_explained() {
     let daemon = Daemon::captured();
     assert_eq!(daemon.zpool("export g_mirror2").status, 0);
-    *daemon.engine.refusal.lock().expect("unpoisoned") =
-        Some(Error::Refused("cannot import 'g_mirror2': I/O error".into()));
+    let damaged = Refused::new(Action::Import { pool: "g_mirror2".into() }, ImportFault::Damaged);
+    *daemon.engine.refusal.lock().expect("unpoisoned") = Some(damaged.into());
     let ran = daemon.zpool("import g_mirror2");
     assert_eq!((ran.status, ran.err.as_str()), (1, "cannot import 'g_mirror2': I/O error\n"));
     assert!(

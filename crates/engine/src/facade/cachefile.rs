@@ -17,9 +17,10 @@ use std::sync::{Arc, Mutex};
 
 use ::pool::Pool;
 use ::pool::spa::config::PoolConfig;
-use engine_api::{CacheFileSearch, Change, Error, PropertyChange, Result};
+use engine_api::{CacheFileSearch, Change, PropertyChange, Result};
 use env::{files, lock};
 use ondisk::nvlist::{NvList, NvValue};
+use refusal::{Action, ImportFault, PropertyFault, Reason, Refused};
 
 /// Bytes of a file that are believed.
 const SIZE_MAX: u64 = 64 << 20;
@@ -35,27 +36,27 @@ pub(super) enum CacheFile {
 }
 
 impl CacheFile {
-    /// A value of the property; `Err` says in OpenZFS's words why it is none.
-    fn parse(value: &str) -> std::result::Result<CacheFile, String> {
+    /// A value of the property; `Err` says why it is none.
+    fn parse(value: &str) -> std::result::Result<CacheFile, PropertyFault> {
         if value.is_empty() || value == "none" {
             return Ok(if value.is_empty() { CacheFile::Default } else { CacheFile::None });
         }
         if !value.starts_with('/') {
-            return Err("property 'cachefile' must be empty, an absolute path, or 'none'".into());
+            return Err(PropertyFault::RelativeCachefile);
         }
         let (folder, file) = value.rsplit_once('/').unwrap_or_default();
         if matches!(file, "" | "." | "..") {
-            return Err(format!("'{value}' is not a valid file"));
+            return Err(PropertyFault::CachefileName { value: value.to_owned() });
         }
         if !folder.is_empty() && !files::is_folder(Path::new(folder)) {
-            return Err(format!("'{folder}' is not a valid directory"));
+            return Err(PropertyFault::CachefileFolder { folder: folder.to_owned() });
         }
         Ok(CacheFile::At(value.to_owned()))
     }
 
     /// What a new or imported pool has: one that is here for a while, below another root or under
     /// another name, stands in no file, unless told otherwise.
-    pub fn of_new(props: &[PropertyChange], is_guest: bool) -> std::result::Result<CacheFile, String> {
+    pub fn of_new(props: &[PropertyChange], is_guest: bool) -> std::result::Result<CacheFile, PropertyFault> {
         match props.iter().rev().find(|prop| is_cachefile(prop)) {
             Some(prop) => CacheFile::parse(&prop.value),
             None if is_guest => Ok(CacheFile::None),
@@ -84,7 +85,7 @@ pub(super) fn split(pool: &str, change: &Change) -> Result<(Option<CacheFile>, O
     let Some(last) = props.iter().rev().find(|prop| is_cachefile(prop)) else {
         return Ok((None, Some(change.clone())));
     };
-    let refuse = |why| Error::Refused(format!("cannot set property for '{pool}': {why}"));
+    let refuse = |fault| Refused::new(Action::SetProperty { name: pool.to_owned() }, fault);
     let file = CacheFile::parse(&last.value).map_err(refuse)?;
     let rest = without(props);
     Ok((Some(file), (!rest.is_empty()).then_some(Change::SetPoolProperties { props: rest })))
@@ -159,9 +160,9 @@ pub(super) struct Cached {
 /// The pools that a cache file names.
 pub(super) fn read(search: &CacheFileSearch) -> Result<Vec<Cached>> {
     let bytes = files::read(Path::new(&search.path), SIZE_MAX).map_err(|error| {
-        Error::Refused(format!("failed to open cache file: {}", stdx::os_error::words(&error)))
+        Refused::new(Action::OpenCachefile, Reason::Os { message: stdx::os_error::words(&error) })
     })?;
-    let corrupt = || Error::Refused("invalid or corrupt cache file contents".into());
+    let corrupt = || Refused::because(ImportFault::CorruptCachefile);
     let list = NvList::decode(&bytes).map_err(|_| corrupt())?;
     let mut all = Vec::new();
     for (name, _) in list.iter() {

@@ -2,11 +2,7 @@
 
 use ::pool::change::Change as PoolChange;
 use ::pool::recv::Step;
-use ::pool::spa::members::NewDisk;
-use ::pool::spa::vdevs::NewVdevs;
 use engine_api::{Change, PropertyChange};
-
-use super::convert::{pool_grant, vdev_spec};
 
 fn pairs(props: &[PropertyChange]) -> Vec<(String, String)> {
     props.iter().map(|prop| (prop.name.clone(), prop.value.clone())).collect()
@@ -63,31 +59,11 @@ pub(super) fn pool_change(change: &Change) -> Option<PoolChange> {
             recursive: *recursive,
         },
         Change::AbortReceive { name } => PoolChange::Receive(Step::Abort { name: name.clone() }),
-        Change::Allow { name, grants } => {
-            PoolChange::Allow { name: name.clone(), grants: grants.iter().map(pool_grant).collect() }
+        Change::Allow { name, grants } => PoolChange::Allow { name: name.clone(), grants: grants.clone() },
+        Change::Unallow { name, grants, recursive } => {
+            PoolChange::Unallow { name: name.clone(), grants: grants.clone(), recursive: *recursive }
         }
-        Change::Unallow { name, grants, recursive } => PoolChange::Unallow {
-            name: name.clone(),
-            grants: grants.iter().map(pool_grant).collect(),
-            recursive: *recursive,
-        },
         Change::SetPoolProperties { props } => PoolChange::SetPoolProperties { props: pairs(props) },
         _ => return None,
     })
-}
-
-pub(super) fn new_vdevs(new: &engine_api::NewVdevs) -> NewVdevs {
-    NewVdevs {
-        data: new.data.iter().map(vdev_spec).collect(),
-        logs: new.logs.iter().map(vdev_spec).collect(),
-        special: new.special.iter().map(vdev_spec).collect(),
-        dedup: new.dedup.iter().map(vdev_spec).collect(),
-        cache: new.cache.clone(),
-        spares: new.spares.clone(),
-        ashift: new.ashift,
-    }
-}
-
-pub(super) fn new_disk(new: &engine_api::NewDevice) -> NewDisk {
-    NewDisk { path: new.path.clone(), force: new.force, ashift: new.ashift, rebuild: new.sequential }
 }

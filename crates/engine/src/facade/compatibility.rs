@@ -10,6 +10,7 @@ use std::path::Path;
 
 use engine_api::PropertyChange;
 use ondisk::feature::{self, Feature};
+use refusal::PropertyFault;
 
 /// The set of features that new pools get, unless told otherwise.
 const DEFAULT: &str = "openzfs-2.1-linux";
@@ -18,9 +19,8 @@ const FOLDERS: [&str; 2] = ["/etc/zfs/compatibility.d", "/usr/share/zfs/compatib
 /// Bytes of a file (`ZPOOL_COMPAT_MAXSIZE`).
 const SIZE_MAX: u64 = 16 << 10;
 
-/// Names of the features that all of these sets have; `Err` says in OpenZFS's words why one is
-/// none.
-pub(super) fn members(sets: Option<&str>) -> Result<Vec<&'static str>, String> {
+/// Names of the features that all of these sets have; `Err` says why one is none.
+pub(super) fn members(sets: Option<&str>) -> Result<Vec<&'static str>, PropertyFault> {
     let sets = match sets {
         None | Some("off" | "") => DEFAULT,
         Some(sets) => sets,
@@ -37,12 +37,12 @@ pub(super) fn members(sets: Option<&str>) -> Result<Vec<&'static str>, String> {
 }
 
 /// Whether a value may be given to the property.
-pub(super) fn check(props: &[PropertyChange]) -> Result<(), String> {
+pub(super) fn check(props: &[PropertyChange]) -> Result<(), PropertyFault> {
     let sets = props.iter().filter(|prop| prop.name == "compatibility");
     sets.into_iter().try_for_each(|prop| members(Some(&prop.value)).map(drop))
 }
 
-fn one(set: &str) -> Result<Vec<&'static str>, String> {
+fn one(set: &str) -> Result<Vec<&'static str>, PropertyFault> {
     let read = FOLDERS.iter().find_map(|folder| {
         let path = Path::new(folder).join(set);
         env::text::read(&path, SIZE_MAX).ok().map(|text| (text, path))
@@ -54,13 +54,13 @@ fn one(set: &str) -> Result<Vec<&'static str>, String> {
     }
 }
 
-fn unreadable(set: &str) -> String {
-    format!("could not read/parse feature file(s): {set}")
+fn unreadable(set: &str) -> PropertyFault {
+    PropertyFault::UnreadableSet { set: set.to_owned() }
 }
 
 /// Words apart by commas and space, a comment behind `#`. A word that is no feature is a mistake,
 /// but where the system's own set is newer than this program.
-fn parse(text: &str, set: &str, is_of_system: bool) -> Result<Vec<&'static str>, String> {
+fn parse(text: &str, set: &str, is_of_system: bool) -> Result<Vec<&'static str>, PropertyFault> {
     if !text.ends_with('\n') {
         return Err(unreadable(set));
     }
@@ -70,7 +70,9 @@ fn parse(text: &str, set: &str, is_of_system: bool) -> Result<Vec<&'static str>,
         match feature::by_name(word) {
             Some(Feature { name, .. }) => names.push(*name),
             None if is_of_system => {}
-            None => return Err(format!("invalid feature(s) in local compatibility files: {set} ({word})")),
+            None => {
+                return Err(PropertyFault::UnknownInSet { set: set.to_owned(), word: word.to_owned() });
+            }
         }
     }
     Ok(names)

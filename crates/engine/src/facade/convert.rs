@@ -1,26 +1,19 @@
 //! Between the layers' types and `engine-api`'s: one function each, total.
 
 use ::pool::PoolError;
-use ::pool::dsl::deleg;
-use ::pool::dsl::explain::{Explanation, Holder};
-use ::pool::prop::{Shown, Source as PoolSource};
 use ::pool::rebuild::RebuildReport;
-use ::pool::scan::{ScanCommand as PoolScanCommand, ScanReport};
-use ::pool::spa::create::VdevSpec;
-use ::pool::spa::rewind::Rewound as PoolRewound;
+use ::pool::scan::ScanReport;
 use ::pool::spa::status::{PoolReport, VdevReport};
 use ::pool::sweep::LeafSweep;
 use engine_api::{
-    Checkpoint, Delegation, Error, ErrorScrubStatus, Grant, Grantee, Health, IoCounters, PropKind, PropValue,
-    RebuildState, RebuildStatus, Removal, RemovalState, Rewound, ScanCommand, ScanKind, ScanState,
-    ScanStatus, Source, SpaceExplained, SpaceHolder, SpacePart, SweepState, SweepStatus, VdevStatus, Zevent,
-    ZeventValue,
+    Error, ErrorScrubStatus, Health, IoCounters, RebuildState, RebuildStatus, Removal, RemovalState,
+    ScanKind, ScanState, ScanStatus, Spender, SweepState, SweepStatus, VdevStatus,
 };
-use ondisk::deleg::{Key, Reach, Who};
-use ondisk::prop::Render;
+use ondisk::prop;
 use ondisk::rebuild;
 use ondisk::scan::{self, STATE_CANCELED, STATE_FINISHED, STATE_SCANNING};
 use ondisk::trim::{STATE_ACTIVE, STATE_COMPLETE};
+use refusal::{Reason, Refused};
 use storage::{LeafIo, VdevStat, VdevState};
 
 /// What a failure below means to a caller of the interface.
@@ -33,24 +26,17 @@ pub(super) fn api_error(error: PoolError) -> Error {
         PoolError::NoSpace => Error::NoSpace,
         PoolError::Quota => Error::Quota,
         PoolError::NameTooLong => Error::NameTooLong,
-        PoolError::Corrupt(what) => Error::Refused(format!("damaged: {what}")),
+        PoolError::Corrupt(message) => Refused::because(Reason::Damaged { message }).into(),
         PoolError::Io => Error::Corrupt { object: 0, block: 0 },
         PoolError::Suspended => Error::Suspended,
         PoolError::Again => Error::Busy,
         PoolError::Invalid(what) => Error::Invalid(what),
         PoolError::Unsupported(what) => Error::Unsupported(what),
-        PoolError::Receive(failure) => Error::Refused(failure.to_string()),
-        PoolError::Refused(why) => Error::Refused(why),
-    }
-}
-
-pub(super) fn vdev_spec(spec: &engine_api::VdevSpec) -> VdevSpec {
-    match spec {
-        engine_api::VdevSpec::Leaf(path) => VdevSpec::Leaf(path.clone()),
-        engine_api::VdevSpec::Mirror(sides) => VdevSpec::Mirror(sides.iter().map(vdev_spec).collect()),
-        engine_api::VdevSpec::Raidz { parity, children } => {
-            VdevSpec::Raidz { parity: *parity, children: children.iter().map(vdev_spec).collect() }
+        // Who receives says more (`super::receive`).
+        PoolError::Receive(failure) => {
+            Refused::because(Reason::Failed { message: failure.to_string() }).into()
         }
+        PoolError::Refused(refused) => Error::Refused(refused),
     }
 }
 
@@ -139,16 +125,6 @@ pub(super) fn error_scrub_status(report: &ScanReport) -> Option<ErrorScrubStatus
     })
 }
 
-pub(super) fn scan_command(command: ScanCommand) -> PoolScanCommand {
-    match command {
-        ScanCommand::Scrub => PoolScanCommand::Scrub,
-        ScanCommand::ScrubErrors => PoolScanCommand::ScrubErrors,
-        ScanCommand::Pause => PoolScanCommand::Pause,
-        ScanCommand::Stop => PoolScanCommand::Stop,
-        ScanCommand::Resilver => PoolScanCommand::Resilver,
-    }
-}
-
 /// `None` if there never was one.
 fn rebuild_status(report: &RebuildReport) -> Option<RebuildStatus> {
     let phys = &report.phys;
@@ -232,10 +208,6 @@ fn sweep(sweep: Option<LeafSweep>, supported: bool, space: u64) -> SweepStatus {
     SweepStatus { state, percent, time: sweep.time, supported }
 }
 
-pub(super) fn checkpoint(from: ::pool::checkpoint::CheckpointStat) -> Checkpoint {
-    Checkpoint { discarding: from.is_discarding, time: from.time, space: from.space }
-}
-
 /// The last removal of a top-level vdev; `None` if none ever began.
 pub(super) fn removal(report: &PoolReport) -> Option<Removal> {
     let (last, mapping) = report.removal?;
@@ -256,10 +228,6 @@ pub(super) fn removal(report: &PoolReport) -> Option<Removal> {
         copied: last.copied,
         mapping,
     })
-}
-
-pub(super) fn rewound(from: PoolRewound) -> Rewound {
-    Rewound { time: from.time, lost: from.lost, data_errors: from.data_errors }
 }
 
 /// A hot spare of the pool of this name.
@@ -292,74 +260,11 @@ fn note(report: &VdevReport) -> Option<String> {
     }
 }
 
-pub(super) fn zevent(event: ::pool::zevent::Zevent) -> Zevent {
-    let value = |value| match value {
-        ::pool::zevent::Value::Number(number) => ZeventValue::Number(number),
-        ::pool::zevent::Value::Text(text) => ZeventValue::Text(text),
-    };
-    Zevent {
-        eid: event.eid,
-        time: (event.time.secs, event.time.nanos),
-        class: event.class,
-        payload: event.payload.into_iter().map(|(name, of)| (name.to_owned(), value(of))).collect(),
-    }
-}
-
-pub(super) fn prop_kind(render: Render) -> PropKind {
-    match render {
-        Render::Size => PropKind::Size,
-        Render::Count => PropKind::Count,
-        Render::Ratio => PropKind::Ratio,
-        Render::Percent => PropKind::Percent,
-        Render::Time => PropKind::Time,
-        Render::Text => PropKind::Text,
-    }
-}
-
-pub(super) fn prop_value(shown: Shown) -> PropValue {
-    let source = match shown.source {
-        PoolSource::None => Source::None,
-        PoolSource::Default => Source::Default,
-        PoolSource::Local => Source::Local,
-        PoolSource::Inherited(from) => Source::Inherited(from),
-        PoolSource::Received => Source::Received,
-    };
-    PropValue {
-        name: shown.name,
-        value: shown.value,
-        kind: prop_kind(shown.render),
-        source,
-        received: shown.received,
-    }
-}
-
-pub(super) fn space_explained(dataset: &str, explanation: Explanation) -> SpaceExplained {
-    let Explanation { used, unique, raw, parts } = explanation;
-    let parts = parts.into_iter().map(|(holder, bytes)| space_part(holder, bytes)).collect();
-    SpaceExplained { name: dataset.to_owned(), used, unique, raw, parts }
-}
-
-fn space_part(holder: Holder, bytes: i64) -> SpacePart {
-    let part = |holder| SpacePart { holder, names: Vec::new(), clones: Vec::new(), count: 0, bytes };
-    match holder {
-        Holder::Contents => part(SpaceHolder::Contents),
-        Holder::Deleted(files) => SpacePart { count: files, ..part(SpaceHolder::Deleted) },
-        Holder::Metadata => part(SpaceHolder::Metadata),
-        Holder::Overhead => part(SpaceHolder::Overhead),
-        Holder::Snapshots { first, last, clones } => {
-            let mut names = vec![first, last];
-            names.dedup();
-            SpacePart { names, clones, ..part(SpaceHolder::Snapshots) }
-        }
-        Holder::RefReservation => part(SpaceHolder::RefReservation),
-        Holder::Child(name) => SpacePart { names: vec![name], ..part(SpaceHolder::Child) },
-        Holder::ChildReservation(name) => {
-            SpacePart { names: vec![name], ..part(SpaceHolder::ChildReservation) }
-        }
-        Holder::Receiving => part(SpaceHolder::Receiving),
-        Holder::Pool => part(SpaceHolder::Pool),
-        Holder::Freeing => part(SpaceHolder::Freeing),
-        Holder::Other => part(SpaceHolder::Other),
+pub(super) fn spender(of: Spender) -> prop::Spender {
+    match of {
+        Spender::User => prop::Spender::User,
+        Spender::Group => prop::Spender::Group,
+        Spender::Project => prop::Spender::Project,
     }
 }
 
@@ -391,41 +296,6 @@ pub(super) fn blank_vdev(guid: u64, health: Health) -> VdevStatus {
         io: Default::default(),
         children: Vec::new(),
     }
-}
-
-fn who(grantee: &Grantee) -> Who {
-    match grantee {
-        Grantee::User(number) => Who::User(*number),
-        Grantee::Group(number) => Who::Group(*number),
-        Grantee::Everyone => Who::Everyone,
-        Grantee::Creator => Who::Creator,
-        Grantee::Set(name) => Who::Set(name.clone()),
-    }
-}
-
-fn grantee(who: Who) -> Grantee {
-    match who {
-        Who::User(number) => Grantee::User(number),
-        Who::Group(number) => Grantee::Group(number),
-        Who::Everyone => Grantee::Everyone,
-        Who::Creator => Grantee::Creator,
-        Who::Set(name) => Grantee::Set(name),
-    }
-}
-
-pub(super) fn pool_grant(grant: &Grant) -> deleg::Grant {
-    let Grant { local, descendent, permissions, .. } = grant.clone();
-    deleg::Grant { who: who(&grant.who), local, descendent, permissions }
-}
-
-pub(super) fn delegation(found: deleg::Delegated) -> Delegation {
-    let grant = |(Key { who, reach, .. }, names): (Key, Vec<String>)| Grant {
-        who: grantee(who),
-        local: reach == Some(Reach::Local),
-        descendent: reach == Some(Reach::Descendent),
-        permissions: Some(names),
-    };
-    Delegation { dataset: found.dataset, grants: found.entries.into_iter().map(grant).collect() }
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 
 use ::pool::change::Change;
 use engine_api::{DiffEntry, Error, Result};
+use refusal::Action;
 
 use super::convert::api_error;
 use super::pool::LocalPool;
@@ -21,9 +22,8 @@ impl LocalPool {
         let commit = |change| self.inner().dsl.commit(change, "").map_err(api_error);
         commit(Change::TemporarySnapshot { name: now.clone(), tag: tag.clone() }).map_err(
             |error| match error {
-                Error::Refused(why) => {
-                    let why = why.rsplit(": ").next().unwrap_or_default().to_owned();
-                    Error::Refused(format!("Cannot create just-in-time snapshot of '{to}': {why}"))
+                Error::Refused(refused) => {
+                    refused.instead(Action::SnapshotForDiff { name: to.to_owned() }).into()
                 }
                 error => error,
             },

@@ -1,14 +1,14 @@
-//! Pools that are not imported: what `zpool import` says of them, in OpenZFS's words
-//! (cmd/zpool/zpool_main.c).
+//! Pools that are not imported: what `zpool import` says of them (cmd/zpool/zpool_main.c).
 
 use ::pool::spa::config::Host;
 use ::pool::spa::create::Surroundings;
 use ::pool::spa::import::{Peeked, Unsupported, peek};
 use ::pool::spa::labels::{Candidate, FoundPool};
 use ::pool::spa::status::{found_state, found_vdev_state, vdev_name};
-use engine_api::{Error, Importable, Result, VdevStatus};
+use engine_api::{ImportCondition, Importable, Result, UnknownFeature, VdevStatus};
 use ondisk::feature;
 use ondisk::label::config::PoolState;
+use refusal::{Action, ImportFault, Reason, Refused};
 use storage::{VdevConfig, VdevKind, VdevState};
 
 use super::convert::{blank_vdev, health};
@@ -22,12 +22,12 @@ pub(super) fn importable(around: &Surroundings, found: &FoundPool, host: &Host) 
     };
     let config = &found.config;
     let foreign = config.state == PoolState::Active && config.host.id != 0 && config.host.id != host.id;
-    let (status, action) = match &unsupported {
-        Some(why) => refusal(why),
-        None => {
-            let (status, action) = words(state, foreign);
-            (status.map(str::to_owned), action)
+    let condition = match &unsupported {
+        Some(Unsupported::Version) => ImportCondition::UnknownVersion,
+        Some(Unsupported::Features(guids)) => {
+            ImportCondition::UnknownFeatures { features: guids.iter().map(|guid| unknown(guid)).collect() }
         }
+        None => of_state(state, foreign),
     };
     let note = match unsupported {
         Some(Unsupported::Version) => Some("newer version".to_owned()),
@@ -47,8 +47,7 @@ pub(super) fn importable(around: &Surroundings, found: &FoundPool, host: &Host) 
             note,
             ..blank_vdev(found.guid, health(state))
         },
-        status,
-        action: action.to_owned(),
+        condition,
         exported: config.state == PoolState::Exported,
         destroyed: config.state == PoolState::Destroyed,
         hostid: (config.host.id != 0).then_some(config.host.id),
@@ -56,51 +55,18 @@ pub(super) fn importable(around: &Surroundings, found: &FoundPool, host: &Host) 
     }
 }
 
-/// What `show_import` says of a pool that only other software can import.
-fn refusal(why: &Unsupported) -> (Option<String>, &'static str) {
-    match why {
-        Unsupported::Version => (
-            Some("The pool is formatted using an incompatible version.".to_owned()),
-            "The pool cannot be imported.  Access the pool on a system running newer\n\tsoftware, or recreate the \
-             pool from backup.",
-        ),
-        Unsupported::Features(guids) => {
-            let mut text =
-                "The pool uses the following feature(s) not supported on this system:\n".to_owned();
-            for guid in guids {
-                match feature::by_guid(guid) {
-                    Some(known) => text += &format!("\t{guid} ({})\n", known.description),
-                    None => text += &format!("\t{guid}\n"),
-                }
-            }
-            (
-                Some(text),
-                "The pool cannot be imported. Access the pool on a system that supports\n\tthe required \
-                 feature(s), or recreate the pool from backup.",
-            )
-        }
-    }
+fn unknown(guid: &str) -> UnknownFeature {
+    let description = feature::by_guid(guid).map(|known| known.description.to_owned());
+    UnknownFeature { guid: guid.to_owned(), description }
 }
 
-fn words(state: VdevState, foreign: bool) -> (Option<&'static str>, &'static str) {
+fn of_state(state: VdevState, foreign: bool) -> ImportCondition {
     match state {
-        VdevState::Online if foreign => (
-            Some("The pool was last accessed by another system."),
-            "The pool can be imported using its name or numeric identifier and\n\tthe '-f' flag.",
-        ),
-        VdevState::Online => (None, "The pool can be imported using its name or numeric identifier."),
-        VdevState::Degraded => (
-            Some("One or more devices are missing from the system."),
-            "The pool can be imported despite missing or damaged devices.  The\n\tfault tolerance of the pool may be compromised if imported.",
-        ),
-        VdevState::Faulted => (
-            Some("The pool metadata is incomplete or corrupted."),
-            "The pool cannot be imported due to damaged devices or data.",
-        ),
-        VdevState::Unavail | VdevState::Offline | VdevState::Removed => (
-            Some("One or more devices are missing from the system."),
-            "The pool cannot be imported. Attach the missing\n\tdevices and try again.",
-        ),
+        VdevState::Online if foreign => ImportCondition::Foreign,
+        VdevState::Online => ImportCondition::Ready,
+        VdevState::Degraded => ImportCondition::Degraded,
+        VdevState::Faulted => ImportCondition::Damaged,
+        VdevState::Unavail | VdevState::Offline | VdevState::Removed => ImportCondition::Unavailable,
     }
 }
 
@@ -138,24 +104,24 @@ pub(super) fn choose(found: Vec<FoundPool>, which: &str, destroyed: bool) -> Res
         .filter(|pool| pool.config.name == which || Some(pool.guid) == by_guid)
         .filter(|pool| (pool.config.state == PoolState::Destroyed) == destroyed)
         .collect();
-    match matching.len() {
-        0 => Err(Error::Refused(format!("cannot import '{which}': no such pool available"))),
-        1 => Ok(matching.remove(0)),
-        _ => Err(Error::Refused(format!(
-            "cannot import '{which}': more than one matching pool\nimport by numeric ID instead"
-        ))),
-    }
+    let fault = match matching.len() {
+        0 => ImportFault::NotFound,
+        1 => return Ok(matching.remove(0)),
+        _ => ImportFault::Several,
+    };
+    Err(Refused::new(Action::Import { pool: which.to_owned() }, fault).into())
 }
 
 /// `zpool labelclear` keeps its hands off pools that somebody may want.
 pub(super) fn refuse_labelclear(path: &str, found: &Candidate, force: bool) -> Result<()> {
-    let name = &found.config.name;
-    let what = match found.config.state {
+    let state = match found.config.state {
         // Labels of spares and cache devices name no pool.
         PoolState::Destroyed | PoolState::Spare | PoolState::L2cache => return Ok(()),
         _ if force => return Ok(()),
-        PoolState::Active => format!("{path} is a member of potentially active pool \"{name}\""),
-        PoolState::Exported => format!("{path} is a member of exported pool \"{name}\""),
+        PoolState::Active => "potentially active",
+        PoolState::Exported => "exported",
     };
-    Err(Error::Refused(format!("use '-f' to override the following error:\n{what}")))
+    let (path, state, pool) = (path.to_owned(), state.to_owned(), found.config.name.clone());
+    let action = Action::ClearLabel { path: path.clone() };
+    Err(Refused::new(action, Reason::NotClearable { path, state, pool, can_force: true }).into())
 }

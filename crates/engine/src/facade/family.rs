@@ -4,6 +4,7 @@
 //! Source: lib/libzfs/libzfs_sendrecv.c (`gather_nvlist`, `send_iterate_fs`).
 
 use engine_api::{DatasetFilter, DatasetInfo, DatasetKind, Error, Pool, Result};
+use refusal::{Action, Reason, Refused};
 
 use super::convert::api_error;
 use super::pool::LocalPool;
@@ -52,6 +53,10 @@ pub(super) fn nearest(names: Vec<String>, to: &str) -> Option<String> {
     names.into_iter().max_by_key(common)
 }
 
+pub(super) fn no_dataset(name: &str) -> Error {
+    Refused::new(Action::Open { name: name.to_owned() }, Reason::NoDataset).into()
+}
+
 impl LocalPool {
     /// A dataset, and with `recursive` all below it, parents first.
     pub(super) fn family(&self, head: &str, recursive: bool) -> Result<Vec<Member>> {
@@ -61,9 +66,8 @@ impl LocalPool {
             kinds: vec![DatasetKind::Filesystem, DatasetKind::Volume, DatasetKind::Snapshot],
             props: vec!["origin".into()],
         };
-        let missing = || Error::Refused(format!("cannot open '{head}': dataset does not exist"));
         let found = self.datasets(&filter).map_err(|error| match error {
-            Error::NotFound => missing(),
+            Error::NotFound => no_dataset(head),
             other => other,
         })?;
         let mut family: Vec<Member> = Vec::new();

@@ -12,6 +12,7 @@ use engine_api::{
     VdevStatus,
 };
 use env::{DiskError, Env, FaultDisks, FaultKind, FaultOp, FaultRule, Nanos, Spans, lock};
+use refusal::{Action, Reason, Refused};
 
 use super::places;
 use super::pool::LocalPool;
@@ -95,7 +96,7 @@ fn path_in(pool: &PoolStatus, guid: u64) -> Result<String> {
     }
     let vdevs = std::iter::once(&pool.root).chain(&pool.cache).chain(&pool.spares);
     let path = vdevs.into_iter().find_map(|vdev| find(vdev, guid));
-    path.ok_or_else(|| Error::Refused("failed to add handler: No such device".into()))
+    path.ok_or_else(|| Refused::new(Action::AddFault, Reason::NoSuchDevice).into())
 }
 
 fn rate(rate: u32) -> Result<u32> {

@@ -12,6 +12,7 @@ use engine_api::{BlockFault, BlockKind, BlockRange, Error, Result};
 use ondisk::BlkPtr;
 use ondisk::dnode::{BLKPTR_SHIFT, DnodePhys, SLOTS_PER_BLOCK};
 use ondisk::object_type::{ObjectType, pool_directory};
+use refusal::{Action, Reason, Refused};
 
 use super::convert::api_error;
 use super::pool::LocalPool;
@@ -54,7 +55,7 @@ pub(super) fn find(pool: &LocalPool, fault: &BlockFault) -> Result<(BlockFault, 
 }
 
 fn nothing() -> Error {
-    Error::Refused("failed to add handler: no such block is on disk".into())
+    Refused::new(Action::AddFault, Reason::NoSuchBlock).into()
 }
 
 struct Search<'a> {

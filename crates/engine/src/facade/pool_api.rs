@@ -7,19 +7,18 @@
 use std::io::{Read, Write};
 use std::sync::Arc;
 
-use ::pool::dsl::{DatasetKind as PoolKind, ListFilter, Listed};
 use ::pool::errlog::HurtObject;
-use ::pool::sweep::{SweepCommand, SweepKind, SweepRefusal};
+use ::pool::sweep::{SweepCommand, SweepKind};
 use engine_api::{
-    Advice, AdviceQuestion, Change, Committed, Counts, DatasetFilter, DatasetInfo, DatasetKind,
-    DedupEstimate, Delegation, DestroyPlan, DestroyQuery, DiffEntry, Error, FileSystem, HistoryRecord,
-    InitializeCommand, Pool, PoolStatus, PropValue, PropertyChange, ReceiveEvent, ReceiveRequest, Received,
-    Result, SendEvent, SendRequest, SpaceExplained, SpaceUse, Spender, TrimCommand, Upgradable, VdevTallies,
-    Volume, VolumePlan,
+    Advice, AdviceQuestion, Change, Committed, Counts, DatasetFilter, DatasetInfo, DedupEstimate, Delegation,
+    DestroyPlan, DestroyQuery, DiffEntry, Error, FileSystem, HistoryRecord, InitializeCommand, Pool,
+    PoolStatus, PropValue, PropertyChange, ReceiveEvent, ReceiveRequest, Received, Result, SendEvent,
+    SendRequest, SpaceExplained, SpaceUse, Spender, TrimCommand, Upgradable, VdevTallies, Volume, VolumePlan,
 };
+use refusal::{Action, Refused, SweepFault};
 
-use super::change::{new_disk, new_size, new_vdevs, pool_change};
-use super::convert::{api_error, delegation, prop_value, scan_command, space_explained};
+use super::change::{new_size, pool_change};
+use super::convert::api_error;
 use super::pool::LocalPool;
 use super::rights::Deed;
 use super::{cachefile, compatibility, measure, pool_props, quotas};
@@ -43,26 +42,7 @@ impl LocalPool {
         Ok(())
     }
 
-    fn trim(&self, guids: &[u64], command: TrimCommand, history: &str) -> ::pool::Result<u64> {
-        let command = match command {
-            TrimCommand::Start { rate } => SweepCommand::Start { how: (rate > 0).then_some(rate) },
-            TrimCommand::Suspend => SweepCommand::Suspend,
-            TrimCommand::Cancel => SweepCommand::Cancel,
-        };
-        self.sweep(guids, SweepKind::Trim, command, history)
-    }
-
-    fn initialize(&self, guids: &[u64], command: InitializeCommand, history: &str) -> ::pool::Result<u64> {
-        let command = match command {
-            InitializeCommand::Start { value } => SweepCommand::Start { how: value },
-            InitializeCommand::Suspend => SweepCommand::Suspend,
-            InitializeCommand::Cancel => SweepCommand::Cancel,
-            InitializeCommand::Forget => SweepCommand::Forget,
-        };
-        self.sweep(guids, SweepKind::Initialize, command, history)
-    }
-
-    /// `Refused` in the words of `zpool`, a line for each disk that cannot be.
+    /// `Refused` says it of each disk that cannot be.
     fn sweep(
         &self,
         guids: &[u64],
@@ -75,17 +55,22 @@ impl LocalPool {
             return Ok(txg);
         }
         let report = self.pool.report();
-        let line = |(guid, why): &(u64, SweepRefusal)| {
-            format!("cannot {} '{}': {}", kind.name(), report.root.name_of(*guid), why.words(kind))
+        let of_one = |(guid, fault): (u64, SweepFault)| {
+            let device = report.root.name_of(guid);
+            let action = match kind {
+                SweepKind::Trim => Action::Trim { device },
+                SweepKind::Initialize => Action::Initialize { device },
+            };
+            Refused::new(action, fault)
         };
-        Err(::pool::PoolError::Refused(refused.iter().map(line).collect::<Vec<_>>().join("\n")))
+        Err(Refused::several(refused.into_iter().map(of_one).collect()).into())
     }
 
     /// A change of datasets or properties; gives its transaction group.
     fn commit_datasets(&self, change: &Change, history: &str) -> Result<u64> {
         let inner = pool_change(change).ok_or_else(|| Error::Unsupported("this change".into()))?;
         if let Change::SetPoolProperties { props } = change {
-            let refuse = |why| Error::Refused(format!("cannot set property for '{}': {why}", self.name()));
+            let refuse = |fault| Refused::new(Action::SetProperty { name: self.name() }, fault);
             compatibility::check(props).map_err(refuse)?;
         }
         let txg = match change {
@@ -128,32 +113,20 @@ impl LocalPool {
     }
 }
 
-fn kind(kind: PoolKind) -> DatasetKind {
-    match kind {
-        PoolKind::Filesystem => DatasetKind::Filesystem,
-        PoolKind::Volume => DatasetKind::Volume,
-        PoolKind::Snapshot => DatasetKind::Snapshot,
-        PoolKind::Bookmark => DatasetKind::Bookmark,
+fn trim_command(command: TrimCommand, rate: u64) -> SweepCommand {
+    match command {
+        TrimCommand::Start => SweepCommand::Start { how: (rate > 0).then_some(rate) },
+        TrimCommand::Suspend => SweepCommand::Suspend,
+        TrimCommand::Cancel => SweepCommand::Cancel,
     }
 }
 
-fn pool_kinds(kinds: &[DatasetKind]) -> Vec<PoolKind> {
-    let of = |kind: &DatasetKind| match kind {
-        DatasetKind::Filesystem => PoolKind::Filesystem,
-        DatasetKind::Volume => PoolKind::Volume,
-        DatasetKind::Snapshot => PoolKind::Snapshot,
-        DatasetKind::Bookmark => PoolKind::Bookmark,
-    };
-    kinds.iter().map(of).collect()
-}
-
-fn info(listed: Listed) -> DatasetInfo {
-    DatasetInfo {
-        name: listed.name,
-        kind: kind(listed.kind),
-        guid: listed.guid,
-        createtxg: listed.createtxg,
-        props: listed.props.into_iter().map(prop_value).collect(),
+fn initialize_command(command: InitializeCommand, value: Option<u64>) -> SweepCommand {
+    match command {
+        InitializeCommand::Start => SweepCommand::Start { how: value },
+        InitializeCommand::Suspend => SweepCommand::Suspend,
+        InitializeCommand::Cancel => SweepCommand::Cancel,
+        InitializeCommand::Forget => SweepCommand::Forget,
     }
 }
 
@@ -180,15 +153,7 @@ impl Pool for LocalPool {
 
     fn datasets(&self, filter: &DatasetFilter) -> Result<Vec<DatasetInfo>> {
         self.not_suspended()?;
-        let wanted = pool_kinds(&filter.kinds);
-        let filter = ListFilter {
-            roots: filter.roots.clone(),
-            depth: filter.depth,
-            kinds: wanted,
-            props: filter.props.clone(),
-        };
-        let found = self.pool.dsl.list(&filter).map_err(api_error)?;
-        self.only_visible(found.into_iter().map(info).collect())
+        self.only_visible(self.pool.dsl.list(filter).map_err(api_error)?)
     }
 
     fn commit(&self, change: &Change, history: &str) -> Result<Committed> {
@@ -197,25 +162,28 @@ impl Pool for LocalPool {
         }
         self.permit(Deed::Change(change))?;
         let vdevs = match change {
-            Change::AddVdevs { vdevs, force } => {
-                Some(self.pool.add_vdevs(&new_vdevs(vdevs), *force, history))
-            }
+            Change::AddVdevs { vdevs, force } => Some(self.pool.add_vdevs(vdevs, *force, history)),
             Change::RemoveVdev { guid } => Some(self.pool.remove_vdev(*guid, history)),
             Change::OnlineVdev { guid, expand } => Some(self.pool.online_vdev(*guid, *expand, history)),
             Change::OfflineVdev { guid, temporary } => {
                 Some(self.pool.offline_vdev(*guid, *temporary, history))
             }
             Change::FaultVdev { guid, temporary } => Some(self.pool.fault_vdev(*guid, *temporary, history)),
-            Change::AttachVdev { guid, new } => Some(self.pool.attach_vdev(*guid, &new_disk(new), history)),
+            Change::AttachVdev { guid, new } => Some(self.pool.attach_vdev(*guid, new, history)),
             Change::DetachVdev { guid } => Some(self.pool.detach_vdev(*guid, history)),
-            Change::ReplaceVdev { guid, new } => Some(self.pool.replace_vdev(*guid, &new_disk(new), history)),
+            Change::ReplaceVdev { guid, new } => Some(self.pool.replace_vdev(*guid, new, history)),
             Change::ReopenVdevs => Some(self.pool.reopen(history)),
             Change::TakeCheckpoint => Some(self.pool.take_checkpoint(history)),
             Change::DiscardCheckpoint => Some(self.pool.discard_checkpoint(history)),
             Change::Reguid { guid } => Some(self.pool.reguid(*guid, history)),
-            Change::TrimVdevs { guids, command } => Some(self.trim(guids, *command, history)),
-            Change::InitializeVdevs { guids, command } => Some(self.initialize(guids, *command, history)),
-            Change::Scan(command) => Some(self.pool.scan_command(scan_command(*command), history)),
+            Change::TrimVdevs { guids, command, rate } => {
+                Some(self.sweep(guids, SweepKind::Trim, trim_command(*command, *rate), history))
+            }
+            Change::InitializeVdevs { guids, command, value } => {
+                let command = initialize_command(*command, *value);
+                Some(self.sweep(guids, SweepKind::Initialize, command, history))
+            }
+            Change::Scan(command) => Some(self.pool.scan_command(*command, history)),
             Change::ClearErrors { guid } => Some(self.pool.clear_errors(*guid, history)),
             _ => None,
         };
@@ -261,21 +229,12 @@ impl Pool for LocalPool {
 
     fn plan_create(&self, change: &Change) -> Result<Option<VolumePlan>> {
         let Some(change) = pool_change(change) else { return Ok(None) };
-        let plan = self.pool.dsl.plan_create(&change).map_err(api_error)?;
-        Ok(plan.map(|plan| VolumePlan {
-            size: plan.size,
-            block: plan.block,
-            limit: plan.limit.to_owned(),
-            reserved: plan.reserved,
-        }))
+        self.pool.dsl.plan_create(&change).map_err(api_error)
     }
 
     fn plan_destroy(&self, query: &DestroyQuery) -> Result<DestroyPlan> {
         self.not_suspended()?;
-        let DestroyQuery { name, recursive, clones, defer } = query.clone();
-        let query = ::pool::dsl::DestroyQuery { name, recursive, clones, defer };
-        let plan = self.pool.dsl.plan_destroy(&query).map_err(api_error)?;
-        Ok(DestroyPlan { names: plan.names, bytes: plan.bytes })
+        self.pool.dsl.plan_destroy(query).map_err(api_error)
     }
 
     fn send(
@@ -310,7 +269,7 @@ impl Pool for LocalPool {
 
     fn explain_space(&self, dataset: &str) -> Result<SpaceExplained> {
         self.not_suspended()?;
-        Ok(space_explained(dataset, self.pool.dsl.explain(dataset).map_err(api_error)?))
+        self.pool.dsl.explain(dataset).map_err(api_error)
     }
 
     fn diff(&self, from: &str, to: &str, tell: &mut dyn FnMut(DiffEntry)) -> Result<()> {
@@ -331,23 +290,13 @@ impl Pool for LocalPool {
 
     fn delegations(&self, dataset: &str) -> Result<Vec<Delegation>> {
         self.not_suspended()?;
-        let found = self.pool.dsl.delegations(dataset).map_err(api_error)?;
-        Ok(found.into_iter().map(delegation).collect())
+        self.pool.dsl.delegations(dataset).map_err(api_error)
     }
 
     fn history(&self, internal: bool) -> Result<Vec<HistoryRecord>> {
         self.not_suspended()?;
         self.permit(Deed::Administer)?;
-        let records = self.pool.dsl.history(internal).map_err(api_error)?;
-        let shown = records.into_iter().map(|record| HistoryRecord {
-            time: record.time,
-            text: record.text,
-            txg: record.txg,
-            internal: record.internal,
-            user: record.who.map(|who| if who == 0 { "root".to_owned() } else { who.to_string() }),
-            host: record.host,
-        });
-        Ok(shown.collect())
+        self.pool.dsl.history(internal).map_err(api_error)
     }
 
     fn open_fs(&self, dataset: &str) -> Result<Arc<dyn FileSystem>> {

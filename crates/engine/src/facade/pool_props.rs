@@ -2,7 +2,7 @@
 
 use ::pool::PoolError;
 use ::pool::feature::{is_allowed, is_built};
-use ::pool::prop::{Checker, RawProps, RawValue, default_of, exact, parse_pool_value};
+use ::pool::prop::{Checker, RawProps, RawValue, default_of, exact, parse_pool_value, prop_kind};
 use engine_api::{
     Error, FeatureInfo, Health, PoolSpec, PoolStatus, PropKind, PropValue, PropertyChange, Result, Source,
     Upgradable,
@@ -10,10 +10,11 @@ use engine_api::{
 use ondisk::feature::{self, Feature, READONLY_COMPAT};
 use ondisk::prop::{FILESYSTEM, POOL, PropType};
 use ondisk::version;
+use refusal::{Action, NameFault, PropertyFault, Refused};
 
 use super::cachefile::CacheFile;
 use super::compatibility::members;
-use super::convert::{api_error, prop_kind};
+use super::convert::api_error;
 use super::pool::LocalPool;
 
 /// What the options of `zpool create` come to.
@@ -30,7 +31,8 @@ pub(super) struct ForCreate {
 
 pub(super) fn for_create(spec: &PoolSpec) -> Result<ForCreate> {
     check_name(&spec.name)?;
-    let refuse = |why: String| Error::Refused(format!("cannot create '{}': {why}", spec.name));
+    let action = Action::Create { name: spec.name.clone() };
+    let refuse = |fault: PropertyFault| Refused::new(action.clone(), fault);
     let mut made = ForCreate {
         version: version::FEATURES,
         features: Vec::new(),
@@ -52,14 +54,13 @@ pub(super) fn for_create(spec: &PoolSpec) -> Result<ForCreate> {
             "version" => {
                 let number = value.parse().unwrap_or(0);
                 if !version::is_known(number) {
-                    return Err(refuse(format!("property 'version' number {number} is invalid.")));
+                    return Err(refuse(PropertyFault::NoVersion { version: number }).into());
                 }
                 made.version = number;
             }
             "cachefile" | "altroot" => {}
             _ => {
-                let (prop, raw) = parse_pool_value(name, value, &format!("cannot create '{}'", spec.name))
-                    .map_err(api_error)?;
+                let (prop, raw) = parse_pool_value(name, value, &action).map_err(api_error)?;
                 match (prop.name, &raw) {
                     ("ashift", RawValue::Number(number)) => {
                         made.ashift = (*number != 0).then_some(*number);
@@ -74,10 +75,10 @@ pub(super) fn for_create(spec: &PoolSpec) -> Result<ForCreate> {
     if made.version < version::FEATURES {
         return match wanted.is_empty() {
             true => Ok(made),
-            false => Err(refuse("'feature@' and 'version' properties cannot be specified together".into())),
+            false => Err(refuse(PropertyFault::FeatureWithVersion).into()),
         };
     }
-    made.features = features(spec, &made.compatibility, &wanted, &refuse)?;
+    made.features = features(spec, &made.compatibility, &wanted).map_err(refuse)?;
     let missing = not_built(spec);
     if !missing.is_empty() {
         tracing::info!(
@@ -88,12 +89,17 @@ pub(super) fn for_create(spec: &PoolSpec) -> Result<ForCreate> {
     Ok(made)
 }
 
-fn named_feature(name: &str, value: &str, refuse: &dyn Fn(String) -> Error) -> Result<&'static Feature> {
-    let feature = feature::by_name(name).ok_or_else(|| refuse(format!("invalid feature '{name}'")))?;
+fn named_feature(
+    name: &str,
+    value: &str,
+    refuse: &dyn Fn(PropertyFault) -> Refused,
+) -> Result<&'static Feature> {
+    let unknown = || refuse(PropertyFault::UnknownFeature { feature: name.to_owned() });
+    let feature = feature::by_name(name).ok_or_else(unknown)?;
     match value {
         "enabled" if !is_allowed(feature) => Err(Error::Unsupported(format!("feature@{}", feature.name))),
         "enabled" | "disabled" => Ok(feature),
-        _ => Err(refuse(format!("property 'feature@{name}' can only be set to 'enabled' or 'disabled'"))),
+        _ => Err(refuse(PropertyFault::FeatureValue { feature: name.to_owned(), creating: true }).into()),
     }
 }
 
@@ -117,10 +123,8 @@ fn features(
     spec: &PoolSpec,
     compatibility: &Option<String>,
     wanted: &[(&'static Feature, bool)],
-    refuse: &dyn Fn(String) -> Error,
-) -> Result<Vec<&'static Feature>> {
-    let names =
-        if spec.no_features { Vec::new() } else { members(compatibility.as_deref()).map_err(refuse)? };
+) -> std::result::Result<Vec<&'static Feature>, PropertyFault> {
+    let names = if spec.no_features { Vec::new() } else { members(compatibility.as_deref())? };
     let mut features: Vec<&'static Feature> =
         names.iter().filter_map(|name| feature::by_name(name)).collect();
     features.retain(|feature| is_built(feature));
@@ -133,36 +137,40 @@ fn features(
     Ok(features)
 }
 
-/// Refuses names that OpenZFS refuses, in its words.
+/// Refuses names that OpenZFS refuses.
 pub(super) fn check_name(name: &str) -> Result<()> {
-    let refuse = |why: &str| Err(Error::Refused(format!("cannot create '{name}': {why}")));
+    match name_fault(name) {
+        Some(fault) => Err(Refused::new(Action::Create { name: name.to_owned() }, fault).into()),
+        None => Ok(()),
+    }
+}
+
+fn name_fault(name: &str) -> Option<NameFault> {
     let reserved = |word: &str| name == word || (name.starts_with(word) && word != "log");
     if name.len() > 255 - 2 - "$ORIGIN@$ORIGIN".len() {
-        return refuse("name is too long");
+        return Some(NameFault::PoolTooLong);
     }
     match name.chars().next() {
-        None => return refuse("missing pool name"),
-        Some(first) if !first.is_ascii_alphabetic() => return refuse("name must begin with a letter"),
+        None => return Some(NameFault::PoolMissing),
+        Some(first) if !first.is_ascii_alphabetic() => return Some(NameFault::PoolBegin),
         Some(_) => {}
     }
     let bad = name.chars().find(|c| !(c.is_ascii_alphanumeric() || "_-.: ".contains(*c)));
     if let Some(bad) = bad {
-        return refuse(&format!("invalid character '{bad}' in pool name"));
+        return Some(NameFault::PoolCharacter(bad));
     }
-    if ["mirror", "raidz", "draid", "spare"].into_iter().any(reserved) || name == "log" {
-        return refuse("name is reserved\npool name may have been omitted");
-    }
-    Ok(())
+    let is_reserved = ["mirror", "raidz", "draid", "spare"].into_iter().any(reserved) || name == "log";
+    is_reserved.then_some(NameFault::PoolReserved)
 }
 
 impl ForCreate {
     /// Properties of the root dataset, checked.
-    pub fn root_props(&self, pool: &str, props: &[PropertyChange]) -> Result<RawProps> {
+    pub fn root_props(&self, action: Action, props: &[PropertyChange]) -> Result<RawProps> {
         let pairs: Vec<(String, String)> =
             props.iter().map(|prop| (prop.name.clone(), prop.value.clone())).collect();
         let has_feature = |name: &str| self.features.iter().any(|feature| feature.name == name);
-        let (prefix, version) = (format!("cannot create '{pool}'"), self.version);
-        let checker = Checker { prefix, of: FILESYSTEM, creating: true, version, has_feature: &has_feature };
+        let version = self.version;
+        let checker = Checker { action, of: FILESYSTEM, creating: true, version, has_feature: &has_feature };
         checker.all(&pairs).map_err(api_error)
     }
 }
@@ -217,7 +225,7 @@ pub(super) fn all(pool: &LocalPool, status: &PoolStatus, names: &[String]) -> Re
                 (None, None) if matches!(prop.kind, PropType::Text(None)) => (String::new(), Source::Default),
                 (None, None) => (exact(prop, &default_of(prop)), Source::Default),
             };
-        let (name, kind) = (prop.name.to_owned(), prop_kind(prop.render));
+        let (name, kind) = (prop.name.to_owned(), prop_kind(prop));
         values.push(PropValue { name, value, kind, source, received: None });
     }
     values.extend(feature_values(pool));
@@ -227,7 +235,8 @@ pub(super) fn all(pool: &LocalPool, status: &PoolStatus, names: &[String]) -> Re
     let mut chosen = Vec::new();
     for name in names {
         let found = values.iter().find(|value| value.name == *name);
-        chosen.push(found.cloned().ok_or_else(|| Error::Refused(format!("invalid property '{name}'")))?);
+        let unknown = || Refused::because(PropertyFault::Unknown { property: name.clone() });
+        chosen.push(found.cloned().ok_or_else(unknown)?);
     }
     Ok(chosen)
 }

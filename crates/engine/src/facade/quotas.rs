@@ -11,10 +11,11 @@
 use std::collections::BTreeMap;
 
 use engine_api::{Change, Error, PropertyChange, Result, SpaceUse, Spender};
-use ondisk::prop::{self, UserspaceProp};
+use ondisk::prop::UserspaceProp;
+use refusal::{Action, PropertyFault, Reason, Refused};
 use stdx::number;
 
-use super::convert::api_error;
+use super::convert::{api_error, spender};
 use super::pool::LocalPool;
 use crate::zpl;
 
@@ -29,17 +30,17 @@ pub(super) struct Limit {
 /// The limits in a change, and the change without them; `None` where nothing else is left. Values
 /// make sense.
 pub(super) fn split(change: &Change) -> Result<(Vec<Limit>, Option<Change>)> {
-    let (name, verb, props) = match change {
-        Change::SetProperties { name, props } => (name, "set property for", props),
+    let (name, action, props) = match change {
+        Change::SetProperties { name, props } => (name, Action::SetProperty { name: name.clone() }, props),
         Change::CreateFilesystem { name, props, .. } | Change::Clone { name, props, .. } => {
-            (name, "create", props)
+            (name, Action::Create { name: name.clone() }, props)
         }
         _ => return Ok((Vec::new(), Some(change.clone()))),
     };
-    let refuse = |why: String| Error::Refused(format!("cannot {verb} '{name}': {why}"));
+    let refuse = |fault: PropertyFault| Refused::new(action.clone(), fault);
     let (limits, rest) = take(props).map_err(refuse)?;
     if name.contains('@') && !limits.is_empty() {
-        return Err(refuse("this property can not be modified for snapshots".into()));
+        return Err(refuse(PropertyFault::NotOfSnapshots).into());
     }
     if limits.is_empty() {
         return Ok((limits, Some(change.clone())));
@@ -64,7 +65,7 @@ pub(super) fn split(change: &Change) -> Result<(Vec<Limit>, Option<Change>)> {
 /// The limits among properties, and the others; `Err` says what makes no sense.
 pub(super) fn take(
     props: &[PropertyChange],
-) -> std::result::Result<(Vec<Limit>, Vec<PropertyChange>), String> {
+) -> std::result::Result<(Vec<Limit>, Vec<PropertyChange>), PropertyFault> {
     let (mut limits, mut rest) = (Vec::new(), Vec::new());
     for one in props {
         match UserspaceProp::parse(&one.name) {
@@ -76,24 +77,17 @@ pub(super) fn take(
 }
 
 /// Names are the client's to resolve: here an id is a number.
-fn limit(quota: UserspaceProp, who: &str, set: &PropertyChange) -> std::result::Result<Limit, String> {
-    let id: u32 = who.parse().map_err(|_| format!("'{}' has an invalid user/group name", set.name))?;
+fn limit(quota: UserspaceProp, who: &str, set: &PropertyChange) -> std::result::Result<Limit, PropertyFault> {
+    let property = || set.name.clone();
+    let id: u32 = who.parse().map_err(|_| PropertyFault::NoSuchPrincipal { property: property() })?;
     if !quota.quota {
-        return Err(format!("'{}' is readonly", set.name));
+        return Err(PropertyFault::ReadOnly { property: property() });
     }
     let limit = match set.value.as_str() {
         "none" => 0,
-        value => number::parse(value)?,
+        value => number::parse(value).map_err(|message| PropertyFault::Number { message })?,
     };
     Ok(Limit { quota, id: id.into(), limit })
-}
-
-fn spender(of: Spender) -> prop::Spender {
-    match of {
-        Spender::User => prop::Spender::User,
-        Spender::Group => prop::Spender::Group,
-        Spender::Project => prop::Spender::Project,
-    }
 }
 
 impl LocalPool {
@@ -104,8 +98,7 @@ impl LocalPool {
         for Limit { quota, id, limit } in limits {
             newest = fs.set_quota(*quota, *id, *limit).map_err(|error| match error {
                 Error::Unsupported(_) => {
-                    let why = "pool and or dataset must be upgraded to set this property or value";
-                    Error::Refused(format!("cannot set property for '{name}': {why}"))
+                    Refused::new(Action::SetProperty { name: name.to_owned() }, PropertyFault::TooOld).into()
                 }
                 error => error,
             })?;
@@ -117,17 +110,14 @@ impl LocalPool {
     /// What all users, groups or projects use and may use, by id. A number that nobody counts is
     /// `None`.
     pub(super) fn space_use(&self, name: &str, of: Spender) -> Result<Vec<SpaceUse>> {
+        let refuse = |reason: Reason| Refused::new(Action::GetSpace { name: name.to_owned() }, reason);
         let failed = |error: ::pool::PoolError| match error {
-            ::pool::PoolError::Unsupported(_) => {
-                let why = "operation not supported on this dataset";
-                Error::Refused(format!("cannot get used/quota for {name}: {why}"))
-            }
+            ::pool::PoolError::Unsupported(_) => refuse(Reason::NotApplicable).into(),
             error => api_error(error),
         };
         let dataset = self.inner().dsl.open_dataset(name).map_err(api_error)?;
         if dataset.objset().kind() != ondisk::objset::ObjsetType::Zfs {
-            let why = "operation is only applicable to filesystems and their snapshots";
-            return Err(Error::Refused(why.into()));
+            return Err(refuse(Reason::NotOfFilesystems).into());
         }
         let mut found: BTreeMap<u64, SpaceUse> = BTreeMap::new();
         for (objects, quota) in [(false, false), (false, true), (true, false), (true, true)] {

@@ -1,7 +1,6 @@
 //! `zfs receive`: where a stream goes to, whether it may, and what is said about it.
 //!
-//! Source: lib/libzfs/libzfs_sendrecv.c (`zfs_receive_impl`, `zfs_receive_one`); messages are
-//! theirs.
+//! Source: lib/libzfs/libzfs_sendrecv.c (`zfs_receive_impl`, `zfs_receive_one`).
 
 mod corrective;
 mod package;
@@ -21,21 +20,20 @@ use engine_api::{
 use env::Nanos;
 use ondisk::objset::ObjsetType;
 use ondisk::send::{Begin, FLAG_CLONE, Record, feature};
+use refusal::{Action, Reason, ReceiveFault, Refused, Stream};
 
 use super::convert::api_error;
+use super::family::no_dataset;
 use super::pool::LocalPool;
 use package::Package;
 use replicate::Replication;
-use words::{Goal, stream_words};
+use words::{Goal, fault_of_stream};
 
 /// Who hears what is done.
 pub(super) type Tell<'a> = &'a mut dyn FnMut(ReceiveEvent);
 
-const ACTION: &str = "cannot receive";
-const UNREADABLE: &str = "failed to read from stream";
-
-fn refuse(action: &str, why: impl std::fmt::Display) -> Error {
-    Error::Refused(format!("{action}: {why}"))
+fn refuse(stream: Stream, why: impl Into<Reason>) -> Error {
+    Refused::new(Action::Receive { stream }, why).into()
 }
 
 /// One stream that goes to one dataset.
@@ -58,7 +56,7 @@ impl LocalPool {
     ) -> Result<Received> {
         self.check_request(request)?;
         let mut stream = RecordReader::new(from);
-        let begin = checked(stream.begin())?.ok_or_else(|| refuse(ACTION, UNREADABLE))?;
+        let begin = checked(stream.begin())?.ok_or_else(|| refuse(Stream::Any, ReceiveFault::Unreadable))?;
         let sent = begin.to_name.split('@').next().unwrap_or_default();
         let mut received = Received::default();
         if !begin.is_compound() {
@@ -68,7 +66,7 @@ impl LocalPool {
         }
         let package = Package::read(&begin, &mut stream)?;
         if package.is_recursive && request.target.contains('@') {
-            return Err(refuse(ACTION, "cannot specify snapshot name for multi-snapshot stream"));
+            return Err(refuse(Stream::Any, ReceiveFault::SnapshotNamed));
         }
         let whole = One { request, begin: &begin, sent, package: None };
         let top = destination(&whole)?.split('@').next().unwrap_or_default().to_owned();
@@ -84,7 +82,7 @@ impl LocalPool {
         }
         while let Some(begin) = checked(stream.next_begin())? {
             if begin.is_compound() || !begin.to_name.starts_with(sent) {
-                return Err(refuse(ACTION, "invalid backup stream"));
+                return Err(refuse(Stream::Any, ReceiveFault::Invalid));
             }
             let one = One { request, begin: &begin, sent, package: Some(&package) };
             self.receive_one(&one, &mut stream, tell, &mut received)?;
@@ -101,16 +99,15 @@ impl LocalPool {
     fn check_request(&self, request: &ReceiveRequest) -> Result<()> {
         let given = request.props.iter().map(|prop| &prop.name).chain(&request.exclude);
         if let Some(name) = given.into_iter().find(|name| !props::can_be_given(name)) {
-            // libzfs says it twice.
-            return Err(refuse(ACTION, format_args!("{ACTION}: invalid property '{name}'")));
+            return Err(refuse(Stream::Any, ReceiveFault::Property { property: name.clone() }));
         }
         let is_missing = |name: &str| self.dataset(name).map(|found| found.is_none());
         if request.keep_path && is_missing(&request.target)? {
-            return Err(refuse(ACTION, format_args!("specified fs ({}) does not exist", request.target)));
+            return Err(refuse(Stream::Any, ReceiveFault::NoTarget { target: request.target.clone() }));
         }
         match &request.origin {
             Some(origin) if is_missing(origin)? => {
-                Err(refuse(ACTION, format_args!("specified origin fs ({origin}) does not exist")))
+                Err(refuse(Stream::Any, ReceiveFault::NoOrigin { origin: origin.clone() }))
             }
             _ => Ok(()),
         }
@@ -125,20 +122,20 @@ impl LocalPool {
     ) -> Result<()> {
         let (request, begin) = (one.request, one.begin);
         let is_clone = request.origin.is_some() || begin.flags & FLAG_CLONE != 0;
-        let action = recv::action(begin, is_clone);
-        self.not_suspended().map_err(|_| refuse(action, Error::Suspended))?;
+        let kind = recv::action(begin, is_clone);
+        self.not_suspended().map_err(|_| refuse(kind, Reason::Suspended))?;
         let started = self.env.clock.now();
         let before = stream.bytes();
         let destination = destination(one)?;
         if request.heal {
-            let healed = self.heal(one, &destination, action, stream, tell);
+            let healed = self.heal(one, &destination, kind, stream, tell);
             return healed.map(|()| self.tell_done(one, (before, started), stream, tell));
         }
         let origin = self.origin(one, &destination, tell)?;
         let is_new = (begin.from_guid == 0 || origin.is_some()) && !begin.has(feature::RESUMING);
         let destination = self.relocate(one, destination, is_new)?;
         let (dataset, snapshot) = destination.split_once('@').unwrap_or((&destination, ""));
-        let before_it = self.check_target(one, dataset, is_new, action)?;
+        let before_it = self.check_target(one, dataset, is_new, kind)?;
         let exists = before_it == Before::Whole;
         let what = if begin.from_guid != 0 { "incremental" } else { "full" };
         announce(one, what, &destination, tell);
@@ -147,7 +144,7 @@ impl LocalPool {
         }
         let mut listed = one.package.map_or_else(Default::default, |package| package.listed(begin.to_guid));
         let tags = std::mem::take(&mut listed.holds);
-        let props = self.props_of(one, &destination, listed, action, received)?;
+        let props = self.props_of(one, &destination, listed, kind, received)?;
         let target = Target {
             dataset: dataset.to_owned(),
             snapshot: snapshot.to_owned(),
@@ -168,7 +165,7 @@ impl LocalPool {
                 return skip(begin, stream);
             }
             let goal = Goal { snapshot: &destination, is_resumable: request.resumable, is_new: !exists };
-            return Err(self.words(error, action, goal));
+            return Err(self.refusal_of(error, kind, goal));
         }
         if !exists {
             received.new.push(dataset.to_owned());
@@ -250,7 +247,7 @@ impl LocalPool {
         } else if one.begin.flags & FLAG_CLONE != 0 {
             let found = self.by_guid(one.begin.from_guid, destination)?;
             let missing =
-                || refuse(ACTION, format_args!("local origin for clone {destination} does not exist"));
+                || refuse(Stream::Any, ReceiveFault::NoLocalOrigin { clone: destination.to_owned() });
             (found.ok_or_else(missing)?, "found clone origin")
         } else {
             return Ok(None);
@@ -276,52 +273,47 @@ impl LocalPool {
     }
 
     /// What there is of the dataset; refused where it must be there or must not.
-    fn check_target(&self, one: &One<'_>, dataset: &str, is_new: bool, action: &str) -> Result<Before> {
-        let request = one.request;
+    fn check_target(&self, one: &One<'_>, dataset: &str, is_new: bool, kind: Stream) -> Result<Before> {
+        let (request, name) = (one.request, || dataset.to_owned());
         let Some(found) = self.dataset(dataset)? else {
             let Some((parent, _)) = dataset.rsplit_once('/').filter(|_| is_new) else {
-                return Err(refuse(action, format_args!("destination '{dataset}' does not exist")));
+                return Err(refuse(kind, ReceiveFault::NoDestination { dataset: name() }));
             };
             if request.keep_path && !request.keep_tail && !request.dry_run {
-                self.make_parents(parent, action)?;
+                self.make_parents(parent, kind)?;
             }
             let parent_found = self.dataset(parent)?;
             return match parent_found.map(|found| found.kind) {
                 Some(DatasetKind::Filesystem) => Ok(Before::Nothing),
-                Some(_) => Err(refuse(action, format_args!("parent '{parent}' is not a filesystem"))),
+                Some(_) => Err(refuse(kind, ReceiveFault::ParentNotFilesystem { parent: parent.to_owned() })),
                 None if request.dry_run && request.keep_path => Ok(Before::Nothing),
-                None => Err(refuse(&format!("cannot open '{parent}'"), "dataset does not exist")),
+                None => Err(no_dataset(parent)),
             };
         };
         if !is_new {
             return Ok(if value(&found, "inconsistent") == "1" { Before::Part } else { Before::Whole });
         }
         if !request.force {
-            let why = format!("destination '{dataset}' exists\nmust specify -F to overwrite it");
-            return Err(refuse(action, why));
+            return Err(refuse(kind, ReceiveFault::DatasetExists { dataset: name() }));
         }
         let object = self.pool.dsl.object_of(dataset).map_err(api_error)?;
-        if let Some((name, _)) = self.pool.dsl.snapshots_of(object).map_err(api_error)?.into_iter().min() {
-            let why = format!(
-                "destination has snapshots (eg. {dataset}@{name})\nmust destroy them to overwrite it"
-            );
-            return Err(refuse(action, why));
+        let snapshots = self.pool.dsl.snapshots_of(object).map_err(api_error)?;
+        if let Some((snapshot, _)) = snapshots.into_iter().min() {
+            return Err(refuse(kind, ReceiveFault::HasSnapshots { dataset: name(), snapshot }));
         }
         if u64::from(one.begin.objset_type) == ObjsetType::Zvol.number() {
-            self.check_volume_target(dataset, action)?;
+            self.check_volume_target(dataset, kind)?;
         }
         if !value(&found, "origin").is_empty() {
-            let why = format!("destination '{dataset}' is a clone\nmust destroy it to overwrite it");
-            return Err(refuse(action, why));
+            return Err(refuse(kind, ReceiveFault::IsClone { dataset: name() }));
         }
         Ok(Before::Whole)
     }
 
     /// Whether what exists can become a volume.
-    fn check_volume_target(&self, dataset: &str, action: &str) -> Result<()> {
-        const WHY: &str = "cannot overwrite with a ZVOL";
+    fn check_volume_target(&self, dataset: &str, kind: Stream) -> Result<()> {
         if !dataset.contains('/') {
-            return Err(refuse(action, format_args!("destination {dataset} is the root dataset\n{WHY}")));
+            return Err(refuse(kind, ReceiveFault::VolumeOverRoot { dataset: dataset.to_owned() }));
         }
         let below = DatasetFilter {
             roots: vec![dataset.to_owned()],
@@ -330,19 +322,17 @@ impl LocalPool {
             props: vec!["type".into()],
         };
         match self.datasets(&below)?.into_iter().find(|found| found.name != dataset) {
-            Some(child) => {
-                Err(refuse(action, format_args!("destination has children (eg. {})\n{WHY}", child.name)))
-            }
+            Some(child) => Err(refuse(kind, ReceiveFault::VolumeOverChildren { child: child.name })),
             None => Ok(()),
         }
     }
 
-    fn make_parents(&self, parent: &str, action: &str) -> Result<()> {
+    fn make_parents(&self, parent: &str, kind: Stream) -> Result<()> {
         if self.dataset(parent)?.is_some() {
             return Ok(());
         }
         let change = Change::CreateFilesystem { name: parent.to_owned(), parents: true, props: Vec::new() };
-        self.commit(&change, "").map(drop).map_err(|_| refuse(action, "unable to restore to destination"))
+        self.commit(&change, "").map(drop).map_err(|_| refuse(kind, ReceiveFault::NotMade))
     }
 }
 
@@ -372,8 +362,8 @@ fn value<'a>(info: &'a DatasetInfo, name: &str) -> &'a str {
 /// A begin that may be followed; `None` where the stream has ended.
 fn checked(begin: std::result::Result<Option<Begin>, StreamError>) -> Result<Option<Begin>> {
     let begin = begin.map_err(|error| match error {
-        StreamError::Truncated | StreamError::Io(_) => refuse(ACTION, UNREADABLE),
-        _ => refuse(ACTION, "invalid stream (bad magic number)"),
+        StreamError::Truncated | StreamError::Io(_) => refuse(Stream::Any, ReceiveFault::Unreadable),
+        _ => refuse(Stream::Any, ReceiveFault::Magic),
     })?;
     begin.as_ref().map_or(Ok(()), check_begin)?;
     Ok(begin)
@@ -394,21 +384,15 @@ fn check_begin(begin: &Begin) -> Result<()> {
         | feature::ZSTD
         | feature::LONGNAME
         | feature::LARGE_MICROZAP;
-    let features = begin.features;
     if begin.has(feature::DEDUP) {
-        const WHY: &str =
-            "stream has deprecated feature: dedup, try 'zstream redup [send in a file] | zfs recv [...]'";
-        return Err(refuse(ACTION, WHY));
+        return Err(refuse(Stream::Any, ReceiveFault::Deduplicated));
     }
-    if features & !MASK != 0 || !(1..=2).contains(&begin.header_type) {
-        let unknown = features & !MASK;
-        let why = format!(
-            "stream has unsupported feature, feature flags = {features:x} (unknown flags = {unknown:x})"
-        );
-        return Err(refuse(ACTION, why));
+    let unknown = begin.features & !MASK;
+    if unknown != 0 || !(1..=2).contains(&begin.header_type) {
+        return Err(refuse(Stream::Any, ReceiveFault::Features { flags: begin.features, unknown }));
     }
     if !begin.to_name.contains('@') {
-        return Err(refuse(ACTION, "invalid stream (bad snapshot name)"));
+        return Err(refuse(Stream::Any, ReceiveFault::SnapshotName));
     }
     Ok(())
 }
@@ -418,7 +402,7 @@ fn destination(one: &One<'_>) -> Result<String> {
     let (request, name) = (one.request, &one.begin.to_name);
     let with_snapshot = request.target.contains('@');
     let not_with =
-        |option: &str| refuse(ACTION, format_args!("invalid argument - snapshot not allowed with {option}"));
+        |option: &str| refuse(Stream::Any, ReceiveFault::SnapshotWith { option: option.to_owned() });
     let rest = if request.keep_tail {
         if with_snapshot {
             return Err(not_with("-e"));
@@ -439,14 +423,14 @@ fn destination(one: &One<'_>) -> Result<String> {
     };
     let destination = format!("{}{rest}", request.target);
     if destination.matches('@').count() != 1 || destination.ends_with('@') {
-        return Err(refuse(ACTION, "invalid name"));
+        return Err(refuse(Stream::Any, ReceiveFault::InvalidName));
     }
     Ok(destination)
 }
 
 /// Reads a stream for nothing.
 fn skip(begin: &Begin, stream: &mut RecordReader<'_>) -> Result<()> {
-    let failed = |error: StreamError| refuse(ACTION, stream_words(&error));
+    let failed = |error: StreamError| refuse(Stream::Any, fault_of_stream(&error));
     stream.payload(u64::from(begin.payload_len)).map_err(failed)?;
     loop {
         let record = stream.record().map_err(failed)?;
@@ -454,7 +438,7 @@ fn skip(begin: &Begin, stream: &mut RecordReader<'_>) -> Result<()> {
             return Ok(());
         }
         if record.payload_len() > ondisk::blkptr::MAX_BLOCK {
-            return Err(refuse(ACTION, "invalid stream (bad record length)"));
+            return Err(refuse(Stream::Any, ReceiveFault::RecordLength));
         }
         stream.payload(record.payload_len()).map_err(failed)?;
     }

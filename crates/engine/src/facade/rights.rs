@@ -23,9 +23,10 @@ use engine_api::{
     ReceiveRequest, Result, SendRequest, Spender,
 };
 use ondisk::prop::{self, UserspaceProp, dataset_prop};
+use refusal::{Action, Reason, Refused};
 use stdx::behalf::{self, Caller};
 
-use super::convert::api_error;
+use super::convert::{api_error, spender};
 use super::pool::LocalPool;
 
 /// What somebody is about to do.
@@ -141,11 +142,7 @@ impl LocalPool {
             // A snapshot that lasts as long as the comparison comes with it.
             Deed::Diff(from) => list.at(from, &["diff"]),
             Deed::SpaceUse(dataset, of) => {
-                let of = match of {
-                    Spender::User => prop::Spender::User,
-                    Spender::Group => prop::Spender::Group,
-                    Spender::Project => prop::Spender::Project,
-                };
+                let of = spender(of);
                 for (objects, quota) in [(false, false), (false, true), (true, false), (true, true)] {
                     list.at(dataset, &[UserspaceProp { of, objects, quota }.stem()]);
                 }
@@ -255,7 +252,7 @@ impl LocalPool {
 
     /// A place for a dataset; gives the nearest above it that there is.
     fn to_place(&self, name: &str, parents: bool, list: &mut List) -> Result<String> {
-        let missing = || Error::Refused(format!("cannot create '{name}': parent does not exist"));
+        let missing = || Refused::new(Action::Create { name: name.to_owned() }, Reason::NoParent);
         let (parent, _) = name.rsplit_once('/').ok_or_else(missing)?;
         let mut nearest = parent;
         while !self.is_there(nearest)? {

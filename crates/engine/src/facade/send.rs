@@ -9,16 +9,17 @@ use std::fmt::Write as _;
 use std::io::Write;
 
 use ::pool::PoolError;
-use ::pool::resume::{self, Resume};
+use ::pool::resume::{self, BadToken, Resume};
 use ::pool::send::{Failure, Flags, Sending, head_of_stream};
 use ::pool::stream::RecordWriter;
 use engine_api::{Error, Pool, Result, SendEvent, SendRequest, TokenContents};
 use env::{Clock, Nanos};
 use ondisk::nvlist::{NvList, NvValue};
 use ondisk::send::{Begin, HeaderType, Record, feature};
+use refusal::{Action, Reason, Refused, SendFault};
 
 use super::convert::api_error;
-use super::family::nearest;
+use super::family::{nearest, no_dataset};
 use super::pool::LocalPool;
 
 impl LocalPool {
@@ -45,7 +46,7 @@ impl LocalPool {
         // Everything is looked at before anything is sent.
         let mut sendings = Vec::new();
         for (snapshot, from) in &plan.steps {
-            let failed = |failure| words(failure, snapshot, from.as_deref());
+            let failed = |failure| refusal_of(failure, snapshot, from.as_deref());
             let own = self.name();
             if from.as_ref().is_some_and(|from| from.split(['/', '@', '#']).next() != Some(own.as_str())) {
                 return Err(failed(Failure::NotEarlier));
@@ -66,7 +67,7 @@ impl LocalPool {
             return Ok(());
         }
         let broken = |error: std::io::Error| {
-            words(Failure::Broken(error.to_string()), &request.snapshot, request.from.as_deref())
+            refusal_of(Failure::Broken(error.to_string()), &request.snapshot, request.from.as_deref())
         };
         if plan.is_compound {
             let begin = compound(request, plan.list.len() as u32);
@@ -74,7 +75,7 @@ impl LocalPool {
             writer.end_list().map_err(broken)?;
         }
         for (sending, (snapshot, from)) in sendings.iter().zip(&plan.steps) {
-            let failed = |failure| words(failure, snapshot, from.as_deref());
+            let failed = |failure| refusal_of(failure, snapshot, from.as_deref());
             tell(SendEvent::Begins(snapshot.clone()));
             self.send_one(sending, to, tell).map_err(failed)?;
         }
@@ -88,7 +89,7 @@ impl LocalPool {
 impl LocalPool {
     /// Nothing is begun that would wait for an operator; what has begun waits.
     fn can_send(&self, name: &str) -> Result<()> {
-        self.not_suspended().map_err(|_| words(Failure::Pool(PoolError::Suspended), name, None))
+        self.not_suspended().map_err(|_| refusal_of(Failure::Pool(PoolError::Suspended), name, None))
     }
 
     /// A head as it is now, if nobody has it; from then on nobody can.
@@ -139,12 +140,9 @@ impl LocalPool {
     ) -> Result<()> {
         self.can_send(dataset)?;
         if self.pool.dsl.object_of(dataset).is_err() {
-            return Err(Error::Refused(format!("cannot open '{dataset}': dataset does not exist")));
+            return Err(no_dataset(dataset));
         }
-        let missing = || {
-            let why = format!("'{dataset}' does not have any resumable receive state");
-            Error::Refused(format!("cannot send '{dataset}': {why}"))
-        };
+        let missing = || not_sent(dataset, SendFault::NothingSaved { dataset: dataset.to_owned() });
         let mut token = read_token(&self.token_of(dataset).ok_or_else(missing)?)?;
         // It begins at the beginning.
         token.list.set("object", 0u64).set("offset", 0u64).set("bytes", 0u64).set("toname", dataset);
@@ -163,7 +161,7 @@ impl LocalPool {
         to: &mut dyn Write,
         tell: &mut dyn FnMut(SendEvent),
     ) -> Result<()> {
-        let failed = |failure| words(failure, name, from);
+        let failed = |failure| refusal_of(failure, name, from);
         let sending = prepared.map_err(failed)?;
         let planned = SendEvent::Planned {
             snapshot: name.to_owned(),
@@ -202,11 +200,8 @@ impl LocalPool {
             None => self.by_guid(resume.to_guid, name)?,
         };
         found.ok_or_else(|| {
-            let why = match self.pool.dsl.object_of(name).is_ok() {
-                true => "is no longer the same snapshot used in the initial send",
-                false => "used in the initial send no longer exists",
-            };
-            Error::Refused(format!("{RESUME}: '{name}' {why}"))
+            let exists = self.pool.dsl.object_of(name).is_ok();
+            not_resumed(SendFault::TokenOf { name: name.clone(), exists })
         })
     }
 
@@ -220,10 +215,7 @@ impl LocalPool {
             Some(from) => Some(from),
             None => nearest(self.pool.dsl.bookmarks_by_guid(resume.from_guid).map_err(api_error)?, near),
         };
-        let missing = || {
-            let why = format!("incremental source {:#x} no longer exists", resume.from_guid);
-            Error::Refused(format!("{RESUME}: {why}"))
-        };
+        let missing = || not_resumed(SendFault::NoTokenSource { guid: resume.from_guid });
         Ok(Some(from.ok_or_else(missing)?))
     }
 }
@@ -255,8 +247,6 @@ impl Write for Watched<'_> {
     }
 }
 
-const RESUME: &str = "cannot resume send";
-
 /// What a token says, whole and as far as it is needed.
 pub(super) struct Token {
     list: NvList,
@@ -270,7 +260,7 @@ impl Token {
 }
 
 pub(super) fn read_token(token: &str) -> Result<Token> {
-    let refuse = |why| Error::Refused(format!("{RESUME}: {why}"));
+    let refuse = |bad: BadToken| not_resumed(SendFault::Token { message: bad.to_string() });
     let list = resume::from_token(token).map_err(refuse)?;
     let resume = Resume::of_list(&list).map_err(refuse)?;
     Ok(Token { list, resume })
@@ -306,25 +296,30 @@ fn compound(request: &SendRequest, payload_len: u32) -> Begin {
     }
 }
 
-/// A failure, as libzfs puts it.
-fn words(failure: Failure, snapshot: &str, from: Option<&str>) -> Error {
-    let action = format!("warning: cannot send '{snapshot}'");
-    let why = match failure {
+/// A failure, as libzfs tells it.
+fn refusal_of(failure: Failure, snapshot: &str, from: Option<&str>) -> Error {
+    let fault = match failure {
         Failure::NoSource => match from.filter(|from| from.contains('@')) {
-            Some(from) => return Error::Refused(format!("cannot open '{from}': dataset does not exist")),
-            None => format!("incremental source ({}) does not exist", from.unwrap_or_default()),
+            Some(from) => return no_dataset(from),
+            None => SendFault::NoSource { from: from.unwrap_or_default().to_owned() },
         },
-        Failure::InUse => "target is busy; if a filesystem, it must not be mounted".into(),
-        Failure::NotEarlier => "not an earlier snapshot from the same fs".into(),
-        Failure::NoObject => "No such file or directory".into(),
-        Failure::Broken(why) => why,
-        Failure::Pool(PoolError::NotFound) => {
-            return Error::Refused(format!("cannot open '{snapshot}': dataset does not exist"));
-        }
-        Failure::Pool(PoolError::Io) => "I/O error".into(),
-        Failure::Pool(PoolError::Busy) => "dataset is busy".into(),
-        Failure::Pool(PoolError::Suspended) => Error::Suspended.to_string(),
+        Failure::InUse => SendFault::InUse,
+        Failure::NotEarlier => SendFault::NotEarlier,
+        Failure::NoObject => SendFault::NoObject,
+        Failure::Broken(message) => SendFault::Broken { message },
+        Failure::Pool(PoolError::NotFound) => return no_dataset(snapshot),
+        Failure::Pool(PoolError::Io) => SendFault::Io,
+        Failure::Pool(PoolError::Busy) => return not_sent(snapshot, Reason::DatasetBusy),
+        Failure::Pool(PoolError::Suspended) => return not_sent(snapshot, Reason::Suspended),
         Failure::Pool(other) => return api_error(other),
     };
-    Error::Refused(format!("{action}: {why}"))
+    not_sent(snapshot, fault)
+}
+
+fn not_sent(name: &str, why: impl Into<Reason>) -> Error {
+    Refused::new(Action::Send { name: name.to_owned() }, why).into()
+}
+
+fn not_resumed(fault: SendFault) -> Error {
+    Refused::new(Action::ResumeSend, fault).into()
 }

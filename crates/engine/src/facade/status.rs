@@ -6,12 +6,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use engine_api::{DedupTables, Health, Pool, PoolStatus, ScanState, VdevStatus};
 use env::lock;
 
+use super::condition;
 use super::convert::{
-    blank_vdev, checkpoint, error_scrub_status, health, removal, rewound, scan_status, spare_status,
-    vdev_status,
+    blank_vdev, error_scrub_status, health, removal, scan_status, spare_status, vdev_status,
 };
 use super::pool::LocalPool;
-use super::words;
 
 impl LocalPool {
     /// Never panics: who lists the pools of a machine sees the others too.
@@ -29,7 +28,7 @@ impl LocalPool {
         let logs: Vec<String> = lock(&self.unreplayable).values().cloned().collect();
         let stays_legacy = self.pool.config().compatibility.as_deref() == Some("legacy");
         let mode = self.pool.core().storage.suspension().mode();
-        let words = words::words(&report, (state, mode), &logs, scan.as_ref(), stays_legacy);
+        let condition = condition::of(&report, (state, mode), logs, scan.as_ref(), stays_legacy);
         PoolStatus {
             name: self.name(),
             guid: self.guid(),
@@ -38,15 +37,13 @@ impl LocalPool {
             root: engine_api::VdevStatus { health: state, ..root },
             cache: report.cache.iter().map(|cache| vdev_status(cache, None)).collect(),
             spares: report.spares.iter().map(|spare| spare_status(spare, &self.name())).collect(),
-            status: words.as_ref().map(|words| words.status.clone()),
-            msgid: words.as_ref().and_then(|words| words.msgid).map(str::to_owned),
-            action: words.map(|words| words.action),
+            condition,
             scan,
             error_scrub: error_scrub_status(&scans),
             removal: removal(&report),
-            checkpoint: self.pool.core().checkpoint_stat().map(checkpoint),
+            checkpoint: self.pool.core().checkpoint_stat(),
             dedup: super::dedup::tables(&self.pool.core().ddt.report()),
-            rewound: self.pool.core().rewound.map(rewound),
+            rewound: self.pool.core().rewound,
             data_errors: report.data_errors,
             readonly: self.pool.core().readonly,
         }
@@ -56,7 +53,6 @@ impl LocalPool {
     fn faulted_status(&self) -> PoolStatus {
         let name = catch_unwind(AssertUnwindSafe(|| self.name())).unwrap_or_default();
         let guid = self.inner().core().storage.pool_guid();
-        let words = words::faulted();
         let blank = blank_vdev(guid, Health::Suspended);
         let root = VdevStatus { name: name.clone(), kind: "root".to_owned(), ..blank };
         PoolStatus {
@@ -67,9 +63,7 @@ impl LocalPool {
             root,
             cache: Vec::new(),
             spares: Vec::new(),
-            status: Some(words.status),
-            action: Some(words.action),
-            msgid: words.msgid.map(str::to_owned),
+            condition: Some(condition::faulted()),
             scan: None,
             error_scrub: None,
             removal: None,

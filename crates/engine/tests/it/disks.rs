@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use engine::{LocalEngine, Options};
 use engine_api::{
-    Change, CreateMode, Cred, Engine, FileSystem, Health, ImportOptions, NewDevice, NewNode, Pool, PoolSpec,
-    PropertyChange, RenameMode, SetAttr, Stable, VdevSpec, XattrMode,
+    Change, CreateMode, Cred, Engine, FileSystem, Health, ImportCondition, ImportOptions, NewDevice, NewNode,
+    Pool, PoolSpec, PropertyChange, RenameMode, SetAttr, Stable, VdevSpec, XattrMode,
 };
 use env::Env;
 use model::{Compare, Tree, dump};
@@ -251,16 +251,17 @@ fn what_is_said_of_pools_that_are_not_well() {
     let place = [dir.0.to_str().unwrap().to_owned()];
     let listed = || engine.importable(&place, None).unwrap().remove(0);
     let well = listed();
-    assert_eq!((well.health, well.status, well.vdevs.note), (Health::Online, None, None));
+    assert_eq!(
+        (well.health, well.condition, well.vdevs.note),
+        (Health::Online, ImportCondition::Ready, None)
+    );
     // One disk is gone: the other still knows its name.
     let (disk, away) = (dir.0.join("disk1"), dir.0.join("away"));
     let whole = std::fs::read(&disk).unwrap();
     std::fs::rename(&disk, &away).unwrap();
     std::fs::write(&away, b"nothing").unwrap();
     let missing = listed();
-    assert_eq!(missing.health, Health::Unavail);
-    assert_eq!(missing.status.as_deref(), Some("One or more devices are missing from the system."));
-    assert_eq!(missing.action, "The pool cannot be imported. Attach the missing\n\tdevices and try again.");
+    assert_eq!((missing.health, missing.condition), (Health::Unavail, ImportCondition::Unavailable));
     assert_eq!(missing.vdevs.note.as_deref(), Some("insufficient replicas"));
     let seen: Vec<_> = missing
         .vdevs
@@ -284,8 +285,7 @@ fn what_is_said_of_pools_that_are_not_well() {
     let engine = LocalEngine::new(Env::real(), Options::default());
     let damaged = engine.importable(&place, None).unwrap().remove(0);
     assert_eq!((damaged.health, damaged.vdevs.note.as_deref()), (Health::Faulted, Some("corrupted data")));
-    assert_eq!(damaged.status.as_deref(), Some("The pool metadata is incomplete or corrupted."));
-    assert_eq!(damaged.action, "The pool cannot be imported due to damaged devices or data.");
+    assert_eq!(damaged.condition, ImportCondition::Damaged);
     assert!(damaged.vdevs.children.iter().all(|vdev| vdev.health == Health::Online));
     let refused =
         engine.import("ours", &ImportOptions { search: place.to_vec(), ..ImportOptions::default() });
@@ -318,7 +318,7 @@ fn the_hostid_is_looked_at_each_time() {
     let other = LocalEngine::new(Env::real(), options);
     let foreign = || {
         let listed = other.importable(&place, None).unwrap().remove(0);
-        listed.status.is_some_and(|status| status.contains("last accessed by another system"))
+        listed.condition == ImportCondition::Foreign
     };
     assert!(!foreign());
     std::fs::write(&given, "22\n").unwrap();

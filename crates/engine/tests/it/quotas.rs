@@ -97,7 +97,7 @@ fn limits_hold_and_zdb_counts_as_we_do() {
 
     let refused = |name, value, text: &str| {
         let told = set(&*pool, name, value);
-        assert!(matches!(&told, Err(Error::Refused(why)) if why.contains(text)), "{told:?}");
+        assert!(matches!(&told, Err(Error::Refused(why)) if why.to_string().contains(text)), "{told:?}");
     };
     refused("userused@5", "7", "'userused@5' is readonly");
     refused("userquota@joe", "7", "'userquota@joe' has an invalid user/group name");

@@ -118,6 +118,7 @@ fn holes_are_found_and_punched() {
     let fd = file.as_raw_fd();
     // SAFETY: lseek and fallocate take plain numbers.
     let seek = |offset, whence| answer(unsafe { libc::lseek(fd, offset, whence) });
+    // SAFETY: the descriptor is open, and the rest are numbers.
     let fallocate = |mode, offset, len| answer(unsafe { libc::fallocate(fd, mode, offset, len) }.into());
     assert_eq!(seek(0, libc::SEEK_DATA), Ok(1 << 20));
     assert_eq!(seek(1 << 20, libc::SEEK_HOLE), Ok((1 << 20) + 12288));

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use engine::facade::{LocalEngine, Options};
 use engine_api::{
-    CreateMode, Cred, DatasetFilter, DatasetKind, DirLimit, Engine, FileSystem, Health, ImportOptions,
-    NodeKind, Pool, Seek, SetAttr, Stable,
+    Condition, CreateMode, Cred, DatasetFilter, DatasetKind, DirLimit, Engine, FileSystem, Health,
+    ImportOptions, NodeKind, Pool, Seek, SetAttr, Stable, SuspendCause,
 };
 use fuzzing::forge::Forge;
 use fuzzing::image::Image;
@@ -532,8 +532,10 @@ fn a_panic_in_one_pool_stays_there() {
     // It is told: by the status, which lists the other pool too, and by an event. Whoever waited
     // for the group hears first.
     let begun = Instant::now();
-    while !bad.status().status.is_some_and(|status| status.contains("defect")) {
-        assert!(begun.elapsed() < PATIENCE, "{:?}", bad.status().status);
+    let defect =
+        |condition: Condition| matches!(condition, Condition::Suspended { cause: SuspendCause::Fault, .. });
+    while !bad.status().condition.is_some_and(defect) {
+        assert!(begun.elapsed() < PATIENCE, "{:?}", bad.status().condition);
         std::thread::sleep(Duration::from_millis(10));
     }
     let health: Vec<Health> = engine.pools().iter().map(|pool| pool.status().health).collect();

@@ -2,7 +2,7 @@
 //! as importable, and an import is refused for the same reason.
 
 use engine::facade::{LocalEngine, Options};
-use engine_api::{Engine, Health, ImportOptions};
+use engine_api::{Engine, Health, ImportCondition, ImportOptions};
 use fuzzing::forge::Forge;
 use ondisk::nvlist::NvList;
 
@@ -16,8 +16,15 @@ const UNKNOWN: &str = "com.example:of_the_future";
 struct Seen {
     health: Health,
     note: String,
-    status: String,
+    condition: ImportCondition,
     refusal: String,
+}
+
+impl Seen {
+    fn lacks(&self, guid: &str) -> bool {
+        let ImportCondition::UnknownFeatures { features } = &self.condition else { return false };
+        features.iter().any(|feature| feature.guid == guid)
+    }
 }
 
 fn see(edit: &dyn Fn(&mut NvList)) -> Seen {
@@ -33,7 +40,7 @@ fn see(edit: &dyn Fn(&mut NvList)) -> Seen {
     Seen {
         health: pool.health,
         note: pool.vdevs.note.clone().unwrap_or_default(),
-        status: pool.status.clone().unwrap_or_default(),
+        condition: pool.condition.clone(),
         refusal,
     }
 }
@@ -51,7 +58,7 @@ fn a_pool_of_an_unknown_version_is_unsupported() {
         config.set("version", 5001_u64);
     });
     assert_eq!((seen.health, &seen.note[..]), (Health::Unavail, "newer version"));
-    assert!(seen.status.contains("incompatible version"), "{}", seen.status);
+    assert_eq!(seen.condition, ImportCondition::UnknownVersion);
     assert!(seen.refusal.contains("version"), "{}", seen.refusal);
 }
 
@@ -60,7 +67,7 @@ fn a_pool_with_unknown_features_is_unsupported() {
     let _alone = alone();
     let seen = see(&|config| need(config, UNKNOWN));
     assert_eq!((seen.health, &seen.note[..]), (Health::Unavail, "unsupported feature(s)"));
-    assert!(seen.status.contains(UNKNOWN), "{}", seen.status);
+    assert!(seen.lacks(UNKNOWN), "{:?}", seen.condition);
     assert!(seen.refusal.contains(UNKNOWN), "{}", seen.refusal);
 }
 
@@ -75,6 +82,6 @@ fn a_pool_of_draid_is_unsupported() {
         config.set("vdev_tree", tree);
     });
     assert_eq!((seen.health, &seen.note[..]), (Health::Unavail, "unsupported feature(s)"));
-    assert!(seen.status.contains(DRAID), "{}", seen.status);
+    assert!(seen.lacks(DRAID), "{:?}", seen.condition);
     assert!(seen.refusal.contains(DRAID), "{}", seen.refusal);
 }

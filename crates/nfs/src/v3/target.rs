@@ -23,8 +23,18 @@ pub struct Target {
 }
 
 impl Target {
-    /// Finds out what the handle means to this caller.
+    /// Finds out what the handle means to this caller. Of a pool that is still to come nothing is
+    /// known: the client asks again.
     pub fn resolve(cx: &Context<'_>, bytes: &[u8]) -> Result<Target, Status> {
+        Target::find(cx, bytes).map_err(|status| match Handle::pool(bytes) {
+            Some(pool) if status == Status::STALE && cx.shares.may_come(&cx.table, Some(pool)) => {
+                Status::JUKEBOX
+            }
+            _ => status,
+        })
+    }
+
+    fn find(cx: &Context<'_>, bytes: &[u8]) -> Result<Target, Status> {
         let handle = Handle::open(bytes, |pool| cx.table.key(pool), cx.shares.old_handles)?;
         let share = match cx.table.get(handle.fs) {
             Some(share) => share.clone(),

@@ -1,18 +1,20 @@
 //! Bookmarking snapshots, or copying bookmarks.
 
-use super::missing;
+use refusal::{Action, Reason, Refused, Upgrade};
+
+use super::{missing, open};
 use crate::dsl::names::Found;
 use crate::dsl::task::SyncCx;
 use crate::dsl::{Dsl, bookmark};
 use crate::namecheck::check_point;
 use crate::{PoolError, Result};
 
-fn prefix(name: &str) -> String {
-    format!("cannot create bookmark '{name}'")
+fn action(name: &str) -> Action {
+    Action::CreateBookmark { name: name.to_owned() }
 }
 
-fn refuse(name: &str, why: &str) -> PoolError {
-    PoolError::Refused(format!("{}: {why}", prefix(name)))
+fn refuse(name: &str, reason: impl Into<Reason>) -> PoolError {
+    Refused::new(action(name), reason).into()
 }
 
 /// What a bookmark is made of.
@@ -28,24 +30,21 @@ fn source(dsl: &Dsl, source: &str) -> Result<From> {
 }
 
 pub(super) fn check(dsl: &Dsl, from: &str, name: &str) -> Result<()> {
-    check_point(name, '#').map_err(|why| refuse(name, &why))?;
+    check_point(name, '#').map_err(|fault| refuse(name, fault))?;
     if !dsl.features().is_enabled("bookmarks") {
-        return Err(refuse(name, "pool must be upgraded to support bookmarks"));
+        return Err(refuse(name, Reason::PoolTooOld(Upgrade::Bookmarks)));
     }
     let (head, mark) = name.split_once('#').unwrap_or((name, ""));
-    let found = dsl.find(head).map_err(missing(&prefix(name)))?;
+    let found = dsl.find(head).map_err(missing(action(name)))?;
     if bookmark::find(dsl, found.object, mark)?.is_some() {
-        return Err(refuse(name, "bookmark exists"));
+        return Err(refuse(name, Reason::BookmarkExists));
     }
-    let (txg, guid) = match source(dsl, from).map_err(missing(&format!("cannot open '{from}'")))? {
+    let (txg, guid) = match source(dsl, from).map_err(missing(open(from)))? {
         From::Snapshot(snapshot) => (snapshot.phys.creation_txg, snapshot.phys.guid),
         From::Bookmark(mark) => (mark.phys.creation_txg, mark.phys.guid),
     };
     if !is_in_past(dsl, &found, from, (txg, guid))? {
-        return Err(refuse(
-            name,
-            &format!("source is not an ancestor of the new bookmark's dataset ({txg})"),
-        ));
+        return Err(refuse(name, Reason::NoAncestor { txg }));
     }
     Ok(())
 }

@@ -1,19 +1,20 @@
 //! Cloning a snapshot, and promoting a clone.
 
-use super::create::{check_limits, check_place, make_parents, refuse};
-use super::{missing, reason};
+use refusal::{Action, Reason, Refused};
+
+use super::create::{check_limits, check_place, create, make_parents, refuse};
+use super::{missing, open, reason};
 use crate::dsl::Dsl;
 use crate::dsl::names::Found;
 use crate::dsl::task::SyncCx;
 use crate::namecheck::{check_filesystem, parent_of};
-use crate::prop::{AUTO, Checker, RawProps, RawValue};
+use crate::prop::{AUTO, Checker, RawProps, RawValue, types_of};
 use crate::{PoolError, Result};
 
 fn raw_props(dsl: &Dsl, from: &Found, name: &str, props: &[(String, String)]) -> Result<RawProps> {
     let has_feature = |feature: &str| dsl.features().is_enabled(feature);
-    let prefix = format!("cannot create '{name}'");
-    let of = dsl.head_kind(from.object, &from.phys)?.types();
-    let checker = Checker { prefix, of, creating: false, version: dsl.version(), has_feature: &has_feature };
+    let (action, of) = (create(name), types_of(dsl.head_kind(from.object, &from.phys)?));
+    let checker = Checker { action, of, creating: false, version: dsl.version(), has_feature: &has_feature };
     let mut raw = checker.all(props)?;
     for (_, value) in raw.local.iter_mut().filter(|(name, _)| name == "refreservation") {
         if value.number() == Some(AUTO) {
@@ -24,7 +25,7 @@ fn raw_props(dsl: &Dsl, from: &Found, name: &str, props: &[(String, String)]) ->
 }
 
 fn origin(dsl: &Dsl, snapshot: &str) -> Result<Found> {
-    let found = dsl.find(snapshot).map_err(missing(&format!("cannot open '{snapshot}'")))?;
+    let found = dsl.find(snapshot).map_err(missing(open(snapshot)))?;
     if found.is_snapshot() {
         Ok(found)
     } else {
@@ -39,9 +40,9 @@ pub(super) fn check(
     parents: bool,
     props: &[(String, String)],
 ) -> Result<()> {
-    check_filesystem(name).map_err(|why| refuse(name, &why))?;
+    check_filesystem(name).map_err(|fault| refuse(name, fault))?;
     if snapshot.split(['/', '@']).next() != name.split('/').next() {
-        return Err(refuse(name, "source and target pools differ"));
+        return Err(refuse(name, Reason::OtherPool));
     }
     let from = origin(dsl, snapshot)?;
     let raw = raw_props(dsl, &from, name, props)?;
@@ -66,7 +67,7 @@ pub(super) fn sync(
     }
     let from = origin(cx.dsl, snapshot)?;
     let raw = raw_props(cx.dsl, &from, name, props)?;
-    let above = parent_of(name).ok_or_else(|| refuse(name, "missing dataset name"))?;
+    let above = parent_of(name).ok_or_else(|| refuse(name, Reason::NameMissing))?;
     if parents {
         make_parents(cx, above)?;
     }
@@ -80,24 +81,22 @@ pub(super) fn sync(
 }
 
 pub(super) fn check_promote(dsl: &Dsl, name: &str) -> Result<()> {
-    let refuse = |why: &str| PoolError::Refused(format!("cannot promote '{name}': {why}"));
-    check_filesystem(name.split('@').next().unwrap_or(name)).map_err(|why| refuse(&why))?;
-    let found = dsl.find(name).map_err(missing(&format!("cannot open '{name}'")))?;
+    let refuse =
+        |reason: Reason| PoolError::from(Refused::new(Action::Promote { name: name.to_owned() }, reason));
+    check_filesystem(name.split('@').next().unwrap_or(name)).map_err(|fault| refuse(fault.into()))?;
+    let found = dsl.find(name).map_err(missing(open(name)))?;
     if found.is_snapshot() {
-        return Err(refuse("snapshots can not be promoted"));
+        return Err(refuse(Reason::SnapshotNotPromoted));
     }
-    let promotion = dsl.promotion(&found).map_err(|error| match error {
-        PoolError::Invalid(why) => refuse(&why),
-        other => other,
-    })?;
+    let promotion = dsl.promotion(&found)?;
     if let Some(point) = dsl.promotion_conflicts(&found, &promotion)?.first() {
-        let origin = dsl.dataset_name(found.dir.phys().origin_obj)?;
-        let point = point.trim_start_matches(['@', '#']);
-        return Err(refuse(&format!("conflicting snapshot '{point}' from parent '{origin}'")));
+        let parent = dsl.dataset_name(found.dir.phys().origin_obj)?;
+        let snapshot = point.trim_start_matches(['@', '#']).to_owned();
+        return Err(refuse(Reason::Conflict { snapshot, parent }));
     }
     match dsl.check_promotion(&found, &promotion) {
         Ok(()) => Ok(()),
-        Err(error) => Err(refuse(&reason(error)?)),
+        Err(error) => Err(refuse(reason(error)?)),
     }
 }
 

@@ -2,36 +2,38 @@
 
 use std::sync::Arc;
 
+use api_types::DatasetKind;
 use ondisk::prop::FILESYSTEM;
+use refusal::{Action, Reason, Refused};
 
 use super::missing;
 use crate::dsl::counts::Counted;
 use crate::dsl::task::SyncCx;
-use crate::dsl::{DatasetKind, Dir, Dsl};
+use crate::dsl::{Dir, Dsl};
 use crate::namecheck::{check_filesystem, parent_of};
 use crate::prop::{Checker, RawProps};
 use crate::{PoolError, Result};
 
-fn prefix(name: &str) -> String {
-    format!("cannot create '{name}'")
+pub(super) fn create(name: &str) -> Action {
+    Action::Create { name: name.to_owned() }
 }
 
-pub(super) fn refuse(name: &str, why: &str) -> PoolError {
-    PoolError::Refused(format!("{}: {why}", prefix(name)))
+pub(super) fn refuse(name: &str, reason: impl Into<Reason>) -> PoolError {
+    Refused::new(create(name), reason).into()
 }
 
 pub(super) fn raw_props(dsl: &Dsl, name: &str, props: &[(String, String)]) -> Result<RawProps> {
     let has_feature = |feature: &str| dsl.features().is_enabled(feature);
-    let (prefix, version) = (prefix(name), dsl.version());
-    Checker { prefix, of: FILESYSTEM, creating: true, version, has_feature: &has_feature }.all(props)
+    let (action, version) = (create(name), dsl.version());
+    Checker { action, of: FILESYSTEM, creating: true, version, has_feature: &has_feature }.all(props)
 }
 
 pub(super) fn check(dsl: &Dsl, name: &str, parents: bool, props: &[(String, String)]) -> Result<()> {
-    check_filesystem(name).map_err(|why| refuse(name, &why))?;
+    check_filesystem(name).map_err(|fault| refuse(name, fault))?;
     let raw = raw_props(dsl, name, props)?;
     let Some(parent) = check_place(dsl, name, parents)? else { return Ok(()) };
     if parent.available(dsl.pool_size(), None, false) == 0 {
-        return Err(refuse(name, "out of space"));
+        return Err(refuse(name, Reason::NoSpace));
     }
     check_limits(dsl, name, &parent, &raw)
 }
@@ -41,18 +43,18 @@ pub(super) fn check(dsl: &Dsl, name: &str, parents: bool, props: &[(String, Stri
 pub(super) fn check_place(dsl: &Dsl, name: &str, parents: bool) -> Result<Option<Arc<Dir>>> {
     match dsl.find_dir(name) {
         Ok(_) if parents => return Ok(None),
-        Ok(_) => return Err(refuse(name, "dataset already exists")),
+        Ok(_) => return Err(refuse(name, Reason::DatasetExists)),
         Err(PoolError::NotFound) => {}
         Err(error) => return Err(error),
     }
-    let parent = parent_of(name).ok_or_else(|| refuse(name, "missing dataset name"))?;
+    let parent = parent_of(name).ok_or_else(|| refuse(name, Reason::NameMissing))?;
     let parent = nearest(dsl, name, parent, parents)?;
-    let Some(head) = dsl.head_of(&parent)? else { return Err(refuse(name, "parent does not exist")) };
+    let Some(head) = dsl.head_of(&parent)? else { return Err(refuse(name, Reason::NoParent)) };
     if dsl.kind_of(&head)? != DatasetKind::Filesystem {
-        return Err(refuse(name, "parent is not a filesystem"));
+        return Err(refuse(name, Reason::ParentNotFilesystem));
     }
     if dsl.is_count_full(&parent, Counted::Filesystems, 1, None)? {
-        return Err(refuse(name, "out of space"));
+        return Err(refuse(name, Reason::NoSpace));
     }
     Ok(Some(parent))
 }
@@ -65,11 +67,11 @@ pub(super) fn check_limits(dsl: &Dsl, name: &str, parent: &Arc<Dir>, props: &Raw
     };
     let reserved = number("reservation").max(number("refreservation"));
     if reserved > parent.available(dsl.pool_size(), None, false) {
-        return Err(refuse(name, "size is greater than available space"));
+        return Err(refuse(name, Reason::TooLarge));
     }
     let quota = number("quota");
     if quota != 0 && reserved > quota {
-        return Err(refuse(name, "size is less than current used or reserved space"));
+        return Err(refuse(name, Reason::TooSmall));
     }
     Ok(())
 }
@@ -81,10 +83,8 @@ fn nearest(dsl: &Dsl, name: &str, parent: &str, parents: bool) -> Result<Arc<Dir
         match (dsl.find_dir(parent), parent_of(parent)) {
             (Ok(dir), _) => return Ok(dir),
             (Err(PoolError::NotFound), Some(above)) if parents => parent = above,
-            (Err(PoolError::NotFound), None) => {
-                return Err(refuse(name, "no such pool"));
-            }
-            (Err(PoolError::NotFound), _) => return Err(refuse(name, "parent does not exist")),
+            (Err(PoolError::NotFound), None) => return Err(refuse(name, Reason::NoPool)),
+            (Err(PoolError::NotFound), _) => return Err(refuse(name, Reason::NoParent)),
             (Err(error), _) => return Err(error),
         }
     }
@@ -95,11 +95,11 @@ pub(super) fn sync(cx: &SyncCx<'_>, name: &str, parents: bool, props: &[(String,
         return Ok(());
     }
     let raw = raw_props(cx.dsl, name, props)?;
-    let parent_name = parent_of(name).ok_or_else(|| refuse(name, "missing dataset name"))?;
+    let parent_name = parent_of(name).ok_or_else(|| refuse(name, Reason::NameMissing))?;
     if parents {
         make_parents(cx, parent_name)?;
     }
-    let parent = cx.dsl.find_dir(parent_name).map_err(missing(&prefix(name)))?;
+    let parent = cx.dsl.find_dir(parent_name).map_err(missing(create(name)))?;
     make(cx, &parent, name, &raw)
 }
 
@@ -108,7 +108,7 @@ pub(super) fn make_parents(cx: &SyncCx<'_>, name: &str) -> Result<()> {
     if cx.dsl.find_dir(name).is_ok() {
         return Ok(());
     }
-    let above = parent_of(name).ok_or_else(|| refuse(name, "no such pool"))?;
+    let above = parent_of(name).ok_or_else(|| refuse(name, Reason::NoPool))?;
     make_parents(cx, above)?;
     let parent = cx.dsl.find_dir(above)?;
     make(cx, &parent, name, &RawProps::default())

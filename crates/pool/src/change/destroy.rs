@@ -2,14 +2,16 @@
 
 use std::collections::HashSet;
 
+use refusal::{Action, Reason, Refused};
+
 use super::missing;
 use crate::dsl::Dsl;
 use crate::dsl::bookmark;
 use crate::dsl::task::SyncCx;
 use crate::{PoolError, Result};
 
-fn prefix(name: &str) -> String {
-    format!("cannot destroy '{name}'")
+fn action(name: &str) -> Action {
+    Action::Destroy { name: name.to_owned() }
 }
 
 /// What is destroyed by the same change does not stand in the way, if it comes first. A snapshot
@@ -23,7 +25,7 @@ pub(super) fn check(dsl: &Dsl, names: &[String], defer: bool) -> Result<()> {
         }
         let found = match dsl.find(name) {
             Err(PoolError::NotFound) if name.contains('@') => continue,
-            found => found.map_err(missing(&prefix(name)))?,
+            found => found.map_err(missing(action(name)))?,
         };
         if found.is_snapshot() {
             dsl.check_destroy_snapshot(&found, name, defer, &gone)?;
@@ -45,7 +47,7 @@ fn check_children(
     found: &crate::dsl::names::Found,
     gone: &HashSet<u64>,
 ) -> Result<()> {
-    let refuse = || Err(PoolError::Refused(format!("{}: filesystem has children", prefix(name))));
+    let refuse = || Err(Refused::new(action(name), Reason::HasChildren).into());
     for (child, object) in dsl.children(&found.dir)? {
         if !gone.contains(&dsl.child_dir(&found.dir, &child, object)?.phys().head_dataset_obj) {
             return refuse();
@@ -56,10 +58,10 @@ fn check_children(
 }
 
 fn check_bookmark(dsl: &Dsl, name: &str, head: &str, mark: &str) -> Result<()> {
-    let head = dsl.find(head).map_err(missing(&prefix(name)))?;
+    let head = dsl.find(head).map_err(missing(action(name)))?;
     match bookmark::find(dsl, head.object, mark)? {
         Some(_) => Ok(()),
-        None => Err(PoolError::Refused(format!("bookmark '{name}' does not exist."))),
+        None => Err(Refused::new(action(name), Reason::NoBookmark { name: name.to_owned() }).into()),
     }
 }
 

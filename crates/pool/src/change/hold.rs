@@ -4,8 +4,9 @@
 //! Source: module/zfs/dsl_userhold.c, `dsl_dataset_snapshot_tmp_sync` in dsl_dataset.c.
 
 use ondisk::version;
+use refusal::{Action, Reason, Refused, Upgrade};
 
-use super::{Change, destroy, missing, snapshot};
+use super::{Change, destroy, missing, open, snapshot};
 use crate::dsl::Dsl;
 use crate::dsl::names::Found;
 use crate::dsl::task::SyncCx;
@@ -14,14 +15,27 @@ use crate::{PoolError, Result};
 /// Longest tag, in bytes.
 const TAG_MAX: usize = 255;
 
+fn hold(name: &str) -> Action {
+    Action::HoldSnapshot { name: name.to_owned() }
+}
+
+fn release(name: &str) -> Action {
+    Action::ReleaseHold { name: name.to_owned() }
+}
+
 /// The snapshots meant, with their names; with `recursive`, those of the same name below, too,
 /// where there are any.
-fn targets(dsl: &Dsl, names: &[String], recursive: bool, what: &str) -> Result<Vec<(Found, String)>> {
+fn targets(
+    dsl: &Dsl,
+    names: &[String],
+    recursive: bool,
+    action: fn(&str) -> Action,
+) -> Result<Vec<(Found, String)>> {
     let mut found = Vec::new();
     for name in names {
-        let prefix = format!("cannot {what} '{name}'");
-        let (head, snapshot) = name.split_once('@').ok_or(PoolError::NotFound).map_err(missing(&prefix))?;
-        let dir = dsl.find_dir(head).map_err(missing(&format!("cannot open '{head}'")))?;
+        let none = || PoolError::from(Refused::new(action(name), Reason::NoDataset));
+        let (head, snapshot) = name.split_once('@').ok_or_else(none)?;
+        let dir = dsl.find_dir(head).map_err(missing(open(head)))?;
         let heads = if recursive { dsl.names_below(&dir)? } else { vec![head.to_owned()] };
         let before = found.len();
         for head in heads {
@@ -33,7 +47,7 @@ fn targets(dsl: &Dsl, names: &[String], recursive: bool, what: &str) -> Result<V
             }
         }
         if found.len() == before {
-            return Err(missing(&prefix)(PoolError::NotFound));
+            return Err(none());
         }
     }
     Ok(found)
@@ -41,32 +55,26 @@ fn targets(dsl: &Dsl, names: &[String], recursive: bool, what: &str) -> Result<V
 
 /// The names of the snapshots meant.
 pub(super) fn named(dsl: &Dsl, names: &[String], recursive: bool) -> Result<Vec<String>> {
-    Ok(targets(dsl, names, recursive, "hold snapshot")?.into_iter().map(|(_, name)| name).collect())
-}
-
-fn check_tag(tag: &str, name: &str) -> Result<()> {
-    if tag.len() > TAG_MAX {
-        return Err(PoolError::Refused(format!("cannot hold snapshot '{name}': tag too long")));
-    }
-    Ok(())
+    Ok(targets(dsl, names, recursive, hold)?.into_iter().map(|(_, name)| name).collect())
 }
 
 pub(super) fn check(dsl: &Dsl, names: &[String], tag: &str, recursive: bool) -> Result<()> {
     if dsl.version() < version::HOLDS {
-        return Err(PoolError::Refused("cannot hold: pool must be upgraded".into()));
+        return Err(Refused::new(Action::HoldSnapshots, Reason::PoolTooOld(Upgrade::This)).into());
     }
-    for (found, name) in targets(dsl, names, recursive, "hold snapshot")? {
-        check_tag(tag, &name)?;
+    for (found, name) in targets(dsl, names, recursive, hold)? {
+        if tag.len() > TAG_MAX {
+            return Err(Refused::new(hold(&name), Reason::TagTooLong).into());
+        }
         if dsl.has_hold(&found.phys, tag)? {
-            let why = "tag already exists on this dataset";
-            return Err(PoolError::Refused(format!("cannot hold snapshot '{name}': {why}")));
+            return Err(Refused::new(hold(&name), Reason::TagExists).into());
         }
     }
     Ok(())
 }
 
 pub(super) fn sync(cx: &SyncCx<'_>, names: &[String], tag: &str, recursive: bool) -> Result<()> {
-    for (found, name) in targets(cx.dsl, names, recursive, "hold snapshot")? {
+    for (found, name) in targets(cx.dsl, names, recursive, hold)? {
         cx.dsl.hold(&found, tag, cx.tx)?;
         let refs = cx.dsl.holds_on(&cx.dsl.find(&name)?.phys)?;
         cx.note("hold", &name, found.object, &format!("tag={tag} temp=0 refs={refs}"));
@@ -74,10 +82,8 @@ pub(super) fn sync(cx: &SyncCx<'_>, names: &[String], tag: &str, recursive: bool
     Ok(())
 }
 
-const RELEASE: &str = "release hold from snapshot";
-
 pub(super) fn check_release(dsl: &Dsl, names: &[String], tag: &str, recursive: bool) -> Result<()> {
-    let targets = targets(dsl, names, recursive, RELEASE)?;
+    let targets = targets(dsl, names, recursive, release)?;
     for name in names {
         let of_this = |(found, one): &(Found, String)| -> Result<bool> {
             let (head, snapshot) = name.split_once('@').unwrap_or((name, ""));
@@ -89,16 +95,14 @@ pub(super) fn check_release(dsl: &Dsl, names: &[String], tag: &str, recursive: b
             held |= of_this(target)?;
         }
         if !held {
-            return Err(PoolError::Refused(format!(
-                "cannot {RELEASE} '{name}': no such tag on this dataset"
-            )));
+            return Err(Refused::new(release(name), Reason::NoTag).into());
         }
     }
     Ok(())
 }
 
 pub(super) fn sync_release(cx: &SyncCx<'_>, names: &[String], tag: &str, recursive: bool) -> Result<()> {
-    for (found, name) in targets(cx.dsl, names, recursive, RELEASE)? {
+    for (found, name) in targets(cx.dsl, names, recursive, release)? {
         if cx.dsl.has_hold(&found.phys, tag)? {
             cx.dsl.release(&found, &name, tag, cx.tx)?;
         }
@@ -108,7 +112,7 @@ pub(super) fn sync_release(cx: &SyncCx<'_>, names: &[String], tag: &str, recursi
 
 pub(super) fn check_temporary(dsl: &Dsl, name: &str, group: Option<u64>) -> Result<()> {
     if dsl.version() < version::HOLDS {
-        return Err(PoolError::Refused(format!("cannot hold snapshot '{name}': pool must be upgraded")));
+        return Err(Refused::new(hold(name), Reason::PoolTooOld(Upgrade::This)).into());
     }
     snapshot::check(dsl, &[name.to_owned()], false, &[], group)
 }

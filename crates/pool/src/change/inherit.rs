@@ -1,39 +1,33 @@
 //! Giving up a local value: back to what is inherited, received, or the default.
 
 use ondisk::prop::{SUFFIX_INHERIT, SUFFIX_RECEIVED, dataset_prop, is_user_prop};
+use refusal::{Action, PropertyFault, Refused};
 
 use super::missing;
+use crate::Result;
 use crate::dsl::Dsl;
 use crate::dsl::task::SyncCx;
-use crate::{PoolError, Result};
-
-fn prefix(name: &str) -> String {
-    format!("cannot inherit property for '{name}'")
-}
 
 pub(super) fn check(dsl: &Dsl, name: &str, property: &str) -> Result<()> {
-    let refuse = |why: String| Err(PoolError::Refused(why));
-    let found = dsl.find(name).map_err(missing(&prefix(name)))?;
+    let action = || Action::InheritProperty { name: name.to_owned() };
+    let refuse = |fault: PropertyFault| Err(Refused::new(action(), fault).into());
+    let found = dsl.find(name).map_err(missing(action()))?;
     if is_user_prop(property) {
         return Ok(());
     }
     let Some(prop) = dataset_prop(property) else {
-        return refuse(format!("invalid property '{property}'"));
+        return refuse(PropertyFault::Unknown { property: property.to_owned() });
     };
+    let property = prop.name.to_owned();
     if found.is_snapshot() {
-        return refuse(format!("'{}' does not apply to datasets of this type", prop.name));
+        return refuse(PropertyFault::NotOfThisType { property });
     }
     if prop.is_readonly() || prop.is_once() || prop.name == "version" {
-        return refuse(format!("{} property is read-only", prop.name));
-    }
-    if !prop.is_inherited() && matches!(prop.name, "quota" | "reservation" | "refquota" | "refreservation") {
-        return refuse(format!(
-            "'{}' property cannot be inherited\nuse 'zfs set {}=none' to clear",
-            prop.name, prop.name
-        ));
+        return refuse(PropertyFault::InheritReadOnly { property });
     }
     if !prop.is_inherited() && prop.name != "canmount" {
-        return refuse(format!("'{}' property cannot be inherited", prop.name));
+        let can_be_none = matches!(prop.name, "quota" | "reservation" | "refquota" | "refreservation");
+        return refuse(PropertyFault::NotInherited { property, can_be_none });
     }
     Ok(())
 }

@@ -1,42 +1,44 @@
 //! Setting properties of the pool.
 
+use api_types::DatasetKind;
 use ondisk::version;
+use refusal::{Action, PropertyFault, Reason, Refused, Upgrade};
 
+use crate::dsl::Dsl;
 use crate::dsl::task::SyncCx;
-use crate::dsl::{DatasetKind, Dsl};
 use crate::history::Record;
 use crate::prop::{RawValue, parse_pool_value};
 use crate::{PoolError, Result};
 
-fn prefix(dsl: &Dsl) -> String {
-    format!("cannot set property for '{}'", dsl.parts.name())
+fn action(dsl: &Dsl) -> Action {
+    Action::SetProperty { name: dsl.parts.name() }
+}
+
+fn refuse(dsl: &Dsl, reason: impl Into<Reason>) -> PoolError {
+    Refused::new(action(dsl), reason).into()
 }
 
 pub(super) fn check(dsl: &Dsl, props: &[(String, String)]) -> Result<()> {
-    let prefix = prefix(dsl);
+    let action = action(dsl);
     for (name, value) in props {
         if let Some(feature) = name.strip_prefix("feature@") {
-            check_feature(&prefix, feature, value)?;
+            check_feature(dsl, feature, value)?;
             continue;
         }
-        let (prop, raw) = parse_pool_value(name, value, &prefix)?;
+        let (prop, raw) = parse_pool_value(name, value, &action)?;
         match prop.name {
-            "version" => check_version(dsl, &prefix, &raw)?,
-            "altroot" => {
-                let why = "property 'altroot' can only be set during pool creation or import";
-                return Err(PoolError::Refused(format!("{prefix}: {why}")));
-            }
+            "version" => check_version(dsl, &raw)?,
+            "altroot" => return Err(refuse(dsl, PropertyFault::AltrootLater)),
             "multihost" if raw.number() != Some(0) && dsl.parts.hostid == 0 => {
-                return Err(PoolError::Refused(format!("{prefix}: requires a non-zero system hostid")));
+                return Err(refuse(dsl, PropertyFault::NoHostid));
             }
             "bootfs" if dsl.version() < version::BOOTFS => {
-                let why = "pool must be upgraded to support 'bootfs' property";
-                return Err(PoolError::Refused(format!("{prefix}: {why}")));
+                return Err(refuse(dsl, Reason::PoolTooOld(Upgrade::Bootfs)));
             }
             "bootfs" => {
                 let name = raw.text().unwrap_or("");
                 if !name.is_empty() {
-                    check_bootfs(dsl, &prefix, name)?;
+                    check_bootfs(dsl, name)?;
                 }
             }
             _ => {}
@@ -47,33 +49,31 @@ pub(super) fn check(dsl: &Dsl, props: &[(String, String)]) -> Result<()> {
 
 /// What is booted from is a file system, or a snapshot of one (module/zfs/spa.c,
 /// `spa_prop_validate`).
-fn check_bootfs(dsl: &Dsl, prefix: &str, name: &str) -> Result<()> {
-    let invalid = |_| PoolError::Refused(format!("{prefix}: '{name}' is an invalid name"));
+fn check_bootfs(dsl: &Dsl, name: &str) -> Result<()> {
+    let invalid = |_| refuse(dsl, PropertyFault::NoBootfs { name: name.to_owned() });
     dsl.find(name).map_err(invalid)?;
     let head = name.split('@').next().unwrap_or(name);
     match dsl.kind_of(&dsl.find(head).map_err(invalid)?)? {
         DatasetKind::Filesystem => Ok(()),
-        _ => Err(PoolError::Refused(format!("{prefix}: operation not supported on this type of pool"))),
+        _ => Err(refuse(dsl, Reason::NotByThisPool)),
     }
 }
 
-fn check_version(dsl: &Dsl, prefix: &str, value: &RawValue) -> Result<()> {
-    let number = value.number().unwrap_or(0);
-    if number < dsl.version() || !version::is_known(number) {
-        return Err(PoolError::Refused(format!("{prefix}: property 'version' number {number} is invalid.")));
+fn check_version(dsl: &Dsl, value: &RawValue) -> Result<()> {
+    let version = value.number().unwrap_or(0);
+    if version < dsl.version() || !version::is_known(version) {
+        return Err(refuse(dsl, PropertyFault::NoVersion { version }));
     }
     Ok(())
 }
 
-fn check_feature(prefix: &str, name: &str, value: &str) -> Result<()> {
-    let refuse = |why: String| Err(PoolError::Refused(format!("{prefix}: {why}")));
+fn check_feature(dsl: &Dsl, name: &str, value: &str) -> Result<()> {
     let Some(feature) = ondisk::feature::by_name(name) else {
-        return refuse(format!("invalid feature '{name}'"));
+        return Err(refuse(dsl, PropertyFault::UnknownFeature { feature: name.to_owned() }));
     };
     if value != "enabled" {
-        return refuse(format!(
-            "property 'feature@{name}' can only be set to 'enabled' or 'disabled' at creation time, then to 'enabled'"
-        ));
+        let fault = PropertyFault::FeatureValue { feature: name.to_owned(), creating: false };
+        return Err(refuse(dsl, fault));
     }
     if !crate::feature::is_allowed(feature) {
         return Err(PoolError::Unsupported(format!("feature {name}")));
@@ -82,7 +82,7 @@ fn check_feature(prefix: &str, name: &str, value: &str) -> Result<()> {
 }
 
 pub(super) fn sync(cx: &SyncCx<'_>, props: &[(String, String)]) -> Result<()> {
-    let prefix = prefix(cx.dsl);
+    let action = action(cx.dsl);
     for (name, value) in props {
         if let Some(feature) = name.strip_prefix("feature@").and_then(ondisk::feature::by_name) {
             cx.dsl.upgrade(version::FEATURES, cx.tx)?;
@@ -90,7 +90,7 @@ pub(super) fn sync(cx: &SyncCx<'_>, props: &[(String, String)]) -> Result<()> {
             cx.dsl.refresh_all_policies()?;
             continue;
         }
-        let (prop, raw) = parse_pool_value(name, value, &prefix)?;
+        let (prop, raw) = parse_pool_value(name, value, &action)?;
         if prop.name == "version" {
             cx.dsl.upgrade(raw.number().unwrap_or(0), cx.tx)?;
             continue;

@@ -1,53 +1,51 @@
 //! Renaming a dataset within its pool, with everything below it; and snapshots within their
 //! dataset.
 
+use api_types::DatasetKind;
 use env::Tunable;
+use refusal::{Action, Reason, Refused};
 
-use super::create::make_parents;
-use super::missing;
+use super::create::{self, make_parents};
+use super::{missing, open};
+use crate::dsl::Dsl;
 use crate::dsl::counts::Counted;
 use crate::dsl::task::SyncCx;
-use crate::dsl::{DatasetKind, Dsl};
 use crate::namecheck::{MAX_NAME, check_point, check_spelling, parent_of};
 use crate::{PoolError, Result};
 
-fn prefix(from: &str) -> String {
-    format!("cannot rename '{from}'")
-}
-
-fn refuse(from: &str, why: &str) -> PoolError {
-    PoolError::Refused(format!("{}: {why}", prefix(from)))
+fn refuse(from: &str, reason: impl Into<Reason>) -> PoolError {
+    Refused::new(Action::Rename { name: from.to_owned() }, reason).into()
 }
 
 pub(super) fn check(dsl: &Dsl, from: &str, to: &str, parents: bool) -> Result<()> {
-    let refuse_to = |why: &str| PoolError::Refused(format!("cannot create '{to}': {why}"));
-    check_spelling(from).map_err(|why| refuse(from, &why))?;
-    check_spelling(to).map_err(|why| refuse_to(&why))?;
-    let found = dsl.find(from).map_err(missing(&format!("cannot open '{from}'")))?;
+    let refuse_to = |reason: Reason| create::refuse(to, reason);
+    check_spelling(from).map_err(|fault| refuse(from, fault))?;
+    check_spelling(to).map_err(|fault| refuse_to(fault.into()))?;
+    let found = dsl.find(from).map_err(missing(open(from)))?;
     if found.dir.parent().is_none() {
-        return Err(refuse(from, "operation not applicable to the root of a pool"));
+        return Err(refuse(from, Reason::NotOfPoolRoot));
     }
     if from.split('/').next() != to.split('/').next() {
-        return Err(refuse_to("datasets must be within same pool"));
+        return Err(refuse_to(Reason::LeavesPool));
     }
     if to.strip_prefix(from).is_some_and(|rest| rest.starts_with('/')) {
-        return Err(refuse_to("New dataset name cannot be a descendant of current dataset name"));
+        return Err(refuse_to(Reason::BelowItself));
     }
     match dsl.find_dir(to) {
-        Ok(_) => return Err(refuse(from, "dataset already exists")),
+        Ok(_) => return Err(refuse(from, Reason::DatasetExists)),
         Err(PoolError::NotFound) => {}
         Err(error) => return Err(error),
     }
-    let parent = parent_of(to).ok_or_else(|| refuse_to("missing dataset name"))?;
+    let parent = parent_of(to).ok_or_else(|| refuse_to(Reason::NameMissing))?;
     match dsl.find_dir(parent) {
         Ok(_) if dsl.kind_of(&dsl.find(parent)?)? != DatasetKind::Filesystem => {
-            return Err(refuse_to("parent is not a filesystem"));
+            return Err(refuse_to(Reason::ParentNotFilesystem));
         }
         // What stays below the same parent takes nothing from anybody.
         Ok(dir) if found.dir.parent().is_some_and(|parent| parent.object == dir.object) => {}
         Ok(dir) => check_room(dsl, from, &found.dir, &dir)?,
         Err(PoolError::NotFound) if parents => {}
-        Err(PoolError::NotFound) => return Err(refuse_to("parent does not exist")),
+        Err(PoolError::NotFound) => return Err(refuse_to(Reason::NoParent)),
         Err(error) => return Err(error),
     }
     check_lengths(dsl, from, to, &found.dir)
@@ -69,7 +67,7 @@ fn check_lengths(dsl: &Dsl, from: &str, to: &str, dir: &std::sync::Arc<crate::ds
         }
         let too_long = longest - from.len() + to.len() > MAX_NAME;
         if too_long || deeper > 0 && levels(&name) + deeper > most {
-            return Err(refuse(from, "dataset name is too long"));
+            return Err(refuse(from, Reason::NameTooLong));
         }
     }
     Ok(())
@@ -87,19 +85,19 @@ fn check_room(
     let common = dir.parent().and_then(|parent| parent.common_ancestor(to));
     let without = common.map(|ancestor| (ancestor, space));
     if to.available(dsl.pool_size(), without, false) < space {
-        return Err(refuse(from, "out of space"));
+        return Err(refuse(from, Reason::NoSpace));
     }
     let (filesystems, snapshots) = dsl.counts_to_move(dir)?;
     for (what, number) in [(Counted::Filesystems, filesystems), (Counted::Snapshots, snapshots)] {
         if dsl.is_count_full(to, what, number, common)? {
-            return Err(refuse(from, "out of space"));
+            return Err(refuse(from, Reason::NoSpace));
         }
     }
     Ok(())
 }
 
 pub(super) fn sync(cx: &SyncCx<'_>, from: &str, to: &str, parents: bool) -> Result<()> {
-    let parent_name = parent_of(to).ok_or_else(|| refuse(from, "missing dataset name"))?;
+    let parent_name = parent_of(to).ok_or_else(|| refuse(from, Reason::NameMissing))?;
     if parents {
         make_parents(cx, parent_name)?;
     }
@@ -130,12 +128,11 @@ fn heads_with(dsl: &Dsl, head: &str, snapshot: &str, recursive: bool) -> Result<
 
 /// `fs@before` and `fs@after`: the dataset, and the two names.
 fn parts<'a>(from: &'a str, to: &'a str) -> Result<(&'a str, &'a str, &'a str)> {
-    let refuse_to = |why: &str| PoolError::Refused(format!("cannot create '{to}': {why}"));
     let (head, before) = from.split_once('@').unwrap_or((from, ""));
     let after = match to.split_once('@') {
         Some(("", after)) => after,
         Some((other, after)) if other == head => after,
-        Some(_) => return Err(refuse_to("snapshots must be part of same dataset")),
+        Some(_) => return Err(create::refuse(to, Reason::OtherDataset)),
         None => to,
     };
     Ok((head, before, after))
@@ -144,18 +141,15 @@ fn parts<'a>(from: &'a str, to: &'a str) -> Result<(&'a str, &'a str, &'a str)> 
 pub(super) fn check_snapshot(dsl: &Dsl, from: &str, to: &str, recursive: bool) -> Result<()> {
     let (head, before, after) = parts(from, to)?;
     let full = format!("{head}@{after}");
-    check_point(&full, '@').map_err(|why| PoolError::Refused(format!("cannot create '{full}': {why}")))?;
-    dsl.find(from).map_err(missing(&format!("cannot open '{from}'")))?;
+    check_point(&full, '@').map_err(|fault| create::refuse(&full, fault))?;
+    dsl.find(from).map_err(missing(open(from)))?;
     for head in heads_with(dsl, head, before, recursive)? {
         if dsl.find(&format!("{head}@{after}")).is_ok() {
-            let why = match recursive {
-                true => "a child dataset already has a snapshot with the new name",
-                false => "dataset already exists",
-            };
-            return Err(refuse(from, why));
+            let reason = if recursive { Reason::NewNameTaken } else { Reason::DatasetExists };
+            return Err(refuse(from, reason));
         }
         if head.len() + 1 + after.len() > MAX_NAME {
-            return Err(refuse(from, "dataset name is too long"));
+            return Err(refuse(from, Reason::NameTooLong));
         }
     }
     Ok(())

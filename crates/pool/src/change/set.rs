@@ -1,26 +1,29 @@
 //! Setting properties of a dataset, all of them or none.
 
+use api_types::DatasetKind;
+use refusal::{Action, PropertyFault, Reason, Refused};
+
 use super::missing;
+use crate::dsl::Dsl;
 use crate::dsl::names::Found;
 use crate::dsl::task::SyncCx;
 use crate::dsl::volume::{block_of, size_of};
-use crate::dsl::{DatasetKind, Dsl};
-use crate::prop::{AUTO, Checker, RawProps, RawValue, exact};
+use crate::prop::{AUTO, Checker, RawProps, RawValue, exact, types_of};
 use crate::{PoolError, Result};
 
-fn prefix(name: &str) -> String {
-    format!("cannot set property for '{name}'")
+fn action(name: &str) -> Action {
+    Action::SetProperty { name: name.to_owned() }
 }
 
-fn refuse(name: &str, why: &str) -> PoolError {
-    PoolError::Refused(format!("{}: {why}", prefix(name)))
+fn refuse(name: &str, reason: impl Into<Reason>) -> PoolError {
+    Refused::new(action(name), reason).into()
 }
 
 fn raw_props(dsl: &Dsl, name: &str, found: &Found, props: &[(String, String)]) -> Result<RawProps> {
     let has_feature = |feature: &str| dsl.features().is_enabled(feature);
     let kind = dsl.kind_of(found)?;
-    let (prefix, of, version) = (prefix(name), kind.types(), dsl.version());
-    let checker = Checker { prefix, of, creating: false, version, has_feature: &has_feature };
+    let (action, of, version) = (action(name), types_of(kind), dsl.version());
+    let checker = Checker { action, of, creating: false, version, has_feature: &has_feature };
     let mut raw = match kind {
         DatasetKind::Snapshot => checker.of_snapshot(props)?,
         _ => checker.all(props)?,
@@ -41,11 +44,11 @@ fn follow_size(dsl: &Dsl, name: &str, found: &Found, raw: &mut RawProps) -> Resu
     };
     let size = given(raw, "volsize");
     if size == Some(0) {
-        return Err(refuse(name, "'volsize' cannot be zero"));
+        return Err(refuse(name, PropertyFault::VolumeSizeZero));
     }
     if size.is_some_and(|size| size % block != 0 || i64::try_from(size).is_err()) {
         let block = if block < 1024 { format!("{block}B") } else { format!("{}K", block >> 10) };
-        return Err(refuse(name, &format!("'volsize' must be a multiple of volume block size ({block})")));
+        return Err(refuse(name, PropertyFault::VolumeSizeUneven { block }));
     }
     let limit = dsl.volume_limit();
     let whole = || RawValue::Number(dsl.volume_reservation(size.unwrap_or(now), block, 1));
@@ -60,7 +63,7 @@ fn follow_size(dsl: &Dsl, name: &str, found: &Found, raw: &mut RawProps) -> Resu
 }
 
 fn target(dsl: &Dsl, name: &str) -> Result<Found> {
-    dsl.find(name).map_err(missing(&prefix(name)))
+    dsl.find(name).map_err(missing(action(name)))
 }
 
 pub(super) fn check(dsl: &Dsl, name: &str, props: &[(String, String)]) -> Result<()> {
@@ -69,7 +72,7 @@ pub(super) fn check(dsl: &Dsl, name: &str, props: &[(String, String)]) -> Result
     for (property, number) in &raw.creation {
         let now = dsl.file_system_version(found.object)?;
         if *property == "version" && *number < now {
-            return Err(refuse(name, &format!("Can not downgrade; already at version {now}")));
+            return Err(refuse(name, PropertyFault::Downgrade { now }));
         }
     }
     for (property, value) in raw.local {
@@ -82,32 +85,31 @@ pub(super) fn check(dsl: &Dsl, name: &str, props: &[(String, String)]) -> Result
 
 /// Limits below what is used, and reservations of what is not there.
 fn check_limit(dsl: &Dsl, name: &str, found: &Found, property: &str, number: u64) -> Result<()> {
-    const TOO_SMALL: &str = "size is less than current used or reserved space";
-    const TOO_LARGE: &str = "size is greater than available space";
     let dir = found.dir.phys();
     let room = || found.dir.available(dsl.pool_size(), None, false);
+    let refuse_if = |is: bool, reason: Reason| if is { Err(refuse(name, reason)) } else { Ok(()) };
     match property {
-        "quota" if number != 0 && (number < dir.reserved || number < dir.used_bytes) => {
-            Err(refuse(name, TOO_SMALL))
+        "quota" if number != 0 => {
+            refuse_if(number < dir.reserved || number < dir.used_bytes, Reason::TooSmall)
         }
         "refquota" if number != 0 => {
             let reserved = dsl.local_number(&found.dir, "refreservation")?;
             let too_small = number < found.phys.referenced_bytes || number < reserved;
-            if too_small { Err(refuse(name, TOO_SMALL)) } else { Ok(()) }
+            refuse_if(too_small, Reason::TooSmall)
         }
         "reservation" => {
             let more = number.max(dir.used_bytes).saturating_sub(dir.reserved.max(dir.used_bytes));
             let over_quota = dir.quota != 0 && number > dir.quota;
             let available =
                 found.dir.parent().map_or_else(room, |parent| parent.available(dsl.pool_size(), None, false));
-            if more > 0 && (more > available || over_quota) { Err(refuse(name, TOO_LARGE)) } else { Ok(()) }
+            refuse_if(more > 0 && (more > available || over_quota), Reason::TooLarge)
         }
         "refreservation" => {
             let unique = found.phys.unique_bytes;
             let before = dsl.local_number(&found.dir, "refreservation")?;
             let more = number.max(unique).saturating_sub(before.max(unique));
             let over_quota = dir.quota != 0 && number > dir.quota;
-            if more > 0 && (more > room() || over_quota) { Err(refuse(name, TOO_LARGE)) } else { Ok(()) }
+            refuse_if(more > 0 && (more > room() || over_quota), Reason::TooLarge)
         }
         _ => Ok(()),
     }

@@ -6,8 +6,9 @@ use std::sync::Arc;
 use dmu::SyncTx;
 use ondisk::dsl_dataset::FLAG_INCONSISTENT;
 use ondisk::prop::SNAPSHOT;
+use refusal::{Action, Reason, Refused};
 
-use super::reason;
+use super::{missing, open, reason};
 use crate::dsl::counts::Counted;
 use crate::dsl::names::Found;
 use crate::dsl::task::SyncCx;
@@ -16,26 +17,17 @@ use crate::namecheck::check_point;
 use crate::prop::{Checker, RawProps};
 use crate::{PoolError, Result};
 
-fn prefix(name: &str) -> String {
-    format!("cannot create snapshot '{name}'")
-}
-
-fn refuse(name: &str, why: &str) -> PoolError {
-    PoolError::Refused(format!("{}: {why}", prefix(name)))
+fn action(name: &str) -> Action {
+    Action::CreateSnapshot { name: name.to_owned() }
 }
 
 /// Heads and the names their snapshots get; with `recursive`, of all heads below too.
 pub(super) fn targets(dsl: &Dsl, names: &[String], recursive: bool) -> Result<Vec<(Found, String)>> {
     let mut heads = Vec::new();
     for name in names {
-        check_point(name, '@').map_err(|why| refuse(name, &why))?;
+        check_point(name, '@').map_err(|fault| Refused::new(action(name), fault))?;
         let (head, snapshot) = name.split_once('@').unwrap_or((name, ""));
-        let found = dsl.find(head).map_err(|error| match error {
-            PoolError::NotFound => {
-                PoolError::Refused(format!("cannot open '{head}': dataset does not exist"))
-            }
-            other => other,
-        })?;
+        let found = dsl.find(head).map_err(missing(open(head)))?;
         match recursive {
             true => below(dsl, &found.dir, snapshot, &mut heads)?,
             false => heads.push((found, snapshot.to_owned())),
@@ -60,8 +52,8 @@ fn below(dsl: &Dsl, dir: &Arc<Dir>, snapshot: &str, heads: &mut Vec<(Found, Stri
 
 fn raw_props(dsl: &Dsl, name: &str, props: &[(String, String)]) -> Result<RawProps> {
     let has_feature = |feature: &str| dsl.features().is_enabled(feature);
-    let (prefix, version) = (prefix(name), dsl.version());
-    Checker { prefix, of: SNAPSHOT, creating: false, version, has_feature: &has_feature }.of_snapshot(props)
+    let (action, version) = (action(name), dsl.version());
+    Checker { action, of: SNAPSHOT, creating: false, version, has_feature: &has_feature }.of_snapshot(props)
 }
 
 pub(super) fn check(
@@ -74,16 +66,15 @@ pub(super) fn check(
     let targets = targets(dsl, names, recursive)?;
     let mut heads = BTreeSet::new();
     if !targets.iter().all(|(head, _)| heads.insert(head.object)) {
-        let why = "cannot create snapshots : multiple snapshots of same fs not allowed";
-        return Err(PoolError::Refused(why.into()));
+        return Err(Refused::new(Action::CreateSnapshots, Reason::SeveralSnapshotsOfOne).into());
     }
     let mut refused = BTreeMap::new();
     for (head, snapshot) in &targets {
         let name = format!("{}@{snapshot}", head.dir.name());
         raw_props(dsl, &name, props)?;
-        check_point(&name, '@').map_err(|why| refuse(&name, &why))?;
+        check_point(&name, '@').map_err(|fault| Refused::new(action(&name), fault))?;
         if dsl.mos.find(head.phys.snapnames_zapobj, snapshot)?.is_some() {
-            refused.insert(name, "dataset already exists".to_owned());
+            refused.insert(name, Reason::DatasetExists);
             continue;
         }
         match dsl.check_snapshot(head, group) {
@@ -98,14 +89,14 @@ pub(super) fn check(
             let target = targets.iter().find(|(head, _)| is_at_or_below(&head.dir.name(), &name));
             let first =
                 target.map_or(name.clone(), |(head, snapshot)| format!("{}@{snapshot}", head.dir.name()));
-            refused.insert(first, "out of space".to_owned());
+            refused.insert(first, Reason::NoSpace);
         }
     }
     if refused.is_empty() {
         return Ok(());
     }
-    let lines = refused.iter().map(|(name, why)| format!("{}: {why}", prefix(name)));
-    Err(PoolError::Refused(lines.collect::<Vec<_>>().join("\n")))
+    let each = |(name, reason)| Refused::new(Action::CreateSnapshot { name }, reason);
+    Err(Refused::several(refused.into_iter().map(each).collect()).into())
 }
 
 /// How many of the snapshots each dataset, and each above, is to count.

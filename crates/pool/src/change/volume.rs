@@ -1,9 +1,11 @@
 //! Creating a volume.
 
+use api_types::VolumePlan;
 use ondisk::prop::VOLUME;
 use ondisk::zvol;
+use refusal::{PropertyFault, Reason};
 
-use super::create::{check_place, make_parents, refuse};
+use super::create::{check_place, create, make_parents, refuse};
 use super::missing;
 use crate::Result;
 use crate::dsl::Dsl;
@@ -11,29 +13,23 @@ use crate::dsl::task::SyncCx;
 use crate::namecheck::{check_filesystem, parent_of};
 use crate::prop::{AUTO, Checker, RawProps, RawValue};
 
-/// A volume to be made.
-pub struct VolumePlan {
-    /// In bytes: of the volume, and of its blocks.
-    pub size: u64,
-    pub block: u64,
-    /// The property that keeps space for it, and how many bytes.
-    pub limit: &'static str,
-    pub reserved: u64,
-    props: RawProps,
-}
-
-/// What the properties say, and OpenZFS's defaults where they say nothing.
-pub(super) fn plan(dsl: &Dsl, name: &str, sparse: bool, props: &[(String, String)]) -> Result<VolumePlan> {
+/// What the properties say, and OpenZFS's defaults where they say nothing; and the properties that
+/// are to be stored.
+pub(super) fn plan(
+    dsl: &Dsl,
+    name: &str,
+    sparse: bool,
+    props: &[(String, String)],
+) -> Result<(VolumePlan, RawProps)> {
     let has_feature = |feature: &str| dsl.features().is_enabled(feature);
-    let prefix = format!("cannot create '{name}'");
+    let (action, version) = (create(name), dsl.version());
     let mut props =
-        Checker { prefix, of: VOLUME, creating: true, version: dsl.version(), has_feature: &has_feature }
-            .all(props)?;
+        Checker { action, of: VOLUME, creating: true, version, has_feature: &has_feature }.all(props)?;
     let mut take = |wanted: &str| {
         let at = props.local.iter().position(|(name, _)| name == wanted)?;
         props.local.remove(at).1.number()
     };
-    let size = take("volsize").ok_or_else(|| refuse(name, "missing volume size"))?;
+    let size = take("volsize").ok_or_else(|| refuse(name, PropertyFault::VolumeSizeMissing))?;
     let block = take("volblocksize").unwrap_or(zvol::DEFAULT_BLOCK);
     let limit = dsl.volume_limit();
     let (reserved, copies) = (take(limit), take("copies"));
@@ -41,7 +37,7 @@ pub(super) fn plan(dsl: &Dsl, name: &str, sparse: bool, props: &[(String, String
         props.local.push(("copies".into(), RawValue::Number(copies)));
     }
     let size = size.checked_next_multiple_of(block).filter(|size| i64::try_from(*size).is_ok());
-    let size = size.ok_or_else(|| refuse(name, "volume size exceeds limit for this system"))?;
+    let size = size.ok_or_else(|| refuse(name, PropertyFault::VolumeSizeTooLarge))?;
     let whole = || dsl.volume_reservation(size, block, copies.unwrap_or(1));
     let reserved = match reserved {
         None if sparse => None,
@@ -52,7 +48,7 @@ pub(super) fn plan(dsl: &Dsl, name: &str, sparse: bool, props: &[(String, String
     if let Some(reserved) = reserved {
         props.local.push((limit.into(), RawValue::Number(reserved)));
     }
-    Ok(VolumePlan { size, block, limit, reserved: reserved.unwrap_or(0), props })
+    Ok((VolumePlan { size, block, limit: limit.to_owned(), reserved: reserved.unwrap_or(0) }, props))
 }
 
 pub(super) fn check(
@@ -62,17 +58,17 @@ pub(super) fn check(
     sparse: bool,
     props: &[(String, String)],
 ) -> Result<()> {
-    check_filesystem(name).map_err(|why| refuse(name, &why))?;
-    let plan = plan(dsl, name, sparse, props)?;
+    check_filesystem(name).map_err(|fault| refuse(name, fault))?;
+    let (plan, props) = plan(dsl, name, sparse, props)?;
     if plan.size == 0 {
-        return Err(refuse(name, "volume size cannot be zero"));
+        return Err(refuse(name, PropertyFault::VolumeEmpty));
     }
     let Some(parent) = check_place(dsl, name, parents)? else { return Ok(()) };
     let available = parent.available(dsl.pool_size(), None, false);
-    let reservation = plan.props.local.iter().find(|(name, _)| name == "reservation");
+    let reservation = props.local.iter().find(|(name, _)| name == "reservation");
     let reservation = reservation.and_then(|(_, value)| value.number()).unwrap_or(0);
     if available == 0 || plan.reserved.max(reservation) > available {
-        return Err(refuse(name, "out of space"));
+        return Err(refuse(name, Reason::NoSpace));
     }
     Ok(())
 }
@@ -87,16 +83,16 @@ pub(super) fn sync(
     if cx.dsl.find_dir(name).is_ok() {
         return Ok(());
     }
-    let plan = plan(cx.dsl, name, sparse, props)?;
+    let (plan, props) = plan(cx.dsl, name, sparse, props)?;
     let (above, last) = parent_of(name)
         .and_then(|above| Some((above, name.rsplit('/').next()?)))
-        .ok_or_else(|| refuse(name, "missing dataset name"))?;
+        .ok_or_else(|| refuse(name, Reason::NameMissing))?;
     if parents {
         make_parents(cx, above)?;
     }
-    let parent = cx.dsl.find_dir(above).map_err(missing(&format!("cannot create '{name}'")))?;
+    let parent = cx.dsl.find_dir(above).map_err(missing(create(name)))?;
     let dir = cx.dsl.create_dir(Some(&parent), last, cx.tx)?;
-    let dataset = cx.dsl.create_volume_in(&dir, &plan.props, (plan.size, plan.block), cx.tx)?;
+    let dataset = cx.dsl.create_volume_in(&dir, &props, (plan.size, plan.block), cx.tx)?;
     cx.note("create", name, dataset.object(), " ");
     Ok(())
 }

@@ -16,6 +16,7 @@ use std::sync::Arc;
 use dmu::Tx;
 use ondisk::dsl_dataset::{DslDatasetPhys, FLAG_NOPROMOTE};
 use ondisk::object_type::ObjectType;
+use refusal::{Action, Reason, Refused};
 
 use super::Dsl;
 use super::bookmark;
@@ -58,11 +59,11 @@ impl Dsl {
         Ok(object)
     }
 
-    /// What a promotion would do; refused where it cannot be. `Invalid`: it is no clone.
+    /// What a promotion would do; refused where it cannot be.
     pub(crate) fn promotion(&self, clone: &Found) -> Result<Promotion> {
         let origin = clone.dir.phys().origin_obj;
         if clone.is_snapshot() || origin == 0 || Some(origin) == self.origin_snap() {
-            return Err(PoolError::Invalid("not a cloned filesystem".into()));
+            return Err(Refused::new(Action::Promote { name: clone.dir.name() }, Reason::NoClone).into());
         }
         let phys = self.mos.dataset(origin)?;
         let origin_dir = self.dir(phys.dir_obj)?;

@@ -17,6 +17,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use api_types::{Delegation, Grant, Grantee};
 use dmu::Tx;
 use ondisk::deleg::{Key, Reach, Who};
 use ondisk::object_type::ObjectType;
@@ -27,39 +28,6 @@ use super::Dsl;
 use super::dir::Dir;
 use crate::mos::Mos;
 use crate::{PoolError, Result};
-
-/// Permissions that are given to, or taken from, somebody in one go.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Grant {
-    pub who: Who,
-    /// Of users, groups and everyone: for the dataset itself, and for those below it.
-    pub local: bool,
-    pub descendent: bool,
-    /// Names of permissions, and of sets with their '@'. `None`: all that there is to take back.
-    pub permissions: Option<Vec<String>>,
-}
-
-impl Grant {
-    /// The keys under which it is kept, of permissions or of sets.
-    pub(crate) fn keys(&self, of_sets: bool) -> Vec<Key> {
-        match self.who {
-            Who::Creator | Who::Set(_) => vec![Key::everywhere(self.who.clone(), of_sets)],
-            Who::User(_) | Who::Group(_) | Who::Everyone => {
-                let reaches = [(self.local, Reach::Local), (self.descendent, Reach::Descendent)];
-                let chosen = reaches.into_iter().filter(|(is_chosen, _)| *is_chosen);
-                chosen.map(|(_, reach)| Key::at(self.who.clone(), reach, of_sets)).collect()
-            }
-        }
-    }
-}
-
-/// What is delegated at one dataset.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Delegated {
-    pub dataset: String,
-    /// Names of permissions or sets, in order.
-    pub entries: Vec<(Key, Vec<String>)>,
-}
 
 /// Where somebody wants to do something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -162,32 +130,33 @@ impl Dsl {
     }
 
     /// What is delegated at a dataset and above it, the nearest first; nothing of who has nothing.
-    pub fn delegations(&self, name: &str) -> Result<Vec<Delegated>> {
+    pub fn delegations(&self, name: &str) -> Result<Vec<Delegation>> {
         let _config = self.reading();
         let found = self.find(name)?;
         let mut all = Vec::new();
         for dir in std::iter::successors(Some(found.dir), |dir| dir.parent()) {
-            let entries = self.delegated_at(&dir)?;
-            if !entries.is_empty() {
-                all.push(Delegated { dataset: dir.name(), entries });
+            let grants = self.delegated_at(&dir)?;
+            if !grants.is_empty() {
+                all.push(Delegation { dataset: dir.name(), grants });
             }
         }
         Ok(all)
     }
 
-    fn delegated_at(&self, dir: &Dir) -> Result<Vec<(Key, Vec<String>)>> {
+    /// Names of permissions or sets in order.
+    fn delegated_at(&self, dir: &Dir) -> Result<Vec<Grant>> {
         let zap = dir.phys().deleg_zapobj;
-        let mut entries = Vec::new();
+        let mut grants = Vec::new();
         if zap != 0 {
             for (name, _) in self.mos.sorted(zap)? {
                 if let Some(key) = Key::parse(&name) {
                     let mut names = self.names_under(zap, &key)?;
                     names.sort();
-                    entries.push((key, names));
+                    grants.push(grant_of(key, names));
                 }
             }
         }
-        Ok(entries)
+        Ok(grants)
     }
 
     /// Puts permissions or sets under a key of a directory. Syncing context.
@@ -253,6 +222,33 @@ impl Dsl {
         }
         Ok(())
     }
+}
+
+/// The keys under which a grant is kept, of permissions or of sets.
+pub(crate) fn keys(grant: &Grant, of_sets: bool) -> Vec<Key> {
+    let who = match &grant.who {
+        Grantee::User(number) => Who::User(*number),
+        Grantee::Group(number) => Who::Group(*number),
+        Grantee::Everyone => Who::Everyone,
+        Grantee::Creator => return vec![Key::everywhere(Who::Creator, of_sets)],
+        Grantee::Set(name) => return vec![Key::everywhere(Who::Set(name.clone()), of_sets)],
+    };
+    let reaches = [(grant.local, Reach::Local), (grant.descendent, Reach::Descendent)];
+    let chosen = reaches.into_iter().filter(|(is_chosen, _)| *is_chosen);
+    chosen.map(|(_, reach)| Key::at(who.clone(), reach, of_sets)).collect()
+}
+
+/// What is kept under a key.
+fn grant_of(Key { who, reach, .. }: Key, names: Vec<String>) -> Grant {
+    let who = match who {
+        Who::User(number) => Grantee::User(number),
+        Who::Group(number) => Grantee::Group(number),
+        Who::Everyone => Grantee::Everyone,
+        Who::Creator => Grantee::Creator,
+        Who::Set(name) => Grantee::Set(name),
+    };
+    let (local, descendent) = (reach == Some(Reach::Local), reach == Some(Reach::Descendent));
+    Grant { who, local, descendent, permissions: Some(names) }
 }
 
 /// Whom an entry may be for, so that it counts for a caller.

@@ -24,6 +24,7 @@ use ondisk::bptree::BptreeEntry;
 use ondisk::dnode::DnodePhys;
 use ondisk::dsl_dir::DslDirPhys;
 use ondisk::object_type::pool_directory;
+use refusal::{Action, Reason, Refused};
 
 use super::Dsl;
 use super::counts::Counted;
@@ -49,20 +50,19 @@ const LAST_OBJECT: u64 = 1 << 48;
 impl Dsl {
     /// Why this head cannot be destroyed now, its children and snapshots apart.
     pub(crate) fn check_destroy(&self, found: &Found, name: &str) -> Result<()> {
-        let busy = |why: &str| Err(PoolError::Refused(format!("cannot destroy '{name}': {why}")));
+        let action = || Action::Destroy { name: name.to_owned() };
+        let refuse = |reason: Reason| Err(Refused::new(action(), reason).into());
         if found.dir.parent().is_none() {
-            return busy(
-                "operation does not apply to pools\nuse 'zfs destroy -r ' to destroy all datasets in the pool\nuse 'zpool destroy ' to destroy the pool itself",
-            );
+            return refuse(Reason::IsPool);
         }
         if self.if_open(found.object).is_some_and(|open| open.is_busy()) {
-            return busy("dataset is busy");
+            return refuse(Reason::DatasetBusy);
         }
         // What a receive has left goes along, if it is nothing but that.
         if let Some(clone) = self.left_clone(found)?
             && (self.is_receiving(clone.object) || !self.mos.entries(clone.phys.snapnames_zapobj)?.is_empty())
         {
-            return busy("dataset is busy");
+            return refuse(Reason::DatasetBusy);
         }
         Ok(())
     }

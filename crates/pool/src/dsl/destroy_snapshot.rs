@@ -18,6 +18,7 @@ use std::collections::HashSet;
 use dmu::{Bpobj, Tx};
 use ondisk::dsl_dataset::{DslDatasetPhys, FIELD_REMAP_DEADLIST, FLAG_DEFER_DESTROY};
 use ondisk::{BlkPtr, version};
+use refusal::{Action, Reason, Refused, Upgrade};
 
 use super::Dsl;
 use super::bookmark;
@@ -40,21 +41,22 @@ impl Dsl {
         defer: bool,
         gone: &HashSet<u64>,
     ) -> Result<()> {
-        let refuse = |why: String| Err(PoolError::Refused(format!("cannot destroy snapshot {name}: {why}")));
+        let action = || Action::DestroySnapshot { name: name.to_owned() };
+        let refuse = |reason: Reason| Err(Refused::new(action(), reason).into());
         if self.if_open(found.object).is_some_and(|open| open.is_busy()) {
-            return refuse("dataset is busy".into());
+            return refuse(Reason::DatasetBusy);
         }
         if defer {
             return match self.version() < version::HOLDS {
-                true => refuse("pool must be upgraded".into()),
+                true => refuse(Reason::PoolTooOld(Upgrade::This)),
                 false => Ok(()),
             };
         }
         if self.holds_on(&found.phys)? > 0 {
-            return refuse(format!("it's being held. Run 'zfs holds -r {name}' to see holders."));
+            return refuse(Reason::Held { name: name.to_owned() });
         }
         if self.clones_left(&found.phys, gone)? > 0 {
-            return refuse("snapshot is cloned".into());
+            return refuse(Reason::Cloned);
         }
         Ok(())
     }

@@ -9,9 +9,10 @@
 use dmu::traverse::{Go, Part, Visit, Visitor, traverse};
 use dmu::{DmuError, META_OBJECT};
 use ondisk::dnode::{DnodePhys, MAX_OBJECT, SLOTS_PER_BLOCK};
+use refusal::{Action, Reason, Refused};
 
 use super::Dsl;
-use crate::{PoolError, Result};
+use crate::Result;
 
 /// A block pointer has 128 bytes.
 const POINTER_SHIFT: u32 = 7;
@@ -82,8 +83,7 @@ impl Dsl {
             let txg = earlier.phys.creation_txg;
             let both = earlier.is_snapshot() && later.is_snapshot();
             if !both || !self.is_before(&later.phys, earlier.dir.object, txg)? {
-                let why = "Unable to obtain diffs: \n   Not an earlier snapshot from the same fs";
-                return Err(PoolError::Refused(why.into()));
+                return Err(Refused::new(Action::Diff, Reason::NotEarlier).into());
             }
             (later.phys.bp, txg)
         };

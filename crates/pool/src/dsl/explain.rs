@@ -17,11 +17,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use api_types::{SpaceExplained, SpaceHolder, SpacePart};
 use dmu::DmuError;
 use dmu::traverse::{Go, Part, Visit, Visitor, traverse};
 use ondisk::BlkPtr;
 use ondisk::dsl_dir::{FLAG_USED_BREAKDOWN, FREE_DIR, MOS_DIR};
 use ondisk::object_type::ObjectType;
+use refusal::{Action, Reason, Refused};
 
 use super::Dsl;
 use super::deadlist::Deadlist;
@@ -33,50 +35,8 @@ use crate::{PoolError, Result};
 /// How often a dataset that changes is looked at.
 const TRIES: u32 = 3;
 
-/// Who holds a part.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Holder {
-    /// Contents of files that have a name, or of a volume; as compressed.
-    Contents,
-    /// So many files without a name, open still or not given back yet.
-    Deleted(u64),
-    /// What leads to contents: directories, attributes, pointers, accounting.
-    Metadata,
-    /// What blocks take beyond their compressed size: copies, sectors filled up, parity beyond the
-    /// pool's ratio. Less than nothing where blocks need less parity than that ratio has.
-    Overhead,
-    /// Blocks that only these snapshots have, all from the first to the last, with the clones of
-    /// these.
-    Snapshots {
-        first: String,
-        last: String,
-        clones: Vec<String>,
-    },
-    /// Held back by `refreservation`.
-    RefReservation,
-    Child(String),
-    /// Held back by a child's `reservation`.
-    ChildReservation(String),
-    /// A receive that has not ended.
-    Receiving,
-    /// The pool's own objects.
-    Pool,
-    /// Destroyed, and given back in the background.
-    Freeing,
-    /// Changed while this was looked at, or counted by older software in a way of its own.
-    Other,
-}
-
-/// See the module.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Explanation {
-    pub used: u64,
-    /// Of the dataset itself, what no snapshot has.
-    pub unique: u64,
-    /// Bytes on disks of the dataset's own blocks, all parity counted.
-    pub raw: u64,
-    /// Largest first; their sum is `used`.
-    pub parts: Vec<(Holder, i64)>,
+fn part(holder: SpaceHolder, bytes: i64) -> SpacePart {
+    SpacePart { holder, names: Vec::new(), clones: Vec::new(), count: 0, bytes }
 }
 
 /// Blocks of one kind.
@@ -119,10 +79,10 @@ impl Visitor for Tally<'_> {
 
 impl Dsl {
     /// See the module. Of a file system or volume.
-    pub fn explain(&self, name: &str) -> Result<Explanation> {
+    pub fn explain(&self, name: &str) -> Result<SpaceExplained> {
         for _ in 1..TRIES {
             let explanation = self.explain_once(name)?;
-            if !explanation.parts.iter().any(|(holder, _)| *holder == Holder::Other) {
+            if !explanation.parts.iter().any(|part| part.holder == SpaceHolder::Other) {
                 return Ok(explanation);
             }
         }
@@ -135,15 +95,15 @@ impl Dsl {
         Ok(self.parts.fs_format.deleted(open.objset())?)
     }
 
-    fn explain_once(&self, name: &str) -> Result<Explanation> {
+    fn explain_once(&self, name: &str) -> Result<SpaceExplained> {
         // What is walked stays readable though its dataset goes on.
         let _epoch = self.parts.store().epoch();
         let (found, root, mut parts, deleted) = {
             let _config = self.reading();
             let found = self.find(name)?;
             if found.is_snapshot() {
-                let why = "operation not applicable to datasets of this type";
-                return Err(PoolError::Refused(format!("cannot explain '{name}': {why}")));
+                let action = Action::ExplainSpace { name: name.to_owned() };
+                return Err(Refused::new(action, Reason::NotOfThisType).into());
             }
             if found.dir.phys().flags & FLAG_USED_BREAKDOWN == 0 {
                 return Err(PoolError::Unsupported("space of datasets of before pool version 13".into()));
@@ -155,19 +115,20 @@ impl Dsl {
             (found.clone(), found.phys.bp, parts, deleted)
         };
         let dir = found.dir.phys();
-        parts.push((Holder::RefReservation, dir.used_refrsrv as i64));
+        parts.push(part(SpaceHolder::RefReservation, dir.used_refrsrv as i64));
         let files = deleted.len() as u64;
         let tally = self.tally(&found, &root, deleted)?;
-        parts.push((Holder::Contents, tally.contents));
-        parts.push((Holder::Deleted(files), tally.deleted));
-        parts.push((Holder::Metadata, tally.metadata));
+        parts.push(part(SpaceHolder::Contents, tally.contents));
+        parts.push(SpacePart { count: files, ..part(SpaceHolder::Deleted, tally.deleted) });
+        parts.push(part(SpaceHolder::Metadata, tally.metadata));
         let plain = tally.contents + tally.deleted + tally.metadata;
-        parts.push((Holder::Overhead, tally.used - plain));
-        let told: i64 = parts.iter().map(|(_, bytes)| bytes).sum();
-        parts.push((Holder::Other, dir.used_bytes as i64 - told));
-        parts.retain(|(holder, bytes)| *bytes != 0 || matches!(holder, Holder::Deleted(files) if *files > 0));
-        parts.sort_by_key(|(_, bytes)| std::cmp::Reverse(*bytes));
-        Ok(Explanation { used: dir.used_bytes, unique: found.phys.unique_bytes, raw: tally.raw, parts })
+        parts.push(part(SpaceHolder::Overhead, tally.used - plain));
+        let told: i64 = parts.iter().map(|part| part.bytes).sum();
+        parts.push(part(SpaceHolder::Other, dir.used_bytes as i64 - told));
+        parts.retain(|part| part.bytes != 0 || part.count > 0);
+        parts.sort_by_key(|part| std::cmp::Reverse(part.bytes));
+        let (used, unique) = (dir.used_bytes, found.phys.unique_bytes);
+        Ok(SpaceExplained { name: name.to_owned(), used, unique, raw: tally.raw, parts })
     }
 
     fn tally(&self, found: &Found, root: &BlkPtr, deleted: Vec<u64>) -> Result<Tally<'_>> {
@@ -181,27 +142,28 @@ impl Dsl {
         }
     }
 
-    fn children_parts(&self, dir: &std::sync::Arc<Dir>) -> Result<Vec<(Holder, i64)>> {
+    fn children_parts(&self, dir: &std::sync::Arc<Dir>) -> Result<Vec<SpacePart>> {
         let mut parts = Vec::new();
         for (name, object) in self.mos.sorted(dir.phys().child_dir_zapobj)? {
             let child = self.child_dir(dir, &name, object)?;
             let phys = child.phys();
-            let holder = match name.as_str() {
-                MOS_DIR => Holder::Pool,
-                FREE_DIR => Holder::Freeing,
-                name if name.starts_with('%') => Holder::Receiving,
-                name if is_hidden(name) => Holder::Pool,
-                _ => Holder::Child(child.name()),
+            let (holder, names) = match name.as_str() {
+                MOS_DIR => (SpaceHolder::Pool, Vec::new()),
+                FREE_DIR => (SpaceHolder::Freeing, Vec::new()),
+                name if name.starts_with('%') => (SpaceHolder::Receiving, Vec::new()),
+                name if is_hidden(name) => (SpaceHolder::Pool, Vec::new()),
+                _ => (SpaceHolder::Child, vec![child.name()]),
             };
-            parts.push((holder, phys.used_bytes as i64));
+            parts.push(SpacePart { names, ..part(holder, phys.used_bytes as i64) });
             let held_back = phys.reserved.saturating_sub(phys.used_bytes);
-            parts.push((Holder::ChildReservation(child.name()), held_back as i64));
+            let reservation = part(SpaceHolder::ChildReservation, held_back as i64);
+            parts.push(SpacePart { names: vec![child.name()], ..reservation });
         }
         Ok(parts)
     }
 
     /// Runs of snapshots and what only they have.
-    fn snapshot_parts(&self, found: &Found) -> Result<Vec<(Holder, i64)>> {
+    fn snapshot_parts(&self, found: &Found) -> Result<Vec<SpacePart>> {
         let snapshots = self.snapshots(&found.phys)?;
         let origin_txg = self.origin_txg(found.dir.phys().origin_obj)?;
         let own = snapshots.iter().map(|snapshot| snapshot.phys.creation_txg);
@@ -227,7 +189,9 @@ impl Dsl {
                     clones.push(self.dir(self.mos.dataset(head)?.dir_obj)?.name());
                 }
             }
-            parts.push((Holder::Snapshots { first: full(first), last: full(last), clones }, bytes));
+            let mut names = vec![full(first), full(last)];
+            names.dedup();
+            parts.push(SpacePart { names, clones, ..part(SpaceHolder::Snapshots, bytes) });
         }
         Ok(parts)
     }

@@ -1,11 +1,12 @@
 //! Writing and reading the pool's history ([`crate::history`]): who records what, and when.
 
+use api_types::HistoryRecord;
 use dmu::Tx;
 use ondisk::object_type::pool_directory;
 use ondisk::version;
 
 use super::Dsl;
-use crate::history::{self, HistoryRecord, Record};
+use crate::history::{self, Record};
 use crate::zevent::Payload;
 use crate::{PoolError, Result};
 

@@ -5,50 +5,27 @@
 
 use std::sync::Arc;
 
+use api_types::{DatasetFilter, DatasetInfo, DatasetKind};
+
 use super::Dsl;
 use super::bookmark::{self, Bookmark};
 use super::dir::Dir;
-use super::kind::DatasetKind;
 use super::names::Found;
 use super::prop::{Chain, Own};
 use super::stats::{Subject, describe_bookmark};
 use crate::namecheck::is_hidden;
-use crate::prop::Shown;
 use crate::{PoolError, Result};
-
-/// Which datasets to list.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ListFilter {
-    /// Names to start from; none: the whole pool.
-    pub roots: Vec<String>,
-    /// How deep below the roots; `None`: all the way.
-    pub depth: Option<u32>,
-    /// None: file systems and volumes.
-    pub kinds: Vec<DatasetKind>,
-    /// Only these properties; none: all.
-    pub props: Vec<String>,
-}
-
-/// One dataset of a listing.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Listed {
-    pub name: String,
-    pub kind: DatasetKind,
-    pub guid: u64,
-    pub createtxg: u64,
-    /// In `get all`'s order, or as asked for.
-    pub props: Vec<Shown>,
-}
 
 struct Walk<'a> {
     dsl: &'a Dsl,
-    filter: &'a ListFilter,
-    out: Vec<Listed>,
+    filter: &'a DatasetFilter,
+    out: Vec<DatasetInfo>,
 }
 
 impl Dsl {
-    /// See the module. `NotFound` when a root does not exist.
-    pub fn list(&self, filter: &ListFilter) -> Result<Vec<Listed>> {
+    /// See the module; properties in `get all`'s order, or as asked for. `NotFound` when a root
+    /// does not exist.
+    pub fn list(&self, filter: &DatasetFilter) -> Result<Vec<DatasetInfo>> {
         let _config = self.reading();
         let mut walk = Walk { dsl: self, filter, out: Vec::new() };
         if filter.roots.is_empty() {
@@ -153,7 +130,7 @@ impl Walk<'_> {
         let name = format!("{}#{}", chain.dir_name(), bookmark.name);
         let props = describe_bookmark(&name, &bookmark.phys, &self.filter.props)?;
         let (guid, createtxg) = (bookmark.phys.guid, bookmark.phys.creation_txg);
-        self.out.push(Listed { name, kind: DatasetKind::Bookmark, guid, createtxg, props });
+        self.out.push(DatasetInfo { name, kind: DatasetKind::Bookmark, guid, createtxg, props });
         Ok(())
     }
 
@@ -162,7 +139,7 @@ impl Walk<'_> {
         let subject = Subject { name, found, kind, chain, own };
         let props = self.dsl.describe(&subject, &self.filter.props)?;
         let (guid, createtxg) = (found.phys.guid, found.phys.creation_txg);
-        self.out.push(Listed { name: name.to_owned(), kind, guid, createtxg, props });
+        self.out.push(DatasetInfo { name: name.to_owned(), kind, guid, createtxg, props });
         Ok(())
     }
 }

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use api_types::DatasetKind;
 use ondisk::dsl_dataset::DslDatasetPhys;
 
 use super::Dsl;
 use super::dir::Dir;
-use super::kind::DatasetKind;
 use crate::{PoolError, Result};
 
 /// What a name leads to.

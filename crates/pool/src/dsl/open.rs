@@ -14,6 +14,7 @@ use ondisk::object_type::{ObjectType, pool_directory};
 use ondisk::objset::ObjsetType;
 use ondisk::version;
 use ondisk::zil::ZilHeader;
+use refusal::Action;
 
 use super::bookmark;
 use super::counts::Counted;
@@ -244,8 +245,9 @@ impl Dsl {
 
     /// Stores properties of a new pool.
     pub fn init_pool_props(&self, props: &[(String, String)], tx: &Tx) -> Result<()> {
+        let action = Action::Create { name: self.parts.name() };
         for (name, value) in props {
-            let (prop, raw) = crate::prop::parse_pool_value(name, value, "cannot create pool")?;
+            let (prop, raw) = crate::prop::parse_pool_value(name, value, &action)?;
             self.write_pool_prop(prop.name, &raw, tx)?;
         }
         Ok(())

@@ -7,34 +7,15 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use api_types::{DestroyPlan, DestroyQuery};
+use refusal::{Action, Reason, Refused};
+
 use super::Dsl;
 use super::deadlist::Deadlist;
 use super::dir::Dir;
 use super::names::Found;
 use super::snapshot::Snapshot;
 use crate::{PoolError, Result};
-
-/// What is to be destroyed.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct DestroyQuery {
-    /// A head, or snapshots of one: `head@a`, `head@a%c,e`.
-    pub name: String,
-    /// With everything below; of snapshots, those of the same names below.
-    pub recursive: bool,
-    /// With all clones.
-    pub clones: bool,
-    /// Snapshots that something keeps are no obstacle.
-    pub defer: bool,
-}
-
-/// See the module.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct DestroyPlan {
-    /// In the order in which they go.
-    pub names: Vec<String>,
-    /// Bytes that come back.
-    pub bytes: u64,
-}
 
 /// Collects names, none twice.
 #[derive(Default)]
@@ -50,8 +31,7 @@ struct Dependents {
 impl Dependents {
     fn check_order(&self) -> Result<()> {
         let Some(at) = &self.circle else { return Ok(()) };
-        const WHAT: &str = "cannot determine dependent datasets: recursive dependency at";
-        Err(PoolError::Refused(format!("{WHAT} '{at}'")))
+        Err(Refused::new(Action::FindDependents, Reason::DependInCircle { at: at.clone() }).into())
     }
 
     fn push(&mut self, name: String) {
@@ -62,7 +42,7 @@ impl Dependents {
 }
 
 impl Dsl {
-    /// What goes, or in OpenZFS's words why it may not.
+    /// What goes, or why it may not.
     pub fn plan_destroy(&self, query: &DestroyQuery) -> Result<DestroyPlan> {
         let _config = self.reading();
         match query.name.split_once('@') {
@@ -70,8 +50,7 @@ impl Dsl {
                 let mut plan = DestroyPlan::default();
                 self.plan_snapshots(&self.find_dir(head)?, spec, query, &mut plan)?;
                 if plan.names.is_empty() {
-                    const NONE: &str = "could not find any snapshots to destroy; check snapshot names.";
-                    return Err(PoolError::Refused(NONE.into()));
+                    return Err(Refused::because(Reason::NoSnapshotsFound).into());
                 }
                 Ok(plan)
             }
@@ -85,21 +64,16 @@ impl Dsl {
         self.dependents(&found.dir, &mut all)?;
         let is_below =
             |one: &&String| one.strip_prefix(name.as_str()).is_some_and(|rest| rest.starts_with(['/', '@']));
-        let refuse = |what: &str, option: &str, which: Vec<&String>| {
+        let refuse = |are_clones: bool, which: Vec<&String>| {
             let kind = self.kind_of(found).map_or("filesystem", |kind| kind.name());
-            let which: Vec<&str> = which.into_iter().map(String::as_str).collect();
-            Err(PoolError::Refused(format!(
-                "cannot destroy '{name}': {kind} has {what}\n\
-                 use '{option}' to destroy the following datasets:\n{}",
-                which.join("\n")
-            )))
+            Err(depend(name, kind, are_clones, which.into_iter().cloned().collect()))
         };
         let (below, outside): (Vec<&String>, Vec<&String>) = all.names.iter().partition(is_below);
         if !query.recursive && !below.is_empty() {
-            return refuse("children", "-r", below);
+            return refuse(false, below);
         }
         if !query.clones && !outside.is_empty() {
-            return refuse("dependent clones", "-R", outside);
+            return refuse(true, outside);
         }
         all.check_order()?;
         all.push(name.clone());
@@ -154,11 +128,7 @@ impl Dsl {
                 let mut clones = Dependents::default();
                 self.clones_of_snapshot(snapshot, &mut clones)?;
                 if !clones.names.is_empty() && !query.clones && !query.defer {
-                    return Err(PoolError::Refused(format!(
-                        "cannot destroy '{name}': snapshot has dependent clones\n\
-                         use '-R' to destroy the following datasets:\n{}",
-                        clones.names.join("\n")
-                    )));
+                    return Err(depend(&name, "snapshot", true, clones.names));
                 }
                 if query.clones {
                     clones.check_order()?;
@@ -193,6 +163,11 @@ impl Dsl {
         }
         Ok(freed)
     }
+}
+
+fn depend(name: &str, of: &str, are_clones: bool, names: Vec<String>) -> PoolError {
+    let dependents = refusal::Dependents { of: of.to_owned(), are_clones, names };
+    Refused::new(Action::Destroy { name: name.to_owned() }, Reason::Depend(dependents)).into()
 }
 
 /// Which snapshots, oldest first, a list like `a,c%e,%b` means. Names that are not there mean

@@ -9,6 +9,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use api_types::Source;
 use dmu::store::{Dedup, Keep, Scope};
 use dmu::zap::Value;
 use dmu::{DmuError, ObjsetPolicy, RedundantMetadata, Tx};
@@ -26,7 +27,7 @@ use super::Dsl;
 use super::dataset::Core;
 use super::dir::{Dir, Used};
 use crate::Result;
-use crate::prop::{FsProps, RawProps, RawValue, Source, default_of};
+use crate::prop::{FsProps, RawProps, RawValue, default_of};
 use crate::sums::Sums;
 
 /// Slots of a dnode under `dnodesize=auto`.

@@ -4,6 +4,7 @@
 
 use std::collections::HashMap;
 
+use api_types::{DatasetKind, PropKind, PropValue, Source};
 use dmu::DmuError;
 use dmu::zap::Value;
 use ondisk::bookmark::{BookmarkPhys, FLAG_HAS_FBN};
@@ -11,17 +12,15 @@ use ondisk::dsl_dataset::{DslDatasetPhys, FLAG_DEFER_DESTROY, FLAG_INCONSISTENT}
 use ondisk::dsl_dir::{DslDirPhys, FIELD_SNAPSHOTS_CHANGED, FLAG_USED_BREAKDOWN};
 use ondisk::objset::ObjsetType;
 use ondisk::prop::{
-    BOOKMARK, DATASET, FILESYSTEM, Prop, Render, SUFFIX_RECEIVED, UserspaceProp, VOLUME, dataset_prop,
-    is_user_prop,
+    BOOKMARK, DATASET, FILESYSTEM, Prop, SUFFIX_RECEIVED, UserspaceProp, VOLUME, dataset_prop, is_user_prop,
 };
 
 use super::Dsl;
 use super::counts::Counted;
 use super::dataset::available;
-use super::kind::DatasetKind;
 use super::names::Found;
 use super::prop::{Chain, Own, raw};
-use crate::prop::{CREATION, RawValue, Shown, Source, exact};
+use crate::prop::{CREATION, RawValue, exact, prop_kind, types_of};
 use crate::{PoolError, Result};
 
 /// A ratio of nothing: 1.00.
@@ -58,7 +57,7 @@ impl Subject<'_> {
 impl Dsl {
     /// The properties asked for (all where `names` is empty), in order. What does not apply is left
     /// out of "all", and shown empty where it was asked for.
-    pub(crate) fn describe(&self, subject: &Subject<'_>, names: &[String]) -> Result<Vec<Shown>> {
+    pub(crate) fn describe(&self, subject: &Subject<'_>, names: &[String]) -> Result<Vec<PropValue>> {
         let mut shown = self.describe_all(subject, names)?;
         if subject.has_received() {
             shown.iter_mut().for_each(|shown| shown.received = self.received_value(subject, &shown.name));
@@ -66,7 +65,7 @@ impl Dsl {
         Ok(shown)
     }
 
-    fn describe_all(&self, subject: &Subject<'_>, names: &[String]) -> Result<Vec<Shown>> {
+    fn describe_all(&self, subject: &Subject<'_>, names: &[String]) -> Result<Vec<PropValue>> {
         let mut shown = Vec::new();
         if !names.is_empty() {
             for name in names {
@@ -94,23 +93,23 @@ impl Dsl {
         Ok(shown)
     }
 
-    fn describe_one(&self, subject: &Subject<'_>, name: &str) -> Result<Shown> {
-        let absent = |name: &str, render| Shown {
+    fn describe_one(&self, subject: &Subject<'_>, name: &str) -> Result<PropValue> {
+        let absent = |name: &str, kind| PropValue {
             name: name.to_owned(),
             value: String::new(),
-            render,
+            kind,
             source: Source::None,
             received: None,
         };
         if is_user_prop(name) {
             let value = subject.chain.user_value(name, subject.own.as_ref());
             return Ok(match value {
-                Some((value, source)) => Shown {
+                Some((value, source)) => PropValue {
                     value: value.text().map_or_else(String::new, str::to_owned),
                     source,
-                    ..absent(name, Render::Text)
+                    ..absent(name, PropKind::Text)
                 },
-                None => absent(name, Render::Text),
+                None => absent(name, PropKind::Text),
             });
         }
         if let Some(since) = name
@@ -120,29 +119,29 @@ impl Dsl {
             let written = self.written_since(subject.found, since)?;
             let value = written.map_or_else(String::new, |bytes| bytes.to_string());
             let source = if value.is_empty() { Source::None } else { Source::Local };
-            return Ok(Shown { value, source, ..absent(name, Render::Size) });
+            return Ok(PropValue { value, source, ..absent(name, PropKind::Size) });
         }
         if let Some((prop, who)) = UserspaceProp::parse(name) {
-            let render = if prop.objects { Render::Count } else { Render::Size };
+            let kind = if prop.objects { PropKind::Count } else { PropKind::Size };
             return Ok(match self.spending_of(subject, prop, who)? {
                 Some(number) => {
-                    Shown { value: number.to_string(), source: Source::Local, ..absent(name, render) }
+                    PropValue { value: number.to_string(), source: Source::Local, ..absent(name, kind) }
                 }
-                None => absent(name, render),
+                None => absent(name, kind),
             });
         }
         let prop = dataset_prop(name)
             .ok_or_else(|| PoolError::Invalid(format!("bad property list: invalid property '{name}'")))?;
         if !self.applies(subject, prop)? {
-            return Ok(absent(prop.name, prop.render));
+            return Ok(absent(prop.name, prop_kind(prop)));
         }
-        Ok(self.native(subject, prop)?.unwrap_or_else(|| absent(prop.name, prop.render)))
+        Ok(self.native(subject, prop)?.unwrap_or_else(|| absent(prop.name, prop_kind(prop))))
     }
 
     /// Whether a dataset has a property: a snapshot has what its head could have, and what only
     /// snapshots have.
     fn applies(&self, subject: &Subject<'_>, prop: &Prop) -> Result<bool> {
-        if !prop.is_of(subject.kind.types()) {
+        if !prop.is_of(types_of(subject.kind)) {
             return Ok(false);
         }
         let is_same_for_all = prop.is_of(FILESYSTEM) == prop.is_of(VOLUME);
@@ -150,10 +149,10 @@ impl Dsl {
             return Ok(true);
         }
         let found = subject.found;
-        Ok(prop.is_of(self.head_kind(found.object, &found.phys)?.types()))
+        Ok(prop.is_of(types_of(self.head_kind(found.object, &found.phys)?)))
     }
 
-    fn native(&self, subject: &Subject<'_>, prop: &'static Prop) -> Result<Option<Shown>> {
+    fn native(&self, subject: &Subject<'_>, prop: &'static Prop) -> Result<Option<PropValue>> {
         let of_key = self.of_key(subject.found.dir.object, prop.name)?;
         let (value, source) = if let Some(value) = of_key {
             (value, Source::None)
@@ -162,10 +161,10 @@ impl Dsl {
             if uncounted {
                 let value = exact(prop, &crate::prop::default_of(prop));
                 let name = prop.name.to_owned();
-                return Ok(Some(Shown {
+                return Ok(Some(PropValue {
                     name,
                     value,
-                    render: prop.render,
+                    kind: prop_kind(prop),
                     source: Source::Default,
                     received: None,
                 }));
@@ -187,7 +186,13 @@ impl Dsl {
             subject.chain.value(prop, subject.own.as_ref())
         };
         let value = self.text_of(subject, prop, &value, &source);
-        Ok(Some(Shown { name: prop.name.to_owned(), value, render: prop.render, source, received: None }))
+        Ok(Some(PropValue {
+            name: prop.name.to_owned(),
+            value,
+            kind: prop_kind(prop),
+            source,
+            received: None,
+        }))
     }
 
     fn text_of(&self, subject: &Subject<'_>, prop: &Prop, value: &RawValue, source: &Source) -> String {
@@ -345,7 +350,7 @@ fn kind_of(objset_type: ObjsetType) -> DatasetKind {
 
 /// What a bookmark says of itself, in order; what it does not know is left out of "all", and empty
 /// where it was asked for (module/zfs/dsl_bookmark.c, `dsl_bookmark_fetch_props`).
-pub(crate) fn describe_bookmark(name: &str, phys: &BookmarkPhys, names: &[String]) -> Result<Vec<Shown>> {
+pub(crate) fn describe_bookmark(name: &str, phys: &BookmarkPhys, names: &[String]) -> Result<Vec<PropValue>> {
     let value = |prop: &str| -> Option<String> {
         let counted = phys.flags & FLAG_HAS_FBN != 0;
         Some(match prop {
@@ -364,10 +369,10 @@ pub(crate) fn describe_bookmark(name: &str, phys: &BookmarkPhys, names: &[String
             _ => return None,
         })
     };
-    let shown = |prop: &Prop, value: String| Shown {
+    let shown = |prop: &Prop, value: String| PropValue {
         name: prop.name.to_owned(),
         value,
-        render: prop.render,
+        kind: prop_kind(prop),
         source: Source::None,
         received: None,
     };
@@ -378,8 +383,8 @@ pub(crate) fn describe_bookmark(name: &str, phys: &BookmarkPhys, names: &[String
     let one = |name: &String| match dataset_prop(name) {
         Some(prop) => Ok(shown(prop, value(prop.name).unwrap_or_default())),
         None if is_user_prop(name) || name.contains(['@', '#']) => {
-            let (name, value, render) = (name.clone(), String::new(), Render::Text);
-            Ok(Shown { name, value, render, source: Source::None, received: None })
+            let (name, value, kind) = (name.clone(), String::new(), PropKind::Text);
+            Ok(PropValue { name, value, kind, source: Source::None, received: None })
         }
         None => Err(PoolError::Invalid(format!("bad property list: invalid property '{name}'"))),
     };

@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 
+use api_types::DatasetKind;
 use dmu::zap::ZapParams;
 use dmu::{ObjectSpec, Objset, Tx, Zap};
 use ondisk::object_type::ObjectType;
@@ -15,7 +16,6 @@ use ondisk::{version, zvol};
 use super::Dsl;
 use super::dataset::Dataset;
 use super::dir::Dir;
-use super::kind::DatasetKind;
 use crate::Result;
 use crate::prop::RawProps;
 

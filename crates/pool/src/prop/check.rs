@@ -1,9 +1,10 @@
-//! Whether a value may be set, said in OpenZFS's words.
+//! Whether a value may be set.
 
 use ondisk::blkptr::MAX_BLOCK;
 use ondisk::prop::{self, Prop, PropType, UserspaceProp, dataset_prop, pool_prop};
 use ondisk::version::{self, newest_file_system};
 use ondisk::znode::VERSION_FUID;
+use refusal::{Action, PropertyFault, Refused};
 use stdx::number;
 
 use super::{CREATION, RawProps, RawValue, none_number};
@@ -21,8 +22,6 @@ const UNBUILT: [&str; 8] =
 const OLD_MAX: u64 = 128 << 10;
 /// Largest block of data that special vdevs take.
 const SPECIAL_MAX: u64 = 1 << 20;
-/// What the pool's version or features do not allow.
-const TOO_OLD: &str = "pool and or dataset must be upgraded to set this property or value";
 
 /// Whether this program does what the value says.
 pub fn is_built(prop: &Prop, value: &RawValue) -> bool {
@@ -31,8 +30,8 @@ pub fn is_built(prop: &Prop, value: &RawValue) -> bool {
 
 /// Judges values for one dataset.
 pub struct Checker<'a> {
-    /// What the message starts with: `cannot create 'tank/a'`.
-    pub prefix: String,
+    /// What is refused with a value.
+    pub action: Action,
     /// What kind of dataset it is: [`prop::FILESYSTEM`] or [`prop::VOLUME`].
     pub of: u8,
     /// The dataset is being made: set-once properties may be given.
@@ -44,8 +43,8 @@ pub struct Checker<'a> {
 }
 
 impl Checker<'_> {
-    fn refuse(&self, why: impl std::fmt::Display) -> PoolError {
-        PoolError::Refused(format!("{}: {why}", self.prefix))
+    fn refuse(&self, fault: PropertyFault) -> PoolError {
+        Refused::new(self.action.clone(), fault).into()
     }
 
     /// All of them, as they will be stored.
@@ -53,7 +52,7 @@ impl Checker<'_> {
         let mut raw = RawProps::default();
         for (name, value) in props {
             if raw.local.iter().any(|(n, _)| n == name) {
-                return Err(self.refuse(format_args!("property '{name}' specified multiple times")));
+                return Err(self.refuse(PropertyFault::Twice { property: name.clone() }));
             }
             let (name, value) = self.one(name, value)?;
             let kept = CREATION.iter().find(|(n, _)| *n == name);
@@ -65,14 +64,14 @@ impl Checker<'_> {
         // File systems before FUIDs have names as they are.
         let old = |(name, number): &(&str, u64)| *name == "version" && *number < VERSION_FUID;
         if raw.creation.len() > 1 && raw.creation.iter().any(old) {
-            return Err(self.refuse(TOO_OLD));
+            return Err(self.refuse(PropertyFault::TooOld));
         }
         // Names that must be normalised must be UTF-8.
         let given = |wanted: &str| raw.creation.iter().find(|(name, _)| *name == wanted).map(|(_, n)| *n);
         match (given("normalization"), given("utf8only")) {
             (Some(1..), None) => raw.creation.push(("utf8only", 1)),
             (Some(1..), Some(0)) => {
-                return Err(self.refuse("'utf8only' must be set 'on' if normalization chosen"));
+                return Err(self.refuse(PropertyFault::Utf8Needed));
             }
             (None, Some(0)) => raw.creation.push(("normalization", 0)),
             _ => {}
@@ -83,10 +82,10 @@ impl Checker<'_> {
     /// Of a snapshot: users' own.
     pub fn of_snapshot(&self, props: &[(String, String)]) -> Result<RawProps> {
         if props.iter().any(|(name, _)| !prop::is_user_prop(name)) {
-            return Err(self.refuse("this property can not be modified for snapshots"));
+            return Err(self.refuse(PropertyFault::NotOfSnapshots));
         }
         if self.version < version::SNAPSHOT_PROPS && !props.is_empty() {
-            return Err(self.refuse(TOO_OLD));
+            return Err(self.refuse(PropertyFault::TooOld));
         }
         self.all(props)
     }
@@ -96,16 +95,18 @@ impl Checker<'_> {
         if prop::is_user_prop(name) {
             return self.user(name, value);
         }
+        let property = name.to_owned();
         if UserspaceProp::parse(name).is_some() {
-            return Err(self.refuse(format_args!("'{name}' is kept by the file system itself")));
+            return Err(self.refuse(PropertyFault::Counted { property }));
         }
-        let prop =
-            dataset_prop(name).ok_or_else(|| self.refuse(format_args!("invalid property '{name}'")))?;
+        let Some(prop) = dataset_prop(name) else {
+            return Err(self.refuse(PropertyFault::Unknown { property }));
+        };
         if !prop.is_of(self.of) {
-            return Err(self.refuse(format_args!("'{name}' does not apply to datasets of this type")));
+            return Err(self.refuse(PropertyFault::NotOfThisType { property }));
         }
         if prop.is_readonly() || (prop.is_once() && !self.creating) {
-            return Err(self.refuse(format_args!("'{name}' is readonly")));
+            return Err(self.refuse(PropertyFault::ReadOnly { property }));
         }
         let raw = self.parse(name, prop, value)?;
         self.built(prop, value, &raw)?;
@@ -115,10 +116,10 @@ impl Checker<'_> {
 
     fn user(&self, name: &str, value: &str) -> Result<(String, RawValue)> {
         if name.len() >= prop::MAX_NAME {
-            return Err(self.refuse(format_args!("property name '{name}' is too long")));
+            return Err(self.refuse(PropertyFault::NameTooLong { property: name.to_owned() }));
         }
         if value.len() >= prop::MAX_TEXT {
-            return Err(self.refuse("property value too long"));
+            return Err(self.refuse(PropertyFault::ValueTooLong));
         }
         Ok((name.to_owned(), RawValue::Text(value.to_owned())))
     }
@@ -127,21 +128,21 @@ impl Checker<'_> {
         match prop.kind {
             PropType::Text(_) => {
                 if value.len() >= prop::MAX_TEXT || value.contains('\0') {
-                    return Err(self.refuse(format_args!("'{name}' is too long")));
+                    return Err(self.refuse(PropertyFault::TextTooLong { property: name.to_owned() }));
                 }
                 Ok(RawValue::Text(value.to_owned()))
             }
             PropType::Choice(..) => {
                 let number = prop.number_of(value).map(RawValue::Number);
-                let none = || self.refuse(format_args!("'{}' must be one of '{}'", prop.name, prop.values));
-                number.ok_or_else(none)
+                number.ok_or_else(|| self.refuse(none_of(prop)))
             }
             PropType::Number(_) if value == "auto" => self.auto(name, prop),
             PropType::Number(_) if value == "none" => Ok(RawValue::Number(none_number(prop.name))),
             PropType::Number(_) => {
-                let number = number::parse(value).map_err(|why| self.refuse(why))?;
+                let number =
+                    number::parse(value).map_err(|message| self.refuse(PropertyFault::Number { message }))?;
                 if number == 0 && matches!(prop.name, "quota" | "refquota") {
-                    return Err(self.refuse(format_args!("use 'none' to disable quota/refquota")));
+                    return Err(self.refuse(PropertyFault::UseNone));
                 }
                 Ok(RawValue::Number(number))
             }
@@ -150,10 +151,11 @@ impl Checker<'_> {
 
     /// As large as it has to be: whoever knows the dataset finds out.
     fn auto(&self, name: &str, prop: &Prop) -> Result<RawValue> {
+        let property = name.to_owned();
         match prop.name {
             "refreservation" if self.of == prop::VOLUME => Ok(RawValue::Number(AUTO)),
-            "refreservation" => Err(self.refuse(format_args!("'{name}=auto' only allowed on volumes"))),
-            _ => Err(self.refuse(format_args!("'auto' is invalid value for '{name}'"))),
+            "refreservation" => Err(self.refuse(PropertyFault::AutoOfVolumesOnly { property })),
+            _ => Err(self.refuse(PropertyFault::NoAuto { property })),
         }
     }
 
@@ -175,49 +177,50 @@ impl Checker<'_> {
         let feature = |name: &str| (self.has_feature)(name);
         match prop.name {
             "recordsize" | "volblocksize" => {
-                let (max, words) =
+                let (max, most) =
                     if feature("large_blocks") { (MAX_BLOCK, "16M") } else { (OLD_MAX, "128K") };
                 if !number.is_power_of_two() || !(512..=max).contains(&number) {
-                    return Err(self.refuse(format_args!("'{name}' must be power of 2 from 512B to {words}")));
+                    let (property, most) = (name.to_owned(), most.to_owned());
+                    return Err(self.refuse(PropertyFault::NoPowerOfTwo { property, most }));
                 }
             }
             "special_small_blocks" if number != 0 => {
                 if !number.is_power_of_two() || !(512..=SPECIAL_MAX).contains(&number) {
-                    let why = "property: must be zero or a power of 2 from 512B to 1M";
-                    return Err(self.refuse(format_args!("invalid '{name}={value}' {why}")));
+                    let (property, value) = (name.to_owned(), value.to_owned());
+                    return Err(self.refuse(PropertyFault::SmallBlocks { property, value }));
                 }
                 if !feature("allocation_classes") {
-                    return Err(self.refuse(TOO_OLD));
+                    return Err(self.refuse(PropertyFault::TooOld));
                 }
             }
             "mountpoint" if value != "none" && value != "legacy" => {
                 if !value.starts_with('/') {
-                    return Err(self.refuse("'mountpoint' must be an absolute path, 'none', or 'legacy'"));
+                    return Err(self.refuse(PropertyFault::RelativeMountpoint));
                 }
                 if value.split('/').any(|component| component.len() > MAX_NAME) {
-                    return Err(self.refuse("component of 'mountpoint' is too long"));
+                    return Err(self.refuse(PropertyFault::MountpointTooLong));
                 }
             }
             "filesystem_limit" | "snapshot_limit"
                 if number != ondisk::prop::UNLIMITED && !feature("filesystem_limits") =>
             {
-                return Err(self.refuse(TOO_OLD));
+                return Err(self.refuse(PropertyFault::TooOld));
             }
             "dnodesize" if number != 0 && !feature("large_dnode") => {
-                return Err(self.refuse(TOO_OLD));
+                return Err(self.refuse(PropertyFault::TooOld));
             }
             "checksum" | "compression" | "dedup" if !feature_of(value).is_none_or(feature) => {
-                return Err(self.refuse(TOO_OLD));
+                return Err(self.refuse(PropertyFault::TooOld));
             }
             // A pool that is too old for one of these refuses the default value as well.
             "copies" | "dedup" | "refquota" | "refreservation" if since(prop.name, value) > self.version => {
-                return Err(self.refuse(TOO_OLD));
+                return Err(self.refuse(PropertyFault::TooOld));
             }
             _ if is_too_new(prop.name, raw, self.version) => {
-                return Err(self.refuse(TOO_OLD));
+                return Err(self.refuse(PropertyFault::TooOld));
             }
             "version" if number > newest_file_system(self.version) => {
-                return Err(self.refuse(TOO_OLD));
+                return Err(self.refuse(PropertyFault::TooOld));
             }
             _ => {}
         }
@@ -256,12 +259,17 @@ fn feature_of(value: &str) -> Option<&'static str> {
     }
 }
 
-/// A value of a pool's property, as it will be stored.
-pub fn parse_pool_value(name: &str, value: &str, prefix: &str) -> Result<(&'static Prop, RawValue)> {
-    let refuse = |why: String| PoolError::Refused(format!("{prefix}: {why}"));
-    let prop = pool_prop(name).ok_or_else(|| refuse(format!("invalid property '{name}'")))?;
+fn none_of(prop: &Prop) -> PropertyFault {
+    PropertyFault::NotOneOf { property: prop.name.to_owned(), values: prop.values.to_owned() }
+}
+
+/// A value of a pool's property, as it will be stored; `action` is refused with it.
+pub fn parse_pool_value(name: &str, value: &str, action: &Action) -> Result<(&'static Prop, RawValue)> {
+    let refuse = |fault: PropertyFault| PoolError::from(Refused::new(action.clone(), fault));
+    let unknown = || refuse(PropertyFault::Unknown { property: name.to_owned() });
+    let prop = pool_prop(name).ok_or_else(unknown)?;
     if prop.is_readonly() || prop.is_once() || prop.name == "readonly" {
-        return Err(refuse(format!("'{}' is readonly", prop.name)));
+        return Err(refuse(PropertyFault::ReadOnly { property: prop.name.to_owned() }));
     }
     // No table has a limit but the room for it.
     if prop.name == "dedup_table_quota" {
@@ -269,22 +277,20 @@ pub fn parse_pool_value(name: &str, value: &str, prefix: &str) -> Result<(&'stat
     }
     let raw = match prop.kind {
         PropType::Text(_) => RawValue::Text(value.to_owned()),
-        PropType::Choice(..) => {
-            let number = prop.number_of(value);
-            let none = || refuse(format!("'{}' must be one of '{}'", prop.name, prop.values));
-            RawValue::Number(number.ok_or_else(none)?)
+        PropType::Choice(..) => RawValue::Number(prop.number_of(value).ok_or_else(|| refuse(none_of(prop)))?),
+        PropType::Number(_) => {
+            let number = number::parse(value);
+            RawValue::Number(number.map_err(|message| refuse(PropertyFault::Number { message }))?)
         }
-        PropType::Number(_) => RawValue::Number(number::parse(value).map_err(refuse)?),
     };
     match prop.name {
-        "comment" if value.len() > 32 => Err(refuse("comment must not exceed 32 characters".into())),
+        "comment" if value.len() > 32 => Err(refuse(PropertyFault::CommentTooLong)),
         "comment" if value.chars().any(|c| !c.is_ascii_graphic() && c != ' ') => {
-            Err(refuse("comment may only have printable characters".into()))
+            Err(refuse(PropertyFault::CommentUnprintable))
         }
-        "ashift" if !matches!(raw.number(), Some(0 | 9..=16)) => Err(refuse(format!(
-            "property '{}' number {value} is invalid, only values between 9 and 16 are allowed",
-            prop.name
-        ))),
+        "ashift" if !matches!(raw.number(), Some(0 | 9..=16)) => {
+            Err(refuse(PropertyFault::Ashift { value: value.to_owned() }))
+        }
         _ => Ok((prop, raw)),
     }
 }

@@ -1,17 +1,16 @@
 use super::*;
 use ondisk::prop::FILESYSTEM;
+use refusal::Action;
+
+fn action() -> Action {
+    Action::SetProperty { name: "tank".into() }
+}
 
 fn check(creating: bool, props: &[(&str, &str)]) -> crate::Result<RawProps> {
     let props: Vec<_> = props.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned())).collect();
     let has_feature = |name: &str| name != "large_dnode";
-    Checker {
-        prefix: "cannot set property for 'tank'".into(),
-        of: FILESYSTEM,
-        creating,
-        version: 5000,
-        has_feature: &has_feature,
-    }
-    .all(&props)
+    Checker { action: action(), of: FILESYSTEM, creating, version: 5000, has_feature: &has_feature }
+        .all(&props)
 }
 
 fn refusal(props: &[(&str, &str)]) -> String {
@@ -86,9 +85,12 @@ fn a_mountpoint_grows_with_the_name_below_where_it_was_set() {
 
 #[test]
 fn pool_properties_are_checked_too() {
-    let refusal = |name, value| parse_pool_value(name, value, "cannot set").unwrap_err().to_string();
-    assert_eq!(refusal("capacity", "1"), "cannot set: 'capacity' is readonly");
-    assert_eq!(refusal("failmode", "x"), "cannot set: 'failmode' must be one of 'wait | continue | panic'");
-    assert_eq!(refusal("comment", &"x".repeat(33)), "cannot set: comment must not exceed 32 characters");
-    assert_eq!(parse_pool_value("failmode", "continue", "").unwrap().1, RawValue::Number(1));
+    let refusal = |name, value| parse_pool_value(name, value, &action()).unwrap_err().to_string();
+    let start = "cannot set property for 'tank': ";
+    assert_eq!(refusal("capacity", "1"), format!("{start}'capacity' is readonly"));
+    let why = "'failmode' must be one of 'wait | continue | panic'";
+    assert_eq!(refusal("failmode", "x"), format!("{start}{why}"));
+    let why = "comment must not exceed 32 characters";
+    assert_eq!(refusal("comment", &"x".repeat(33)), format!("{start}{why}"));
+    assert_eq!(parse_pool_value("failmode", "continue", &action()).unwrap().1, RawValue::Number(1));
 }

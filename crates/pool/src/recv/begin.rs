@@ -3,6 +3,7 @@
 //! Source: module/zfs/dmu_recv.c (`dmu_recv_begin_check`, `…_sync`), dsl_dataset.c
 //! (`dsl_dataset_modified_since_snap`).
 
+use api_types::DatasetKind;
 use env::IoClass;
 use ondisk::BlkPtr;
 use ondisk::dsl_dataset::{FLAG_CI_DATASET, FLAG_INCONSISTENT};
@@ -15,11 +16,11 @@ use ondisk::version;
 use ondisk::znode::VERSION_SA;
 
 use super::{Failure, Received, Target, check_built, invalid, kind_of, props};
+use crate::dsl::Dsl;
 use crate::dsl::counts::Counted;
 use crate::dsl::dataset::recorded_features;
 use crate::dsl::names::Found;
 use crate::dsl::task::SyncCx;
-use crate::dsl::{DatasetKind, Dsl};
 use crate::namecheck::{self, MAX_NAME, RECEIVE_CLONE, parent_of};
 use crate::resume::{Point, Resume};
 use crate::{PoolError, Result};

@@ -7,6 +7,7 @@ use std::collections::HashSet;
 
 use dmu::SyncTx;
 use ondisk::dsl_dataset::FLAG_INCONSISTENT;
+use refusal::{Action, Reason, ReceiveFault, Refused};
 
 use super::{Failure, Received, Target, props};
 use crate::dsl::Dsl;
@@ -140,17 +141,16 @@ pub(super) fn abandon(cx: &SyncCx<'_>, object: u64) -> Result<()> {
     cx.dsl.refresh_heads()
 }
 
-/// In libzfs's words (cmd/zfs/zfs_main.c, `zfs_do_receive`).
+/// As `zfs receive -A` (cmd/zfs/zfs_main.c, `zfs_do_receive`).
 pub(super) fn check_abort(dsl: &Dsl, name: &str) -> Result<()> {
     let Received { found, is_hidden } = dsl.left_of(name)?;
     let is_left = found.phys.flags & FLAG_INCONSISTENT != 0 && dsl.resume_list(found.object)?.is_some();
     if !is_hidden && !is_left {
-        let why = format!("'{name}' does not have any resumable receive state to abort");
-        return Err(PoolError::Refused(why));
+        return Err(Refused::because(ReceiveFault::NothingToAbort { dataset: name.to_owned() }).into());
     }
     let name = if is_hidden { format!("{name}/{RECEIVE_CLONE}") } else { name.to_owned() };
     if dsl.is_receiving(found.object) {
-        return Err(PoolError::Refused(format!("cannot destroy '{name}': dataset is busy")));
+        return Err(Refused::new(Action::Destroy { name }, Reason::DatasetBusy).into());
     }
     dsl.check_destroy(&found, &name)
 }

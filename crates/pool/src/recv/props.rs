@@ -9,15 +9,17 @@
 
 use std::sync::Arc;
 
+use api_types::DatasetKind;
 use dmu::Tx;
 use ondisk::objset::ObjsetType;
 use ondisk::prop::{SUFFIX_INHERIT, SUFFIX_RECEIVED};
+use refusal::Action;
 
 use super::{Target, action, kind_of};
 use crate::Result;
 use crate::dsl::task::SyncCx;
-use crate::dsl::{DatasetKind, Dir, Dsl};
-use crate::prop::{AUTO, Checker, RawProps, RawValue};
+use crate::dsl::{Dir, Dsl};
+use crate::prop::{AUTO, Checker, RawProps, RawValue, types_of};
 
 /// Properties that a dataset gets when it is complete.
 const DELAYED: [&str; 2] = ["refquota", "refreservation"];
@@ -50,8 +52,9 @@ fn local(dsl: &Dsl, target: &Target) -> Result<RawProps> {
         ObjsetType::Zvol => DatasetKind::Volume,
         _ => DatasetKind::Filesystem,
     };
-    let (prefix, of) = (action(&target.begin, target.origin.is_some()).to_owned(), kind.types());
-    let checker = Checker { prefix, of, creating: false, version: dsl.version(), has_feature: &has_feature };
+    let stream = action(&target.begin, target.origin.is_some());
+    let (action, of) = (Action::Receive { stream }, types_of(kind));
+    let checker = Checker { action, of, creating: false, version: dsl.version(), has_feature: &has_feature };
     checker.all(&target.props.local)
 }
 

@@ -2,11 +2,12 @@
 
 use std::sync::{Arc, Mutex};
 
+use api_types::ScanCommand;
 use dmu::Tx;
 use env::lock;
 use ondisk::scan::{FUNC_RESILVER, FUNC_SCRUB};
+use refusal::{Action, Reason, Refused, ScanFault};
 
-use super::ScanCommand;
 use crate::spa::Pool;
 use crate::state::errlog::BY_HEAD;
 use crate::state::scan::{Queued, State};
@@ -69,52 +70,39 @@ impl Pool {
             (state.stored.phys, state.errors.stored)
         };
         let scrubbing = phys.is_running() && phys.func == FUNC_SCRUB;
-        let refuse =
-            |what: &str, why: &str| Some(PoolError::Refused(format!("cannot {what} {}: {why}", self.name())));
-        match command {
+        let pool = self.name();
+        let action = match command {
+            ScanCommand::Resilver => Action::RestartResilver { pool },
+            ScanCommand::Scrub | ScanCommand::ScrubErrors => Action::Scrub { pool },
+            ScanCommand::Pause => Action::PauseScrub { pool },
+            ScanCommand::Stop => Action::CancelScrub { pool },
+        };
+        let reason: Reason = match command {
             ScanCommand::Resilver if !self.core().features.is_enabled("resilver_defer") => {
-                refuse("restart resilver on", "this action requires the resilver_defer feature")
+                ScanFault::NeedsResilverDefer.into()
             }
-            ScanCommand::Scrub if scrubbing && phys.is_paused() => None,
-            ScanCommand::Scrub if scrubbing => {
-                refuse("scrub", "currently scrubbing; use 'zpool scrub -s' to cancel scrub")
-            }
+            ScanCommand::Scrub if scrubbing && phys.is_paused() => return None,
+            ScanCommand::Scrub if scrubbing => ScanFault::Scrubbing.into(),
             ScanCommand::Scrub if phys.is_running() || self.core.rebuilds.is_active() => {
-                refuse("scrub", "currently resilvering")
+                ScanFault::Resilvering.into()
             }
-            ScanCommand::ScrubErrors if !self.core.features.is_enabled(BY_HEAD) => {
-                refuse("scrub", "operation not supported on this type of pool")
-            }
-            ScanCommand::ScrubErrors if scrubbing && phys.is_paused() => refuse(
-                "scrub",
-                "scrub is paused; use 'zpool scrub' to resume or 'zpool scrub -s' to cancel scrub",
-            ),
-            ScanCommand::ScrubErrors if scrubbing => {
-                refuse("scrub", "currently scrubbing; use 'zpool scrub -s' to cancel scrub")
-            }
-            ScanCommand::ScrubErrors if phys.is_running() => refuse("scrub", "currently resilvering"),
-            ScanCommand::ScrubErrors if errors.is_paused() => None,
-            ScanCommand::Scrub if errors.is_paused() => {
-                refuse("scrub", "error scrub is paused; use 'zpool scrub -e' to resume error scrub")
-            }
+            ScanCommand::ScrubErrors if !self.core.features.is_enabled(BY_HEAD) => Reason::NotByThisPool,
+            ScanCommand::ScrubErrors if scrubbing && phys.is_paused() => ScanFault::ScrubPausedFirst.into(),
+            ScanCommand::ScrubErrors if scrubbing => ScanFault::Scrubbing.into(),
+            ScanCommand::ScrubErrors if phys.is_running() => ScanFault::Resilvering.into(),
+            ScanCommand::ScrubErrors if errors.is_paused() => return None,
+            ScanCommand::Scrub if errors.is_paused() => ScanFault::ErrorScrubPaused.into(),
             ScanCommand::Scrub | ScanCommand::ScrubErrors if errors.is_running() => {
-                refuse("scrub", "currently error scrubbing; use 'zpool scrub -s' to cancel error scrub")
+                ScanFault::ErrorScrubbing.into()
             }
-            ScanCommand::Pause if errors.is_paused() => {
-                refuse("pause scrubbing", "error scrub is paused; use 'zpool scrub -e' to resume error scrub")
-            }
-            ScanCommand::Stop if errors.is_running() => None,
-            ScanCommand::Pause if phys.is_running() && !scrubbing => {
-                refuse("pause scrubbing", "currently resilvering")
-            }
-            ScanCommand::Pause if phys.is_paused() => {
-                refuse("pause scrubbing", "scrub is paused; use 'zpool scrub' to resume scrub")
-            }
-            ScanCommand::Stop if !phys.is_running() => refuse("cancel scrubbing", "there is no active scrub"),
-            ScanCommand::Stop if phys.func == FUNC_RESILVER => {
-                refuse("cancel scrubbing", "currently resilvering")
-            }
-            _ => None,
-        }
+            ScanCommand::Pause if errors.is_paused() => ScanFault::ErrorScrubPaused.into(),
+            ScanCommand::Stop if errors.is_running() => return None,
+            ScanCommand::Pause if phys.is_running() && !scrubbing => ScanFault::Resilvering.into(),
+            ScanCommand::Pause if phys.is_paused() => ScanFault::ScrubPaused.into(),
+            ScanCommand::Stop if !phys.is_running() => ScanFault::NoScrub.into(),
+            ScanCommand::Stop if phys.func == FUNC_RESILVER => ScanFault::Resilvering.into(),
+            _ => return None,
+        };
+        Some(Refused::new(action, reason).into())
     }
 }

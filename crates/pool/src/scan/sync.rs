@@ -9,6 +9,7 @@
 //! A resilver that is under way is let finish when another leaf turns up: that one is next. Only
 //! where it has hardly begun it begins again, with both.
 
+use api_types::ScanCommand;
 use dmu::Tx;
 use env::{Quirk, lock};
 use ondisk::ddt::Class;
@@ -16,7 +17,6 @@ use ondisk::scan::{
     FLAG_SCRUB_PAUSED, FUNC_RESILVER, FUNC_SCRUB, STATE_CANCELED, STATE_FINISHED, STATE_SCANNING, ScanPhys,
 };
 
-use super::ScanCommand;
 use crate::history::Record;
 use crate::spa::events::Resilver;
 use crate::spa::{Pool, TXG_INITIAL};

@@ -7,6 +7,7 @@
 
 use std::sync::Arc;
 
+use api_types::VdevSpec;
 use dmu::bpobj::Bpobj;
 use dmu::zap::{Zap, ZapParams};
 use dmu::{ObjectSpec, Objset, ObjsetPolicy, ReadOnlyAdmission, Tx};
@@ -18,13 +19,14 @@ use ondisk::nvlist::NvList;
 use ondisk::object_type::{ObjectType, pool_directory};
 use ondisk::objset::ObjsetType;
 use ondisk::version;
+use refusal::Action;
 use storage::{OpenError, OpenIntent, Storage, VdevConfig, VdevKind};
 
 use super::assemble::{Parts, dsl_parts};
 use super::config::{Host, PoolConfig};
 use super::packed::alloc_packed;
 use super::spec::{
-    CLASSES, Purpose, Tops, check_specs, check_version, leaf_paths, new_guid, plan_top, size_metaslabs,
+    CLASSES, Tops, check_specs, check_version, leaf_paths, new_guid, plan_top, refuse_device, size_metaslabs,
 };
 use super::vdev_objects::{make_top_objects, make_zap_list};
 use super::{Core, Pool, TXG_INITIAL};
@@ -40,7 +42,6 @@ use crate::space::SpaceMaps;
 use crate::{PoolError, Result};
 
 pub use super::assemble::Surroundings;
-pub use super::spec::VdevSpec;
 
 /// A pool to make. Names, properties and features have been checked.
 pub struct CreateSpec {
@@ -84,14 +85,15 @@ pub fn create(around: &Surroundings, spec: &CreateSpec) -> Result<Arc<Pool>> {
     let has_classes = spec.features.iter().any(|feature| feature.name == CLASSES);
     check_specs(tops)?;
     let extras = (&spec.cache[..], &spec.spares[..]);
-    check_version((spec.version, has_classes), tops, extras, Purpose::Create(&spec.name))?;
+    let action = Action::Create { name: spec.name.clone() };
+    check_version((spec.version, has_classes), tops, extras, &action)?;
     let own = tops.all().flat_map(|(_, top)| leaf_paths(std::slice::from_ref(top)));
     let paths: Vec<String> = own.chain(spec.cache.clone()).collect();
     around.open_pools.refuse_used(env, &paths, &spec.spares, spec.force)?;
     let guid = new_guid(env);
     let tree = plan_tree(env, guid, tops, spec.ashift);
     let storage = Storage::new(env.clone(), around.cache.clone(), guid);
-    storage.open_tree(&tree, OpenIntent::Create).map_err(|error| unusable(&spec.name, &error))?;
+    storage.open_tree(&tree, OpenIntent::Create).map_err(|error| unusable(&action, &error))?;
     storage.update_config(|root| root.children.iter_mut().for_each(|top| size_metaslabs(env, top)));
     let config = PoolConfig {
         version: spec.version,
@@ -112,7 +114,7 @@ pub fn create(around: &Surroundings, spec: &CreateSpec) -> Result<Arc<Pool>> {
             NvList::new().with(key::POOL_TXG, 0u64).with(key::POOL_STATE, PoolState::Destroyed as u64);
         leaf.device.init(&blank).map_err(|_| PoolError::Io)?;
     }
-    let pool = first_group(around, spec, storage.clone(), config);
+    let pool = first_group(around, spec, storage.clone(), config, &action);
     if pool.is_err() {
         for leaf in storage.leaves() {
             // The devices are as useless as before; what failed first is what the operator hears.
@@ -128,6 +130,7 @@ fn first_group(
     spec: &CreateSpec,
     storage: Arc<Storage>,
     config: PoolConfig,
+    action: &Action,
 ) -> Result<Arc<Pool>> {
     let env = &around.env;
     let tx = Tx::syncing(TXG_INITIAL);
@@ -186,8 +189,8 @@ fn first_group(
         },
     ));
     core.keep_in(around.kept.as_ref(), None, false);
-    core.add_caches(&spec.cache, spec.ashift, Purpose::Create(&spec.name))?;
-    core.add_spares(&spec.spares, Purpose::Create(&spec.name))?;
+    core.add_caches(&spec.cache, spec.ashift, action)?;
+    core.add_spares(&spec.spares, action)?;
     let dsl = Dsl::create(dsl_parts(&core, mos_usage, around.fs_format.clone()), &tx)?;
     if spec.version >= version::FEATURES {
         features.create(env.entropy.u64(), &tx)?;
@@ -220,9 +223,11 @@ fn first_group(
     Ok(pool)
 }
 
-fn unusable(pool: &str, error: &OpenError) -> PoolError {
-    let OpenError::BadDisk { why, .. } = error else { return PoolError::Invalid(error.to_string()) };
-    Purpose::Create(pool).refuse(*why, &error.to_string())
+fn unusable(action: &Action, error: &OpenError) -> PoolError {
+    match error {
+        OpenError::BadDisk { path, why } => refuse_device(action, path, *why),
+        _ => PoolError::Invalid(error.to_string()),
+    }
 }
 
 fn plan_tree(env: &Env, guid: u64, tops: Tops<'_>, ashift: Option<u64>) -> VdevConfig {

@@ -10,16 +10,9 @@
 
 use std::sync::atomic::Ordering::Relaxed;
 
-use super::{Core, Pool};
+use api_types::Errata;
 
-/// By OpenZFS's numbers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Errata {
-    /// Keys of encrypted datasets are of version 0.
-    OldKeys = 3,
-    /// Encrypted snapshots and bookmarks lack the guids of their IV sets.
-    NoIvSets = 4,
-}
+use super::{Core, Pool};
 
 impl Core {
     pub(super) fn errata(&self) -> Option<Errata> {

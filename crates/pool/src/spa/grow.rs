@@ -11,11 +11,12 @@ use dmu::Tx;
 use dmu::zap::Zap;
 use env::lock;
 use ondisk::object_type::pool_directory;
+use refusal::{Action, Reason, Refused, VdevFault};
 use storage::{VdevConfig, VdevState};
 
 use super::spec::new_guid;
 use super::{Core, Pool};
-use crate::{PoolError, Result};
+use crate::Result;
 
 impl Core {
     /// Whether a property of the pool is on.
@@ -72,16 +73,16 @@ impl Pool {
     /// Gives the pool another guid, so that a copy of its disks can be imported beside it. `None`:
     /// a new one.
     pub fn reguid(&self, guid: Option<u64>, history: &str) -> Result<u64> {
-        let refuse = |why: &str| Err(PoolError::Refused(format!("cannot reguid '{}': {why}", self.name())));
+        let reguid = || Action::Reguid { pool: self.name() };
         let alone = self.core.alone()?;
-        self.core.refuse_with_checkpoint(&|| format!("cannot reguid '{}'", self.name()))?;
+        self.core.refuse_with_checkpoint(&reguid)?;
         let guid = guid.unwrap_or_else(|| new_guid(&self.core.env));
         if guid == 0 {
-            return refuse("invalid argument for this pool operation");
+            return Err(Refused::new(reguid(), Reason::GuidZero).into());
         }
         // Disks that are away would be orphaned.
         if self.report().state != VdevState::Online || !self.core.storage.behind().is_empty() {
-            return refuse("one or more devices is currently unavailable");
+            return Err(Refused::new(reguid(), VdevFault::Unavailable).into());
         }
         self.core.change_tree(Box::new(move |core, _| {
             let mut tree = core.draft();

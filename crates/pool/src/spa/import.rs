@@ -13,6 +13,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
+use api_types::Rewound;
 use dmu::zap::Zap;
 use dmu::{Objset, ObjsetPolicy, ReadOnlyAdmission, Tx};
 use env::Env;
@@ -23,6 +24,7 @@ use ondisk::malformed::{Endian, u64_at};
 use ondisk::object_type::pool_directory;
 use ondisk::uberblock::Uberblock;
 use ondisk::version;
+use refusal::{Action, ImportFault, Member, Reason, Refused};
 use storage::arc::Cache;
 use storage::{Bias, Leash, OpenError, OpenIntent, Storage, Tolerated, VdevConfig, VdevKind, VdevState};
 
@@ -31,10 +33,10 @@ use super::config::{Host, PoolConfig};
 use super::dtl::DirtyTimeLogs;
 use super::extra::Extras;
 use super::labels::FoundPool;
-use super::mmp::{self, CANCELLED};
+use super::mmp;
 use super::packed::read_packed;
 use super::report::vdev_name;
-use super::rewind::{Candidate, Rewind, Rewound};
+use super::rewind::{Candidate, Rewind};
 use super::status::found_vdev_state;
 use super::vdev_objects::{ALLOCATION_BIAS, UNFLUSHED_TXGS};
 use super::{Core, Durable, Pool};
@@ -47,7 +49,7 @@ use crate::frees::FreeQueue;
 use crate::mos::{MosOwner, MosUsage};
 use crate::removed::Removed;
 use crate::space::{SpaceMaps, VdevSpace};
-use crate::state::checkpoint::{Checkpoint, uberblock_of};
+use crate::state::checkpoint::{CheckpointState, uberblock_of};
 use crate::state::errlog::{BY_HEAD, ErrorLog};
 use crate::state::rebuild::Rebuilds;
 use crate::state::scan::Scan;
@@ -89,14 +91,18 @@ pub struct ImportSpec {
 /// Blocks that an import may read before the pool's size counts.
 const READS_MIN: u64 = 4 << 20;
 
+fn refuse(pool: &str, reason: impl Into<Reason>) -> PoolError {
+    Refused::new(Action::Import { pool: pool.to_owned() }, reason).into()
+}
+
 /// Imports a pool.
 pub fn import(around: &Surroundings, found: &FoundPool, spec: &ImportSpec) -> Result<Arc<Pool>> {
     let name = spec.new_name.clone().unwrap_or_else(|| found.config.name.clone());
-    let refuse = |why: String| PoolError::Refused(format!("cannot import '{}': {why}", found.config.name));
+    let failed = |fault: ImportFault| refuse(&found.config.name, fault);
     if !spec.as_is {
-        mmp::watch(&around.env, found, &spec.host, &spec.leash).map_err(refuse)?;
+        mmp::watch(&around.env, found, &spec.host, &spec.leash).map_err(failed)?;
     }
-    check_label(&found.config, spec).map_err(refuse)?;
+    check_label(&found.config, spec).map_err(failed)?;
     let _coming = around.open_pools.announce(found.guid);
     let attempt = |spec: &ImportSpec, candidate: &Candidate| {
         let intent = if spec.readonly { OpenIntent::ReadOnly } else { OpenIntent::ReadWrite };
@@ -120,10 +126,10 @@ pub fn import(around: &Surroundings, found: &FoundPool, spec: &ImportSpec) -> Re
                     return Ok(pool);
                 }
                 Ok(Loaded::ReadOnlyOnly) => {}
-                Err(_) if spec.leash.is_cancelled() => return Err(refuse(CANCELLED.into())),
+                Err(_) if spec.leash.is_cancelled() => return Err(failed(ImportFault::Cancelled)),
                 Err(error) if spec.leash.is_over() => {
                     tracing::warn!(pool = name, %error, "it has more blocks to read than it has room for");
-                    return Err(refuse(DAMAGED.into()));
+                    return Err(failed(ImportFault::Damaged));
                 }
                 Err(error @ (PoolError::Refused(_) | PoolError::Suspended)) => return Err(error),
                 Err(error) => {
@@ -134,10 +140,10 @@ pub fn import(around: &Surroundings, found: &FoundPool, spec: &ImportSpec) -> Re
             }
         }
     }
-    Err(match failure {
-        PoolError::Corrupt(_) | PoolError::Io | PoolError::NotFound => refuse(DAMAGED.into()),
-        other => refuse(other.to_string()),
-    })
+    Err(failed(match failure {
+        PoolError::Corrupt(_) | PoolError::Io | PoolError::NotFound => ImportFault::Damaged,
+        other => ImportFault::Failed { message: other.to_string() },
+    }))
 }
 
 /// A panic while a pool is read is an error of that pool; in a simulation it is what the run looks
@@ -220,39 +226,27 @@ enum Loaded {
     ReadOnlyOnly,
 }
 
-/// What the labels alone forbid; `Err` is OpenZFS's sentence.
-fn check_label(config: &PoolConfig, spec: &ImportSpec) -> std::result::Result<(), String> {
+/// What the labels alone forbid.
+fn check_label(config: &PoolConfig, spec: &ImportSpec) -> std::result::Result<(), ImportFault> {
     let unsupported = Unsupported::of(config);
     if unsupported == Some(Unsupported::Version) {
-        return Err("pool is formatted using an unsupported ZFS version".into());
+        return Err(ImportFault::UnknownVersion);
     }
     if config.state == PoolState::Destroyed && !spec.destroyed {
-        return Err("no such pool available".into());
+        return Err(ImportFault::NotFound);
     }
     if let Some(Unsupported::Features(unreadable)) = unsupported {
-        refuse_features(&unreadable)?;
+        refuse_features(unreadable)?;
     }
     let foreign = config.host.id != 0 && config.host.id != spec.host.id;
     if config.state != PoolState::Exported && foreign && !spec.force {
-        return Err(format!(
-            "pool was previously in use from another system.\nLast accessed by {} (hostid={:x})\n\
-             The pool can be imported, use 'zpool import -f' to import the pool.",
-            if config.host.name.is_empty() { "<unknown>" } else { &config.host.name },
-            config.host.id
-        ));
+        return Err(ImportFault::Foreign { host: config.host.name.clone(), hostid: config.host.id });
     }
     Ok(())
 }
 
-fn refuse_features(unreadable: &[String]) -> std::result::Result<(), String> {
-    if unreadable.is_empty() {
-        return Ok(());
-    }
-    let list: Vec<String> = unreadable.iter().map(|guid| format!("\t{guid}")).collect();
-    Err(format!(
-        "unsupported version or feature\nThis pool uses the following feature(s) not supported by this system:\n{}",
-        list.join("\n")
-    ))
+fn refuse_features(guids: Vec<String>) -> std::result::Result<(), ImportFault> {
+    if guids.is_empty() { Ok(()) } else { Err(ImportFault::Features { guids }) }
 }
 
 fn load(
@@ -263,12 +257,12 @@ fn load(
     intent: OpenIntent,
     name: &str,
 ) -> Result<Loaded> {
-    let refuse = |why: &str| PoolError::Refused(format!("cannot import '{}': {why}", found.config.name));
+    let failed = |fault: ImportFault| refuse(&found.config.name, fault);
     let mut tree = found.tree();
     // Of devices that were not found, only the pool's own configuration tells whether they hold
     // logs.
     let lenient = Tolerated { logs: true, unknown: true };
-    storage.open_tree_without(&tree, intent, lenient).map_err(|error| open_refused(error, &refuse))?;
+    storage.open_tree_without(&tree, intent, lenient).map_err(|error| failed(open_fault(error)))?;
     spec.leash.allow(READS_MIN + storage.tops().iter().map(|top| top.asize / SECTOR).sum::<u64>());
     let stragglers = found.stragglers();
     read_last(storage, &stragglers);
@@ -278,20 +272,20 @@ fn load(
         open_mos(storage, uberblock, &frees, &usage).map_err(|error| {
             match storage.refuse_missing(Tolerated::default()) {
                 Ok(()) => error,
-                Err(missing) => open_refused(missing, &refuse),
+                Err(missing) => failed(open_fault(missing)),
             }
         })
     };
     let mut mos = open(&newest.uberblock)?;
     let to_checkpoint = match spec.rewind {
         Rewind::Checkpoint => {
-            let found = uberblock_of(&Zap::open(&mos, pool_directory::OBJECT)?)?;
-            let found = found.ok_or_else(|| refuse("checkpoint does not exist"))?;
-            if found.txg >= newest.uberblock.txg {
+            let kept = uberblock_of(&Zap::open(&mos, pool_directory::OBJECT)?)?;
+            let kept = kept.ok_or_else(|| refuse(&found.config.name, Reason::NoCheckpoint))?;
+            if kept.txg >= newest.uberblock.txg {
                 return Err(PoolError::Corrupt("a checkpoint of a later group".into()));
             }
             let now = around.env.clock.wall().secs.max(0) as u64;
-            let candidate = newest.of_checkpoint(found, now);
+            let candidate = newest.of_checkpoint(kept, now);
             mos = open(&candidate.uberblock)?;
             Some(candidate)
         }
@@ -312,8 +306,8 @@ fn load(
         storage.open_tree_without(&config.tree, intent, tolerated)
     };
     opened.map_err(|error| match error {
-        OpenError::MissingLog { .. } => missing_logs(found, &config.tree),
-        other => open_refused(other, &refuse),
+        OpenError::MissingLog { .. } => failed(missing_logs(found, &config.tree)),
+        other => failed(open_fault(other)),
     })?;
     read_last(storage, &stragglers);
     let removed = Removed::open(&mos, &directory, &config.tree, storage)?;
@@ -322,7 +316,7 @@ fn load(
     let features = Arc::new(Features::open(mos.clone())?);
     mos.set_policy(features.mos_policy(config.version));
     let verdict = features.verdict()?;
-    refuse_features(&verdict.unreadable).map_err(|why| refuse(&why))?;
+    refuse_features(verdict.unreadable).map_err(failed)?;
     storage.set_net_of_parity(directory.find_u64(pool_directory::DEFLATE)?.unwrap_or(0) != 0);
     if let Some(salt) = directory.find(pool_directory::CHECKSUM_SALT)? {
         let bytes = salt.as_bytes().and_then(|bytes| <[u8; 32]>::try_from(bytes).ok());
@@ -363,7 +357,7 @@ fn load(
         Some(object) => Some(Deferred::open(&mos, object)?),
         None => None,
     };
-    let checkpoint = Checkpoint::load(&mos, &directory, &config.tree, uberblock)?;
+    let checkpoint = CheckpointState::load(&mos, &directory, &config.tree, uberblock)?;
     storage.set_checkpoint(checkpoint.txg());
     let ddt = Ddt::open(&around.env, &mos, storage, &directory)?;
     let scan = Arc::new(Scan::load(&mos, &directory)?);
@@ -418,7 +412,7 @@ fn load(
         );
         return Ok(Loaded::ReadOnlyOnly);
     }
-    mmp::claim(&around.env, storage, uberblock, &found.config, &spec.host)?;
+    mmp::claim(&around.env, storage, uberblock, &found.config, &spec.host).map_err(failed)?;
     // Also where the program died right after it had gone back to the checkpoint.
     let checkpointed = (uberblock.checkpoint_txg != 0).then_some(uberblock.checkpoint_txg);
     pool.core.keep_in(around.kept.as_ref(), Some(uberblock), rewound.is_some() || checkpointed.is_some());
@@ -463,7 +457,8 @@ fn begin(pool: &Arc<Pool>, back_to: Option<BackTo>, tolerated: bool) -> Result<(
         let missing = pool.core.missing_logs();
         let mut claimed = pool.dsl.claim_logs(tx.txg(), &|vdev| missing.contains(&vdev), back_to)?;
         if !tolerated && let Some((_, vdev)) = claimed.unknown.first() {
-            return Err(unreadable_log(&pool.config(), *vdev));
+            let config = pool.config();
+            return Err(refuse(&config.name, without_logs(config.tree.children.get(*vdev as usize))));
         }
         claimed.lost.append(&mut claimed.unknown);
         claimed.store(&tx);
@@ -480,40 +475,31 @@ fn begin(pool: &Arc<Pool>, back_to: Option<BackTo>, tolerated: bool) -> Result<(
     }
 }
 
-const UNAVAILABLE: &str = "one or more devices is currently unavailable";
-/// `strerror(EIO)`
-const DAMAGED: &str = "I/O error";
-
-/// What `zpool import` says when logs are missing, with the tree of them (`zpool_import_props`).
-fn missing_logs(found: &FoundPool, tree: &VdevConfig) -> PoolError {
+/// Logs are missing.
+fn missing_logs(found: &FoundPool, tree: &VdevConfig) -> ImportFault {
     let missing = |top: &&VdevConfig| top.is_log && found_vdev_state(found, top) == VdevState::Unavail;
-    without_logs(&found.config.name, tree.children.iter().filter(missing))
+    without_logs(tree.children.iter().filter(missing))
 }
 
-/// The same, of a device that is there and does not give what it has.
-fn unreadable_log(config: &PoolConfig, vdev: u32) -> PoolError {
-    without_logs(&config.name, config.tree.children.get(vdev as usize).into_iter())
-}
-
-fn without_logs<'a>(pool: &str, tops: impl Iterator<Item = &'a VdevConfig>) -> PoolError {
-    let mut text =
-        String::from("The devices below are missing or corrupted, use '-m' to import the pool anyway:\n");
-    for top in tops {
-        text += &format!("\t    {}{}\n", config_name(top), if top.is_log { " [log]" } else { "" });
-        top.children.iter().for_each(|side| text += &format!("\t      {}\n", config_name(side)));
-    }
-    PoolError::Refused(format!("{text}\ncannot import '{pool}': {UNAVAILABLE}"))
+/// These logs are missing, or are there and do not give what they have.
+fn without_logs<'a>(tops: impl IntoIterator<Item = &'a VdevConfig>) -> ImportFault {
+    let member = |top: &VdevConfig| Member {
+        name: config_name(top),
+        is_log: top.is_log,
+        devices: top.children.iter().map(config_name).collect(),
+    };
+    ImportFault::MissingLogs { logs: tops.into_iter().map(member).collect() }
 }
 
 fn config_name(vdev: &VdevConfig) -> String {
     vdev_name(&vdev.kind, vdev.path.as_deref(), vdev.guid, vdev.id)
 }
 
-fn open_refused(error: OpenError, refuse: &dyn Fn(&str) -> PoolError) -> PoolError {
+fn open_fault(error: OpenError) -> ImportFault {
     match error {
-        OpenError::MissingTop { .. } | OpenError::MissingLog { .. } => refuse(UNAVAILABLE),
-        OpenError::Unsupported { kind } => refuse(&format!("vdevs of type '{kind}' are not supported yet")),
-        other => refuse(&other.to_string()),
+        OpenError::MissingTop { .. } | OpenError::MissingLog { .. } => ImportFault::Unavailable,
+        OpenError::Unsupported { kind } => ImportFault::VdevKind { kind },
+        other => ImportFault::Configuration { message: other.to_string() },
     }
 }
 

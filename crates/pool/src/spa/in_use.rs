@@ -15,12 +15,13 @@ use std::sync::{Arc, Mutex, Weak};
 use env::{AlignedBuf, Env, IoClass, OpenMode, lock};
 use ondisk::foreign::{self, Foreign, Table};
 use ondisk::label::config::PoolState;
+use refusal::{Action, Refused, Use, VdevFault};
 use storage::labels::Device;
 
 use super::Core;
 use super::labels::{probe, probe_extra};
 use super::place::{Place, is_spare};
-use crate::{PoolError, Result};
+use crate::Result;
 
 /// The pools that are open in this program.
 #[derive(Default)]
@@ -71,8 +72,8 @@ impl OpenPools {
         Some((extra.state, lock(&pool.name).clone()))
     }
 
-    /// Refuses devices that are in use, in OpenZFS's words. `spares`: those that are to be spares,
-    /// which may be so in several pools.
+    /// Refuses devices that are in use. `spares`: those that are to be spares, which may be so in
+    /// several pools.
     pub(super) fn refuse_used(
         &self,
         env: &Env,
@@ -81,33 +82,29 @@ impl OpenPools {
         force: bool,
     ) -> Result<()> {
         let own = paths.iter().filter_map(|path| self.use_of(env, path, false, force));
-        let used: Vec<String> =
+        let uses: Vec<Use> =
             own.chain(spares.iter().filter_map(|path| self.use_of(env, path, true, force))).collect();
-        if used.is_empty() {
+        if uses.is_empty() {
             return Ok(());
         }
-        let hint = match force {
-            true => "the following errors must be manually repaired:",
-            false => "use '-f' to override the following errors:",
-        };
-        Err(PoolError::Refused(format!("invalid vdev specification\n{hint}\n{}", used.join("\n"))))
+        Err(Refused::new(Action::UseVdevs, VdevFault::InUse { uses, can_force: !force }).into())
     }
 
     /// What stands against taking a device.
-    fn use_of(&self, env: &Env, path: &str, as_spare: bool, force: bool) -> Option<String> {
-        let reserved =
-            |pool: &str| (!as_spare).then(|| format!("{path} is reserved as a hot spare for pool {pool}"));
-        let part = |state: &str, pool: &str| format!("{path} is part of {state} pool '{pool}'");
+    fn use_of(&self, env: &Env, path: &str, as_spare: bool, force: bool) -> Option<Use> {
+        let reserved = |pool: String| (!as_spare).then(|| Use::Spare { path: path.to_owned(), pool });
+        let part =
+            |state: &str, pool: String| Use::Part { path: path.to_owned(), pool, state: state.to_owned() };
         let Some(found) = probe(env, path) else {
             return match self.owner_of_extra(env, path) {
-                Some((PoolState::Spare, pool)) => reserved(&pool),
+                Some((PoolState::Spare, pool)) => reserved(pool),
                 // OpenZFS has no word for the state of a cache device.
-                Some((_, pool)) => (!force).then(|| part("unknown", &pool)),
+                Some((_, pool)) => (!force).then(|| part("unknown", pool)),
                 None => foreign_use(env, path, force),
             };
         };
         if lock(&self.coming).contains(&found.config.guid) {
-            return Some(part("active", &found.config.name));
+            return Some(part("active", found.config.name));
         }
         let open = self.find(|pool| lock(&pool.config).guid == found.config.guid);
         match (open, found.config.state) {
@@ -118,16 +115,16 @@ impl OpenPools {
                 let name = lock(&pool.name).clone();
                 // One that has left the pool has a label that is out of date.
                 let place = Place::find(&lock(&pool.config).tree, found.guid)?;
-                if is_spare(place.vdev()) { reserved(&name) } else { Some(part("active", &name)) }
+                if is_spare(place.vdev()) { reserved(name) } else { Some(part("active", name)) }
             }
-            (None, PoolState::Active) => (!force).then(|| part("potentially active", &found.config.name)),
-            (None, PoolState::Exported) => (!force).then(|| part("exported", &found.config.name)),
+            (None, PoolState::Active) => (!force).then(|| part("potentially active", found.config.name)),
+            (None, PoolState::Exported) => (!force).then(|| part("exported", found.config.name)),
         }
     }
 }
 
 /// What stands against taking a device that is no pool's: that something else is on it.
-fn foreign_use(env: &Env, path: &str, force: bool) -> Option<String> {
+fn foreign_use(env: &Env, path: &str, force: bool) -> Option<Use> {
     if force {
         return None;
     }
@@ -137,24 +134,21 @@ fn foreign_use(env: &Env, path: &str, force: bool) -> Option<String> {
     if device.read_labels().configs[0].is_some() {
         return None;
     }
-    let content = |name: &str, kind: &str| Some(format!("{name} contains a filesystem of type '{kind}'"));
+    let content = |path: String, kind: &str| Some(Use::Content { path, kind: kind.to_owned() });
     match foreign_on(&device, 0, device.size)? {
-        Foreign::Content(kind) => content(path, kind),
+        Foreign::Content(kind) => content(path.to_owned(), kind),
         Foreign::Partitions(table, all) => {
             let named = |(number, partition): (usize, ondisk::gpt::Partition)| match foreign_on(
                 &device,
                 partition.start,
                 partition.len,
             )? {
-                Foreign::Content(kind) => content(&partition_name(env, path, number), kind),
+                Foreign::Content(kind) => content(partition_name(env, path, number), kind),
                 Foreign::Partitions(..) => None,
             };
             let whole = || match table {
-                Table::Mbr => format!(
-                    "{path} does not contain an EFI label but it may contain partition\ninformation in the MBR."
-                ),
-                // OpenZFS keeps such a table and takes a partition; here the disk is used as it is.
-                Table::Gpt => format!("{path} contains an EFI label with partitions."),
+                Table::Mbr => Use::Mbr { path: path.to_owned() },
+                Table::Gpt => Use::Gpt { path: path.to_owned() },
             };
             all.into_iter().find_map(named).or_else(|| Some(whole()))
         }

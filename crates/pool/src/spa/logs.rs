@@ -6,9 +6,11 @@
 //! Only a log that waits to be replayed cannot be emptied: then the change is refused. Source:
 //! module/zfs/vdev_removal.c (`spa_vdev_remove_log`), vdev.c (`vdev_offline`).
 
+use refusal::{Action, Refused, VdevFault};
+
 use super::place::{Place, hole};
 use super::{Core, Pool};
-use crate::{PoolError, Result};
+use crate::Result;
 
 /// Groups that emptying a log may take.
 const EMPTYING_GROUPS: usize = 8;
@@ -27,7 +29,7 @@ impl Drop for Emptied<'_> {
 
 impl Pool {
     /// Empties a log. `Refused` if something on it waits to be replayed.
-    pub(super) fn empty_log(&self, id: u32, refused: &str) -> Result<Emptied<'_>> {
+    pub(super) fn empty_log(&self, id: u32, action: &Action) -> Result<Emptied<'_>> {
         let core = &*self.core;
         core.storage.use_log(id, false);
         let emptied = Emptied { core, id };
@@ -39,19 +41,16 @@ impl Pool {
             core.txgs.sync_empty()?;
         }
         // What is allocated there without a log that leads to it was lost with an earlier device.
-        let waiting = self.dsl.logs_on(id)?;
-        if waiting.is_empty() {
+        let datasets = self.dsl.logs_on(id)?;
+        if datasets.is_empty() {
             return Ok(emptied);
         }
-        Err(PoolError::Refused(format!(
-            "{refused}: its intent logs have not been replayed yet; mount these datasets first: {}",
-            waiting.join(", ")
-        )))
+        Err(Refused::new(action.clone(), VdevFault::LogsNotReplayed { datasets }).into())
     }
 
     /// Removes a log vdev. What it held is durable elsewhere when nothing lists it any more.
-    pub(super) fn remove_log(&self, place: &Place, refused: &str) -> Result<()> {
-        let emptied = self.empty_log(place.id(), refused)?;
+    pub(super) fn remove_log(&self, place: &Place, action: &Action) -> Result<()> {
+        let emptied = self.empty_log(place.id(), action)?;
         let top = place.top().clone();
         self.core.change_tree(Box::new(move |core, tx| {
             let id = top.id as usize;

@@ -6,18 +6,19 @@
 //! Logs are emptied first ([`super::logs`]): nothing is to be copied, so the old disk goes with the
 //! group that brings the new one.
 //!
-//! Source: module/zfs/spa.c (`spa_vdev_attach`, `spa_vdev_detach`), messages of
-//! lib/libzfs/libzfs_pool.c.
+//! Source: module/zfs/spa.c (`spa_vdev_attach`, `spa_vdev_detach`).
 
+use api_types::{NewDevice, VdevSpec};
 use dmu::Tx;
 use env::{DiskError, lock};
 use ondisk::label::config::key;
 use ondisk::version;
+use refusal::{Action, Reason, Refused, ScanFault, VdevFault};
 use storage::{OpenedLeaf, VdevConfig, VdevKind, VdevState};
 
 use super::disks::turn_away;
 use super::place::{Place, edit, is_spare, put_beside, take_out};
-use super::spec::{VdevSpec, new_guid, plan_vdev};
+use super::spec::{new_guid, plan_vdev};
 use super::vdev_objects::make_vdev_zap;
 use super::{Core, Pool, TXG_INITIAL};
 use crate::{PoolError, Result};
@@ -26,45 +27,25 @@ use crate::{PoolError, Result};
 /// own and, of intent logs, those that are open meanwhile (`TXG_CONCURRENT_STATES`).
 const OPEN_GROUPS: u64 = 3;
 
-/// A disk that is to join.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct NewDisk {
-    /// `None`: at the path of the one that it replaces.
-    pub path: Option<String>,
-    /// Though it looks in use.
-    pub force: bool,
-    /// log2 of its sector, where it is not to be asked itself.
-    pub ashift: Option<u64>,
-    /// Give it all that is allocated in the order of places, instead of a resilver.
-    pub rebuild: bool,
-}
-
-impl NewDisk {
-    /// The disk at this path, as it is.
-    pub fn at(path: &str) -> NewDisk {
-        NewDisk { path: Some(path.to_owned()), ..NewDisk::default() }
-    }
-
-    /// Where it is, when it joins this disk.
-    fn path_beside<'a>(&'a self, old: &'a VdevConfig) -> Option<&'a str> {
-        self.path.as_deref().or(old.path.as_deref())
-    }
+/// Where a disk is when it joins this one.
+fn path_beside<'a>(new: &'a NewDevice, old: &'a VdevConfig) -> Option<&'a str> {
+    new.path.as_deref().or(old.path.as_deref())
 }
 
 /// Why nothing was done.
-fn refuse<T>(refused: &str, why: &str) -> Result<T> {
-    Err(PoolError::Refused(format!("{refused}: {why}")))
+pub(super) fn refuse<T>(action: &Action, reason: impl Into<Reason>) -> Result<T> {
+    Err(Refused::new(action.clone(), reason).into())
 }
 
 impl Core {
-    /// The vdev of this guid; `refused` begins the message where it is none of the tree's.
-    pub(super) fn place(&self, guid: u64, refused: &dyn Fn(&str) -> String) -> Result<Place> {
+    /// The vdev of this guid; `action`, given its name, is refused where it is none of the tree's.
+    pub(super) fn place(&self, guid: u64, action: &dyn Fn(String) -> Action) -> Result<Place> {
         if let Some(place) = Place::find(&lock(&self.config).tree, guid) {
             return Ok(place);
         }
         match self.extras.name_of(guid) {
-            Some((name, true)) => refuse(&refused(&name), "device is reserved as a hot spare"),
-            Some((name, false)) => refuse(&refused(&name), "device is in use as a cache"),
+            Some((name, true)) => refuse(&action(name), VdevFault::IsSpare),
+            Some((name, false)) => refuse(&action(name), VdevFault::IsCache),
             None => Err(PoolError::NotFound),
         }
     }
@@ -185,76 +166,71 @@ pub(super) fn set_unspare(vdev: &mut VdevConfig) {
 
 impl Pool {
     /// Makes a disk a side of the mirror that `guid` belongs to, or becomes.
-    pub fn attach_vdev(&self, guid: u64, new: &NewDisk, history: &str) -> Result<u64> {
+    pub fn attach_vdev(&self, guid: u64, new: &NewDevice, history: &str) -> Result<u64> {
         let alone = self.core.alone()?;
         let path = new.path.as_deref().unwrap_or_default();
-        let refused = |name: &str| format!("cannot attach {path} to {name}");
-        let place = self.core.place(guid, &refused)?;
-        let refused = refused(&place.name());
-        self.core.refuse_with_checkpoint(&|| refused.clone())?;
+        let attach = |to: String| Action::Attach { device: path.to_owned(), to };
+        let place = self.core.place(guid, &attach)?;
+        let attach = attach(place.name());
+        self.core.refuse_with_checkpoint(&|| attach.clone())?;
         let beside = place.parent().is_none_or(|parent| parent.kind == VdevKind::Mirror);
         if matches!(place.vdev().kind, VdevKind::Raidz(_)) {
-            let why = "raidz_expansion feature must be enabled in order to attach a device to raidz";
-            return refuse(&refused, why);
+            return refuse(&attach, VdevFault::RaidzExpansion);
         }
         if !place.vdev().kind.is_leaf() || !beside {
-            return refuse(&refused, "can only attach to mirrors and top-level disks");
+            return refuse(&attach, VdevFault::NotMirror);
         }
-        let no_feature = "device_rebuild feature must be enabled in order to use sequential reconstruction";
-        self.refuse_rebuild(&place, new.rebuild, no_feature, &refused)?;
-        self.join(&place, VdevKind::Mirror, None, new, &refused)?;
+        self.refuse_rebuild(&place, new.sequential, VdevFault::NeedsRebuildFeature, &attach)?;
+        self.join(&place, VdevKind::Mirror, None, new, &attach)?;
         drop(alone);
         self.list_vdevs(history)
     }
 
     /// Puts a disk in the place of another, once it has all that the other has.
-    pub fn replace_vdev(&self, guid: u64, new: &NewDisk, history: &str) -> Result<u64> {
+    pub fn replace_vdev(&self, guid: u64, new: &NewDevice, history: &str) -> Result<u64> {
         let alone = self.core.alone()?;
-        let refused = |name: &str| match &new.path {
-            Some(path) => format!("cannot replace {name} with {path}"),
-            None => format!("cannot replace {name} with {name}"),
-        };
-        let place = self.core.place(guid, &refused)?;
-        let refused = refused(&place.name());
-        self.core.refuse_with_checkpoint(&|| refused.clone())?;
+        let replace =
+            |vdev: String| Action::Replace { with: new.path.clone().unwrap_or_else(|| vdev.clone()), vdev };
+        let place = self.core.place(guid, &replace)?;
+        let replace = replace(place.name());
+        self.core.refuse_with_checkpoint(&|| replace.clone())?;
         let (old, in_spare) =
             (place.vdev(), place.parent().is_some_and(|above| above.kind == VdevKind::Spare));
         // At the place of the old disk itself may be one too, where disks have changed places.
-        let spare = new.path_beside(old).and_then(|path| self.core.waiting_spare(path));
+        let spare = path_beside(new, old).and_then(|path| self.core.waiting_spare(path));
         let by_spare = spare.is_some();
-        let why = if in_spare && is_spare(old) && !by_spare {
-            "can only be replaced by another hot spare"
+        let fault = if in_spare && is_spare(old) && !by_spare {
+            VdevFault::OnlyBySpare
         } else if by_spare && place.top().is_log {
-            "cannot replace a log with a spare"
+            VdevFault::LogBySpare
         } else if self.core.version() < version::MULTI_REPLACE
             && place.parent().is_some_and(|above| above.kind == VdevKind::Replacing)
         {
-            "cannot replace a replacing device"
+            VdevFault::Replacing
         } else if !old.kind.is_leaf() || (in_spare && is_spare(old) != by_spare) {
-            "already in replacing/spare config; wait for completion or use 'zpool detach'"
+            VdevFault::InReplacement
         } else {
             let kind = if by_spare { VdevKind::Spare } else { VdevKind::Replacing };
-            let only = "only mirror and dRAID vdevs support sequential reconstruction";
-            self.refuse_rebuild(&place, new.rebuild, only, &refused)?;
-            self.join(&place, kind, spare, new, &refused)?;
+            self.refuse_rebuild(&place, new.sequential, VdevFault::NotRebuildable, &replace)?;
+            self.join(&place, kind, spare, new, &replace)?;
             drop(alone);
             return self.list_vdevs(history);
         };
-        refuse(&refused, why)
+        refuse(&replace, fault)
     }
 
     /// Resilvers of the two kinds do not run at the same time; where none can be sequential,
     /// `unable` tells why.
-    fn refuse_rebuild(&self, place: &Place, wanted: bool, unable: &str, refused: &str) -> Result<()> {
+    fn refuse_rebuild(&self, place: &Place, wanted: bool, unable: VdevFault, action: &Action) -> Result<()> {
         let core = &self.core;
         let top = place.top();
         let able = (top.kind.is_leaf() || top.kind == VdevKind::Mirror)
             && core.features.is_enabled("device_rebuild")
             && core.top_zap(place.id()).is_some();
         match wanted {
-            true if !able => refuse(refused, unable),
-            true if core.scan.is_resilvering() => refuse(refused, "currently resilvering"),
-            false if core.rebuilds.is_active() => refuse(refused, "currently sequentially resilvering"),
+            true if !able => refuse(action, unable),
+            true if core.scan.is_resilvering() => refuse(action, ScanFault::Resilvering),
+            false if core.rebuilds.is_active() => refuse(action, ScanFault::Rebuilding),
             _ => Ok(()),
         }
     }
@@ -265,19 +241,19 @@ impl Pool {
         place: &Place,
         kind: VdevKind,
         spare: Option<VdevConfig>,
-        new: &NewDisk,
-        refused: &str,
+        new: &NewDevice,
+        action: &Action,
     ) -> Result<()> {
         let core = &*self.core;
         let guid = place.vdev().guid;
-        let path = new.path_beside(place.vdev()).unwrap_or_default();
+        let path = path_beside(new, place.vdev()).unwrap_or_default();
         // A disk that does not work may be used as a new one, by who insists.
         let is_given_up = new.force && !core.storage.is_usable(guid);
         if spare.is_none() && !(is_given_up && core.is_at(path, guid)) {
             core.open_pools.refuse_used(&core.env, &[path.to_owned()], &[], new.force)?;
         }
-        let (top, rebuild) = (place.id(), new.rebuild && !place.top().is_log);
-        let emptied = place.top().is_log.then(|| self.empty_log(place.id(), refused)).transpose()?;
+        let (top, rebuild) = (place.id(), new.sequential && !place.top().is_log);
+        let emptied = place.top().is_log.then(|| self.empty_log(place.id(), action)).transpose()?;
         // A disk that does not work, or has been wiped since, may be open all the same, and be the
         // one that is to come.
         if place.vdev().path.as_deref() == Some(path) {
@@ -288,7 +264,7 @@ impl Pool {
                 core.release(guid)?;
             }
         }
-        let joined = self.open_side(place, path, spare, new.ashift, refused).and_then(|(mut leaf, disk)| {
+        let joined = self.open_side(place, path, spare, new.ashift, action).and_then(|(mut leaf, disk)| {
             core.change_tree(Box::new(move |core, tx| {
                 let spare = is_spare(&leaf).then_some(leaf.guid);
                 if rebuild {
@@ -311,7 +287,7 @@ impl Pool {
         path: &str,
         spare: Option<VdevConfig>,
         ashift: Option<u64>,
-        refused: &str,
+        action: &Action,
     ) -> Result<(VdevConfig, OpenedLeaf)> {
         let core = &*self.core;
         let ashift = ashift.or(self.dsl.new_ashift()?);
@@ -322,38 +298,38 @@ impl Pool {
             false => core.open_spare(&leaf, place.id()),
         };
         let disk = opened.or_else(|why| match why {
-            DiskError::Busy => refuse(refused, &format!("{path} is busy")),
-            DiskError::OutOfRange => refuse(refused, "device is too small"),
-            why => refuse(refused, &format!("{path}: {why}")),
+            DiskError::Busy => refuse(action, VdevFault::DeviceBusy { path: path.to_owned() }),
+            DiskError::OutOfRange => refuse(action, VdevFault::TooSmall),
+            why => refuse(action, VdevFault::Device { path: path.to_owned(), message: why.to_string() }),
         })?;
-        let why = if disk.asize() < place.least_asize() {
-            "device is too small"
+        let fault = if disk.asize() < place.least_asize() {
+            VdevFault::TooSmall
         } else if ashift.unwrap_or(disk.ashift()) > place.top().ashift.unwrap_or(9) {
-            "new device has a different optimal sector size; use the option '-o ashift=N' to override the optimal size"
+            VdevFault::SectorSize
         } else {
             return Ok((leaf, disk));
         };
         if is_new {
             turn_away(&[disk]);
         }
-        refuse(refused, why)
+        refuse(action, fault)
     }
 
     /// Takes a disk out of a mirror, or ends its being replaced or stood in for.
     pub fn detach_vdev(&self, guid: u64, history: &str) -> Result<u64> {
         let alone = self.core.alone()?;
-        let refused = |name: &str| format!("cannot detach {name}");
-        let place = self.core.place(guid, &refused)?;
-        let refused = refused(&place.name());
-        self.core.refuse_with_checkpoint(&|| refused.clone())?;
+        let detach = |vdev: String| Action::Detach { vdev };
+        let place = self.core.place(guid, &detach)?;
+        let detach = detach(place.name());
+        self.core.refuse_with_checkpoint(&|| detach.clone())?;
         if !place.vdev().kind.is_leaf() || !place.parent().is_some_and(|above| above.kind.has_sides()) {
-            return refuse(&refused, "only applicable to mirror and replacing vdevs");
+            return refuse(&detach, VdevFault::NotDetachable);
         }
         if !self.core.can_do_without(&place) {
-            return refuse(&refused, "no valid replicas");
+            return refuse(&detach, VdevFault::NoReplicas);
         }
         // What only the side that goes may have is durable elsewhere before.
-        let emptied = place.top().is_log.then(|| self.empty_log(place.id(), &refused)).transpose()?;
+        let emptied = place.top().is_log.then(|| self.empty_log(place.id(), &detach)).transpose()?;
         self.core.change_tree(Box::new(move |core, tx| core.dismiss(guid, tx)))?;
         drop((emptied, alone));
         self.list_vdevs(history)

@@ -22,15 +22,13 @@ use std::sync::{Arc, Mutex, Weak};
 use env::{Env, Nanos, Next, Tunable, Worker, WorkerHandle, lock};
 use ondisk::label::config::PoolState;
 use ondisk::uberblock::{Mmp as Fields, Uberblock};
+use refusal::ImportFault;
 use storage::{Cause, Leash, Storage, VdevConfig, VdevKind};
 
 use super::Core;
 use super::config::{Host, PoolConfig};
 use super::labels::{FoundPool, probe};
-use crate::{PoolError, Result};
 
-/// Why a cancelled import failed.
-pub(super) const CANCELLED: &str = "the import was cancelled";
 /// `MMP_IMPORT_SAFETY_FACTOR`, in hundredths.
 const SAFETY: u64 = 200;
 /// How often a claim is looked at (`MMP_IMPORT_VERIFY_ITERS`), and how long between.
@@ -236,29 +234,18 @@ fn duration(pace: Pace, uberblock: &Uberblock) -> Nanos {
     })
 }
 
-/// Watches a pool that may be in use; `Err` in OpenZFS's words if it is, or if this host cannot say
-/// who it is.
-pub(super) fn watch(
-    env: &Env,
-    found: &FoundPool,
-    host: &Host,
-    leash: &Leash,
-) -> std::result::Result<(), String> {
+/// Watches a pool that may be in use; `Err` if it is, or if this host cannot say who it is.
+pub(super) fn watch(env: &Env, found: &FoundPool, host: &Host, leash: &Leash) -> Result<(), ImportFault> {
     let Some(before) = found.uberblocks().into_iter().next() else { return Ok(()) };
     if !needs_check(&before, &found.config, host) {
         return Ok(());
     }
     if host.id == 0 {
-        return Err("pool has the multihost property on and the system's hostid is not set.\n\
-                    Set a unique system hostid with the zgenhostid(8) command."
-            .into());
+        return Err(ImportFault::MultihostNoHostid);
     }
     let span = duration(Pace::of(env), &before);
     if span > WATCH_MAX {
-        return Err(format!(
-            "its multihost settings are damaged: another host that uses it may be silent for {} hours.",
-            span.0 / 3_600_000_000_000
-        ));
+        return Err(ImportFault::MultihostDamaged { hours: span.0 / 3_600_000_000_000 });
     }
     // Two that begin at the same time must not end so.
     let span = Nanos(span.0 + env.entropy.u64() % (span.0 / 4).max(1));
@@ -266,7 +253,7 @@ pub(super) fn watch(
     let end = env.clock.now() + span;
     while env.clock.now() < end {
         if leash.is_over() {
-            return Err(CANCELLED.into());
+            return Err(ImportFault::Cancelled);
         }
         env.clock.sleep(LOOK.min(end.since(env.clock.now())));
         let now = found.devices.iter().filter_map(|device| newest(env, &device.path));
@@ -281,13 +268,8 @@ fn newest(env: &Env, path: &str) -> Option<Uberblock> {
     probe(env, path)?.uberblocks.into_iter().next()
 }
 
-fn in_use(host: &Host) -> String {
-    let name = if host.name.is_empty() { "<unknown>" } else { &host.name };
-    format!(
-        "pool is imported on host '{name}' (hostid={:x}).\n\
-         Export the pool on the other system, then run 'zpool import'.",
-        host.id
-    )
+fn in_use(host: &Host) -> ImportFault {
+    ImportFault::Multihost { host: host.name.clone(), hostid: host.id }
 }
 
 fn is_for_data(top: &VdevConfig) -> bool {
@@ -316,7 +298,7 @@ pub(super) fn claim(
     uberblock: &Uberblock,
     config: &PoolConfig,
     host: &Host,
-) -> Result<()> {
+) -> Result<(), ImportFault> {
     if !needs_check(uberblock, config, host) {
         return Ok(());
     }
@@ -324,14 +306,13 @@ pub(super) fn claim(
     mark.timestamp = mark.timestamp.saturating_add(1).max(env.clock.wall().secs.max(0) as u64);
     let sequence = Some(env.entropy.u64() as u16);
     mark.set_mmp(Fields { sequence, ..uberblock.mmp().unwrap_or_default() }, uberblock.mmp_delay);
-    let refuse = |why: &str| PoolError::Refused(format!("cannot import '{}': {why}", config.name));
     let leaves: Vec<_> = storage.leaves().into_iter().filter(|leaf| leaf.usable).collect();
     let written = leaves.iter().filter(|leaf| leaf.device.write_heartbeat(&mark, leaf.ashift, None).is_ok());
     let written: Vec<u64> = written.map(|leaf| u64::from(leaf.top)).collect();
     let has_enough =
         |top: &VdevConfig| written.iter().filter(|id| **id == top.id).count() >= claims_needed(top);
     if !storage.config().children.iter().filter(|top| is_for_data(top)).all(has_enough) {
-        return Err(refuse("I/O errors occurred while writing the multihost claim."));
+        return Err(ImportFault::MultihostClaim);
     }
     for _ in 0..CLAIM_LOOKS {
         env.clock.sleep(CLAIM_PAUSE);
@@ -339,7 +320,7 @@ pub(super) fn claim(
         let found = leaves.iter().flat_map(|leaf| leaf.device.read_labels().uberblocks);
         let newest = found.filter(|found| found.txg <= mark.txg).max_by(Uberblock::cmp_age);
         if newest.as_ref() != Some(&mark) {
-            return Err(refuse(&in_use(&config.host)));
+            return Err(in_use(&config.host));
         }
     }
     Ok(())

@@ -45,17 +45,6 @@ pub enum Rewind {
     Checkpoint,
 }
 
-/// What going back cost.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Rewound {
-    /// When the group was written, in seconds since 1970.
-    pub time: u64,
-    /// Seconds between it and the newest.
-    pub lost: u64,
-    /// Blocks of data that cannot be read there.
-    pub data_errors: u64,
-}
-
 /// A group to try.
 #[derive(Clone, Debug)]
 pub(super) struct Candidate {

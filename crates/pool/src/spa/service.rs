@@ -3,16 +3,17 @@
 //! A disk that was away lacks what its dirty time log says and what the groups under way write
 //! while it comes; it is read again when it has been resilvered. A log is emptied before its only
 //! disk goes: then a disk that was away has missed nothing. Source: module/zfs/vdev.c
-//! (`vdev_offline`, `vdev_online`, `vdev_clear`), messages of lib/libzfs/libzfs_pool.c.
+//! (`vdev_offline`, `vdev_online`, `vdev_clear`).
 
 use std::sync::atomic::Ordering::SeqCst;
 
 use env::lock;
 use ondisk::label::config::key;
+use refusal::{Action, Reason, VdevFault};
 use storage::metaslab::RangeTree;
 use storage::{OpenedLeaf, VdevConfig, VdevKind, VdevState};
 
-use super::members::set_unspare;
+use super::members::{refuse, set_unspare};
 use super::place::{Place, edit, is_unspare};
 use super::{Core, Pool};
 use crate::{PoolError, Result};
@@ -22,18 +23,17 @@ impl Pool {
     /// under another path of the same folder; else it stays listed as it is. With `expand`, what it
     /// has more than before is used.
     pub fn online_vdev(&self, guid: u64, expand: bool, history: &str) -> Result<u64> {
-        let verb = if expand { "expand" } else { "online" };
+        let action = |vdev: String| if expand { Action::Expand { vdev } } else { Action::Online { vdev } };
         let alone = self.core.alone()?;
         match self.core.storage.reopen_cache(guid) {
             Some(_) if expand => {
                 let name = self.core.extras.name_of(guid).map_or_else(String::new, |(name, _)| name);
-                let why = format!("cannot expand {name}: cannot expand cache devices");
-                return Err(PoolError::Refused(why));
+                return refuse(&action(name), VdevFault::CacheNotExpandable);
             }
             Some(Ok(())) => {}
             Some(Err(why)) => return Err(PoolError::Invalid(why.to_string())),
             None => {
-                let place = self.core.place(guid, &|name| format!("cannot {verb} {name}"))?;
+                let place = self.core.place(guid, &action)?;
                 self.bring_back(&place, false)?;
                 if expand || self.core.is_set("autoexpand") {
                     let id = place.id();
@@ -53,22 +53,21 @@ impl Pool {
             drop(alone);
             return self.list_vdevs(history);
         }
-        let refused = |name: &str| format!("cannot offline {name}");
-        let place = self.core.place(guid, &refused)?;
-        let refused = refused(&place.name());
-        let refuse = |why: &str| Err(PoolError::Refused(format!("{refused}: {why}")));
+        let offline = |vdev: String| Action::Offline { vdev };
+        let place = self.core.place(guid, &offline)?;
+        let offline = offline(place.name());
         if !place.vdev().kind.is_leaf() {
-            return refuse("operation not supported on this type of pool");
+            return refuse(&offline, Reason::NotByThisPool);
         }
         let needed = self.core.storage.is_usable(guid) && !self.core.can_do_without(&place);
         if needed && !place.top().is_log {
-            return refuse("no valid replicas");
+            return refuse(&offline, VdevFault::NoReplicas);
         }
         // Blocks that the checkpoint has there would be out of reach.
         if needed && self.core.checkpoint.space_of(place.id()) > 0 {
-            return refuse("checkpoint exists");
+            return refuse(&offline, Reason::HasCheckpoint);
         }
-        let emptied = needed.then(|| self.empty_log(place.id(), &refused)).transpose()?;
+        let emptied = needed.then(|| self.empty_log(place.id(), &offline)).transpose()?;
         self.core.change_tree(Box::new(move |core, _| {
             let mut tree = core.draft();
             edit(&mut tree, guid, &mut |vdev| vdev.offline = true);
@@ -101,7 +100,7 @@ impl Pool {
     pub(super) fn revive_one(&self, guid: u64) -> Result<()> {
         let core = &*self.core;
         let _alone = core.alone()?;
-        let place = core.place(guid, &|name| format!("cannot clear errors for {name}"))?;
+        let place = core.place(guid, &|name| Action::ClearErrors { name })?;
         if core.storage.leaf_state(guid).is_some_and(is_lost) {
             return self.bring_back(&place, true);
         }
@@ -123,7 +122,7 @@ impl Pool {
             return Ok(());
         }
         let emptied = match place.top().is_log {
-            true => Some(self.empty_log(place.id(), &format!("cannot online {}", place.name()))?),
+            true => Some(self.empty_log(place.id(), &Action::Online { vdev: place.name() })?),
             false => None,
         };
         let disk = match vdev.faulted && !forgiven {

@@ -13,10 +13,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::{Arc, Mutex};
 
+use api_types::VdevSpec;
 use dmu::Tx;
 use env::{Disk, DiskError, Env, OpenMode, lock};
 use ondisk::label::config::{PoolState, key};
 use ondisk::label::{MIN_DEVICE, allocatable_size};
+use refusal::{Action, Refused, VdevFault};
 use storage::labels::Device;
 use storage::{OpenedLeaf, VdevConfig, VdevKind};
 
@@ -27,8 +29,8 @@ use super::labels::{Extra, probe, probe_extra};
 use super::place::Place;
 use super::report::VdevReport;
 use super::settle::Vacancy;
-use super::spec::{Purpose, VdevSpec, new_guid, plan_vdev};
-use crate::{PoolError, Result};
+use super::spec::{new_guid, plan_vdev, refuse_device};
+use crate::Result;
 
 /// Which pools of this program use which spares, and which spares wait, by the spares' guids.
 #[derive(Default)]
@@ -106,11 +108,11 @@ impl SparesInUse {
 
 impl Core {
     /// Takes disks into the list of spares, or none of them; they are listed by the next group.
-    pub(super) fn add_spares(&self, paths: &[String], purpose: Purpose<'_>) -> Result<()> {
+    pub(super) fn add_spares(&self, paths: &[String], action: &Action) -> Result<()> {
         let mut added: Vec<Listed> = Vec::new();
         for path in paths {
             let spare = self.new_spare(path);
-            added.push(spare.map_err(|why| purpose.refuse(why, &format!("{path}: {why}")))?);
+            added.push(spare.map_err(|why| refuse_device(action, path, why))?);
         }
         lock(&self.extras.spares).extend(added);
         self.extras.changed.store(true, SeqCst);
@@ -163,8 +165,7 @@ impl Core {
     pub(super) fn remove_spare(&self, guid: u64) -> Result<bool> {
         let Some((name, true)) = self.extras.name_of(guid) else { return Ok(false) };
         if Place::find(&lock(&self.config).tree, guid).is_some() {
-            let why = "Pool busy; removal may already be in progress";
-            return Err(PoolError::Refused(format!("cannot remove {name}: {why}")));
+            return Err(Refused::new(Action::RemoveVdev { vdev: name }, VdevFault::SpareBusy).into());
         }
         self.extras.drop_spare(guid);
         self.spares_in_use.leave(guid, &lock(&self.name));

@@ -1,28 +1,18 @@
 //! Vdevs that are to be made, for a new pool or one that grows: which there may be, and what their
 //! configuration is. Source: module/zfs/vdev.c (`vdev_metaslab_set_size`).
 
+use api_types::{NewVdevs, VdevSpec};
 use env::{DiskError, Env, Tunable};
 use ondisk::label::MIN_DEVICE;
 use ondisk::version;
+use refusal::{Action, Reason, Refused, Upgrade, VdevFault};
 use storage::{Bias, VdevConfig, VdevKind};
 
 use super::TXG_INITIAL;
 use crate::{PoolError, Result};
 
 /// Most devices of a raidz.
-const RAIDZ_MAX: usize = 255;
-
-/// A vdev to make.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum VdevSpec {
-    Leaf(String),
-    Mirror(Vec<VdevSpec>),
-    Raidz {
-        /// Devices that may be lost, 1 to 3.
-        parity: u64,
-        children: Vec<VdevSpec>,
-    },
-}
+const RAIDZ_MAX: u64 = 255;
 
 /// The feature that counts vdevs set apart.
 pub(super) const CLASSES: &str = "allocation_classes";
@@ -44,6 +34,10 @@ pub(super) struct Tops<'a> {
 }
 
 impl<'a> Tops<'a> {
+    pub fn of(new: &'a NewVdevs) -> Tops<'a> {
+        Tops { data: &new.data, special: &new.special, dedup: &new.dedup, logs: &new.logs }
+    }
+
     /// In the order in which they are numbered.
     pub fn all(self) -> impl Iterator<Item = (Role, &'a VdevSpec)> {
         let of = |role: Role, tops: &'a [VdevSpec]| tops.iter().map(move |top| (role, top));
@@ -61,27 +55,28 @@ impl<'a> Tops<'a> {
 
 /// Refuses vdevs that ZFS does not have: groups of groups, and intent logs on raidz.
 pub(super) fn check_specs(tops: Tops<'_>) -> Result<()> {
-    let refuse = |why: String| Err(PoolError::Refused(format!("invalid vdev specification: {why}")));
+    let refuse = |fault: VdevFault| Err(Refused::new(Action::UseVdevs, fault).into());
     if tops.logs.iter().any(|log| matches!(log, VdevSpec::Raidz { .. })) {
-        return refuse("unsupported 'log' device: raidz".into());
+        return refuse(VdevFault::LogOnRaidz);
     }
     for (_, spec) in tops.all() {
-        let (name, least, children) = match spec {
+        let (group, least, children) = match spec {
             VdevSpec::Leaf(_) => continue,
             VdevSpec::Mirror(children) => ("mirror".to_owned(), 1, children),
             VdevSpec::Raidz { parity: parity @ 1..=3, children } => {
-                (format!("raidz{parity}"), *parity as usize + 1, children)
+                (format!("raidz{parity}"), *parity + 1, children)
             }
-            VdevSpec::Raidz { parity, .. } => return refuse(format!("raidz with {parity} parities")),
+            VdevSpec::Raidz { parity, .. } => return refuse(VdevFault::Parity { parity: *parity }),
         };
+        let count = children.len() as u64;
         if !children.iter().all(|child| matches!(child, VdevSpec::Leaf(_))) {
-            return refuse(format!("{name} of something else than devices"));
+            return refuse(VdevFault::Nested { group });
         }
-        if children.len() < least {
-            return refuse(format!("{name} requires at least {least} devices"));
+        if count < least {
+            return refuse(VdevFault::TooFew { group, least });
         }
-        if children.len() > RAIDZ_MAX && matches!(spec, VdevSpec::Raidz { .. }) {
-            return refuse(format!("{name} supports no more than {RAIDZ_MAX} devices"));
+        if count > RAIDZ_MAX && matches!(spec, VdevSpec::Raidz { .. }) {
+            return refuse(VdevFault::TooMany { group, most: RAIDZ_MAX });
         }
     }
     Ok(())
@@ -93,7 +88,7 @@ pub(super) fn check_version(
     (version, has_classes): (u64, bool),
     tops: Tops<'_>,
     (cache, spares): (&[String], &[String]),
-    purpose: Purpose<'_>,
+    action: &Action,
 ) -> Result<()> {
     let since = |spec: &VdevSpec| match spec {
         VdevSpec::Raidz { parity: 3.., .. } => version::RAIDZ3,
@@ -102,19 +97,22 @@ pub(super) fn check_version(
     };
     let logs_since = if tops.logs.is_empty() { version::INITIAL } else { version::LOGS };
     let vdevs_since = tops.all().map(|(_, top)| since(top)).fold(logs_since, u64::max);
-    let what = if !spares.is_empty() && version < version::SPARES {
-        "hot spares"
+    let upgrade = if !spares.is_empty() && version < version::SPARES {
+        Upgrade::AddSpares
     } else if !cache.is_empty() && version < version::CACHES {
-        "cache devices"
+        Upgrade::AddCaches
     } else if version < vdevs_since || tops.has_classes() && !has_classes {
-        "these vdevs"
+        Upgrade::AddVdevs
     } else {
         return Ok(());
     };
-    Err(PoolError::Refused(match purpose {
-        Purpose::Create(pool) => format!("cannot create '{pool}': unsupported version or feature"),
-        Purpose::Add(pool) => format!("cannot add to '{pool}': pool must be upgraded to add {what}"),
-    }))
+    let upgrade = if makes_pool(action) { Upgrade::CreateVdevs } else { upgrade };
+    Err(Refused::new(action.clone(), Reason::PoolTooOld(upgrade)).into())
+}
+
+/// Whether the devices are for a new pool; else they are for one that grows.
+fn makes_pool(action: &Action) -> bool {
+    matches!(action, Action::Create { .. })
 }
 
 pub(super) fn leaf_paths(vdevs: &[VdevSpec]) -> Vec<String> {
@@ -125,38 +123,17 @@ pub(super) fn leaf_paths(vdevs: &[VdevSpec]) -> Vec<String> {
     vdevs.iter().flat_map(of).collect()
 }
 
-/// What devices are wanted for, with the pool's name.
-#[derive(Clone, Copy)]
-pub(super) enum Purpose<'a> {
-    Create(&'a str),
-    Add(&'a str),
-}
-
-impl Purpose<'_> {
-    /// A device cannot be had: OpenZFS's words where it has some (lib/libzfs/libzfs_pool.c,
-    /// `zpool_create`, `zpool_add`), else `otherwise`.
-    pub fn refuse(self, why: DiskError, otherwise: &str) -> PoolError {
-        let least = MIN_DEVICE >> 20;
-        let what = match (why, self) {
-            (DiskError::OutOfRange, Purpose::Create(_)) => {
-                format!("one or more devices is less than the minimum size ({least}M)")
-            }
-            (DiskError::OutOfRange, Purpose::Add(_)) => {
-                format!("device is less than the minimum size ({least}M)")
-            }
-            (DiskError::Busy, Purpose::Create(_)) => {
-                "one or more vdevs refer to the same device, or one of\n\
-                 the devices is part of an active md or lvm device"
-                    .into()
-            }
-            (DiskError::Busy, Purpose::Add(_)) => "one or more vdevs refer to the same device".into(),
-            _ => otherwise.to_owned(),
-        };
-        PoolError::Refused(match self {
-            Purpose::Create(pool) => format!("cannot create '{pool}': {what}"),
-            Purpose::Add(pool) => format!("cannot add to '{pool}': {what}"),
-        })
-    }
+/// A device cannot be had (lib/libzfs/libzfs_pool.c, `zpool_create`, `zpool_add`).
+pub(super) fn refuse_device(action: &Action, path: &str, why: DiskError) -> PoolError {
+    let least = MIN_DEVICE >> 20;
+    let fault = match (why, makes_pool(action)) {
+        (DiskError::OutOfRange, true) => VdevFault::OneTooSmall { least },
+        (DiskError::OutOfRange, false) => VdevFault::TooSmallForPool { least },
+        (DiskError::Busy, true) => VdevFault::SameTwiceOrTaken,
+        (DiskError::Busy, false) => VdevFault::SameTwice,
+        _ => VdevFault::Device { path: path.to_owned(), message: why.to_string() },
+    };
+    Refused::new(action.clone(), fault).into()
 }
 
 pub(super) fn new_guid(env: &Env) -> u64 {

@@ -1,11 +1,11 @@
 //! What an operator sees of a pool as a whole: plain data, gathered when asked.
 
+use api_types::Errata;
 use env::lock;
 use ondisk::indirect::RemovingPhys;
 use storage::{VdevConfig, VdevKind, VdevStat, VdevState};
 
 use super::diagnose::is_condemned;
-use super::errata::Errata;
 use super::labels::FoundPool;
 use super::{Core, Pool};
 use crate::sweep::SweepKind;

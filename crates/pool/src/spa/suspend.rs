@@ -2,14 +2,14 @@
 //! given up.
 //!
 //! What suspension means is [`storage::Suspension`]'s; here an operator's `zpool clear` ends it.
-//! Source: module/zfs/zfs_ioctl.c (`zfs_ioc_clear`), messages of lib/libzfs/libzfs_pool.c
-//! (`zpool_clear`).
+//! Source: module/zfs/zfs_ioctl.c (`zfs_ioc_clear`).
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
 
 use env::lock;
-use storage::Cause;
+use refusal::{Action, Reason, Refused};
+use storage::{Cause, WriteError};
 
 use super::Pool;
 use crate::{PoolError, Result};
@@ -72,12 +72,10 @@ impl Pool {
         if !core.storage.is_suspended() {
             return Ok(());
         }
-        core.storage.resume().map_err(|error| {
-            PoolError::Refused(match error {
-                storage::WriteError::Suspended => "pool I/O is currently suspended".into(),
-                _ => format!("cannot clear errors for {}: I/O error", self.name()),
-            })
-        })
+        Ok(core.storage.resume().map_err(|error| match error {
+            WriteError::Suspended => Refused::because(Reason::Suspended),
+            _ => Refused::new(Action::ClearErrors { name: self.name() }, Reason::Io),
+        })?)
     }
 
     /// The disks at and below a vdev; without one all, which is a `None`. A spare that waits has no
@@ -87,7 +85,7 @@ impl Pool {
         if let Some((_, false)) = self.core.extras.name_of(vdev) {
             return Ok(vec![guid]);
         }
-        let place = self.core.place(vdev, &|name| format!("cannot clear errors for {name}"))?;
+        let place = self.core.place(vdev, &|name| Action::ClearErrors { name })?;
         let mut disks = Vec::new();
         place.vdev().visit(&mut |vdev| disks.extend(vdev.kind.is_leaf().then_some(Some(vdev.guid))));
         Ok(disks)

@@ -14,11 +14,11 @@
 //!
 //! Source: cmd/zed/agents/zfs_mod.c (`zfs_process_add`).
 
+use api_types::NewDevice;
 use env::{OpenMode, lock};
 use storage::labels::Device;
 use storage::{VdevConfig, VdevState};
 
-use super::members::NewDisk;
 use super::{Core, Pool};
 use crate::{PoolError, Result};
 
@@ -42,7 +42,7 @@ impl Pool {
                 }
             } else if !is_log && found.read_labels().config().is_none() && core.is_set("autoreplace") {
                 tracing::info!(path, "a disk lies where one has vanished, and replaces it");
-                self.replace_vdev(lost.guid, &NewDisk::default(), "")
+                self.replace_vdev(lost.guid, &NewDevice::default(), "")
             } else {
                 continue;
             };

@@ -2,69 +2,46 @@
 //!
 //! A new top-level vdev is used when the group is durable that lists it: before that, no import
 //! would find what was promised there. Source: module/zfs/spa.c (`spa_vdev_add`), vdev_removal.c
-//! (`spa_vdev_remove`), messages of lib/libzfs/libzfs_pool.c.
+//! (`spa_vdev_remove`).
 
 use std::sync::{Arc, Mutex};
 
+use api_types::{NewVdevs, VdevSpec};
 use env::{Env, lock};
 use ondisk::version;
+use refusal::{Action, Reason, Refused, SweepFault, Upgrade, VdevFault};
 use storage::{Bias, OpenedLeaf, VdevConfig, VdevKind};
 
 use super::disks::turn_away;
 use super::spec::{
-    CLASSES, Purpose, Tops, VdevSpec, check_specs, check_version, leaf_paths, new_guid, plan_top,
-    size_metaslabs,
+    CLASSES, Tops, check_specs, check_version, leaf_paths, new_guid, plan_top, refuse_device, size_metaslabs,
 };
 use super::vdev_objects::make_top_objects;
 use super::{Core, Pool};
 use crate::space::VdevSpace;
-use crate::sweep::{SweepCommand, SweepKind, SweepRefusal};
+use crate::sweep::{SweepCommand, SweepKind};
 use crate::{PoolError, Result};
-
-/// Vdevs to add, by what they are for.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct NewVdevs {
-    pub data: Vec<VdevSpec>,
-    pub logs: Vec<VdevSpec>,
-    /// For metadata and small blocks.
-    pub special: Vec<VdevSpec>,
-    /// For dedup tables.
-    pub dedup: Vec<VdevSpec>,
-    /// Paths.
-    pub cache: Vec<String>,
-    /// Paths.
-    pub spares: Vec<String>,
-    /// log2 of the smallest write of new top-level vdevs; `None`: what the disks like best.
-    pub ashift: Option<u64>,
-}
-
-impl NewVdevs {
-    fn tops(&self) -> Tops<'_> {
-        Tops { data: &self.data, special: &self.special, dedup: &self.dedup, logs: &self.logs }
-    }
-}
 
 impl Pool {
     /// Adds vdevs and waits until that is durable; gives the transaction group. `force` takes
     /// devices that hold another pool. `history` is the command line to record, empty for none.
     pub fn add_vdevs(&self, new: &NewVdevs, force: bool, history: &str) -> Result<u64> {
         let core = &self.core;
-        let name = self.name();
-        let purpose = Purpose::Add(&name);
-        check_specs(new.tops())?;
+        let action = &Action::AddVdevs { pool: self.name() };
+        check_specs(Tops::of(new))?;
         let able = (core.version(), core.features.is_enabled(CLASSES));
-        check_version(able, new.tops(), (&new.cache, &new.spares), purpose)?;
+        check_version(able, Tops::of(new), (&new.cache, &new.spares), action)?;
         let new = &NewVdevs { ashift: new.ashift.or(self.dsl.new_ashift()?), ..new.clone() };
         let alone = core.alone()?;
-        let paths = new.tops().all().flat_map(|(_, top)| leaf_paths(std::slice::from_ref(top)));
+        let paths = Tops::of(new).all().flat_map(|(_, top)| leaf_paths(std::slice::from_ref(top)));
         let paths: Vec<String> = paths.chain(new.cache.clone()).collect();
         core.open_pools.refuse_used(&core.env, &paths, &new.spares, force)?;
         // All of them or none: what the tree gets is added last, for that cannot be taken back.
         let before = core.extras.guids();
         let added = core
-            .add_caches(&new.cache, new.ashift, purpose)
-            .and_then(|()| core.add_spares(&new.spares, purpose))
-            .and_then(|()| self.add_tops(new, purpose));
+            .add_caches(&new.cache, new.ashift, action)
+            .and_then(|()| core.add_spares(&new.spares, action))
+            .and_then(|()| self.add_tops(new, action));
         if added.is_err() {
             let new = core.extras.guids().into_iter().filter(|guid| !before.contains(guid));
             new.for_each(|guid| core.drop_extra(guid));
@@ -76,26 +53,25 @@ impl Pool {
     }
 
     /// Adds top-level vdevs and waits until they are in use.
-    fn add_tops(&self, new: &NewVdevs, purpose: Purpose<'_>) -> Result<()> {
+    fn add_tops(&self, new: &NewVdevs, action: &Action) -> Result<()> {
         let core = &*self.core;
-        if new.tops().all().next().is_none() {
+        if Tops::of(new).all().next().is_none() {
             return Ok(());
         }
         let mut tree = core.draft();
         let is_raidz = |spec: &VdevSpec| matches!(spec, VdevSpec::Raidz { .. });
-        if new.tops().all().any(|(_, top)| is_raidz(top))
+        if Tops::of(new).all().any(|(_, top)| is_raidz(top))
             && tree.children.iter().any(|top| top.kind == VdevKind::Indirect)
         {
-            let why = "invalid config; a pool with removing/removed vdevs does not support adding raidz or dRAID vdevs";
-            return Err(PoolError::Refused(format!("cannot add to '{}': {why}", self.name())));
+            return Err(Refused::new(action.clone(), VdevFault::RaidzBesideRemoved).into());
         }
         let mut opened = Vec::new();
         let mut added = Vec::new();
-        for spec in new.tops().all() {
+        for spec in Tops::of(new).all() {
             let hole = tree.children.iter().position(|top| top.kind == VdevKind::Hole);
             let id = hole.unwrap_or(tree.children.len());
             let top = plan_top(&core.env, id as u64, spec, new.ashift);
-            if let Err(error) = core.open_top(&top, purpose, &mut opened) {
+            if let Err(error) = core.open_top(&top, action, &mut opened) {
                 turn_away(&opened);
                 return Err(error);
             }
@@ -134,33 +110,29 @@ impl Pool {
     /// Removes a vdev and waits until that is durable; gives the transaction group.
     pub fn remove_vdev(&self, guid: u64, history: &str) -> Result<u64> {
         let alone = self.core.alone()?;
+        let remove = |vdev: String| Action::RemoveVdev { vdev };
         if self.core.checkpoint_forbids().is_some() {
-            let refused = |name: &str| format!("cannot remove {name}");
             let name = match self.core.extras.name_of(guid) {
                 Some((name, _)) => name,
-                None => self.core.place(guid, &refused)?.name(),
+                None => self.core.place(guid, &remove)?.name(),
             };
-            self.core.refuse_with_checkpoint(&|| refused(&name))?;
+            self.core.refuse_with_checkpoint(&|| remove(name.clone()))?;
         }
         if self.core.remove_cache(guid) || self.core.remove_spare(guid)? {
             self.core.vdev_sysevent("vdev_remove_aux", guid);
         } else {
-            let refused = |name: &str| format!("cannot remove {name}");
-            let place = self.core.place(guid, &refused)?;
-            let refused = refused(&place.name());
-            let why = match (place.is_top(), place.top().is_log) {
-                (true, true) => None,
-                (true, false) => Some("removing data vdevs is not supported by this version of Cistern yet"),
-                (false, _) => Some("operation not supported on this type of pool"),
+            let place = self.core.place(guid, &remove)?;
+            let remove = remove(place.name());
+            let reason = match (place.is_top(), place.top().is_log) {
+                (true, true) if self.core.version() >= version::HOLES => None,
+                (true, true) => Some(Reason::PoolTooOld(Upgrade::LogRemoval)),
+                (true, false) => Some(VdevFault::DataNotRemovable.into()),
+                (false, _) => Some(Reason::NotByThisPool),
             };
-            if let Some(why) = why {
-                return Err(PoolError::Refused(format!("{refused}: {why}")));
+            if let Some(reason) = reason {
+                return Err(Refused::new(remove, reason).into());
             }
-            if self.core.version() < version::HOLES {
-                let why = "pool must be upgraded to support log removal";
-                return Err(PoolError::Refused(format!("{refused}: {why}")));
-            }
-            self.remove_log(&place, &refused)?;
+            self.remove_log(&place, &remove)?;
             self.core.vdev_sysevent("vdev_remove_dev", guid);
         }
         drop(alone);
@@ -175,7 +147,7 @@ impl Pool {
         kind: SweepKind,
         command: SweepCommand,
         history: &str,
-    ) -> Result<(u64, Vec<(u64, SweepRefusal)>)> {
+    ) -> Result<(u64, Vec<(u64, SweepFault)>)> {
         if self.core.readonly {
             return Err(PoolError::ReadOnly);
         }
@@ -208,28 +180,22 @@ const DEFER_GROUPS: usize = 2;
 
 impl Core {
     /// Opens all disks of a new top-level vdev.
-    fn open_top(&self, top: &VdevConfig, purpose: Purpose<'_>, opened: &mut Vec<OpenedLeaf>) -> Result<()> {
+    fn open_top(&self, top: &VdevConfig, action: &Action, opened: &mut Vec<OpenedLeaf>) -> Result<()> {
         let mut leaves = Vec::new();
         top.visit(&mut |vdev| leaves.extend(vdev.kind.is_leaf().then(|| vdev.clone())));
         for leaf in leaves {
             let path = leaf.path.clone().unwrap_or_default();
             let disk = self.open_new(&leaf, top.id as u32);
-            opened.push(disk.map_err(|why| purpose.refuse(why, &format!("{path}: {why}")))?);
+            opened.push(disk.map_err(|why| refuse_device(action, &path, why))?);
         }
         Ok(())
     }
 
     /// Takes these devices into use, up to the first that cannot be had.
-    pub(super) fn add_caches(
-        &self,
-        paths: &[String],
-        ashift: Option<u64>,
-        purpose: Purpose<'_>,
-    ) -> Result<()> {
+    pub(super) fn add_caches(&self, paths: &[String], ashift: Option<u64>, action: &Action) -> Result<()> {
         for path in paths {
-            if let Err(why) = self.add_cache(cache_config(&self.env, path, ashift)) {
-                return Err(purpose.refuse(why, &format!("{path}: {why}")));
-            }
+            let cache = self.add_cache(cache_config(&self.env, path, ashift));
+            cache.map_err(|why| refuse_device(action, path, why))?;
         }
         Ok(())
     }

@@ -62,20 +62,20 @@ impl State {
 
 /// See the module.
 #[derive(Default)]
-pub struct Checkpoint {
+pub struct CheckpointState {
     pub(crate) state: Mutex<State>,
     /// By the group in which it is to be done.
     pub(crate) waiting: Mutex<BTreeMap<u64, Vec<Waiting>>>,
 }
 
-impl Checkpoint {
+impl CheckpointState {
     /// Of a pool that is being imported from this uberblock.
     pub(crate) fn load(
         mos: &Arc<Objset>,
         directory: &Zap,
         tree: &VdevConfig,
         newest: &Uberblock,
-    ) -> Result<Checkpoint> {
+    ) -> Result<CheckpointState> {
         let mut state = State { newest: Some(newest.clone()), ..State::default() };
         if let Some(uberblock) = uberblock_of(directory)? {
             (state.txg, state.time) = (uberblock.txg, uberblock.timestamp);
@@ -90,7 +90,7 @@ impl Checkpoint {
             let kept = Kept { object, space: phys.alloc.min(0).unsigned_abs(), ashift };
             state.maps.insert(top.id as u32, kept);
         }
-        Ok(Checkpoint { state: Mutex::new(state), waiting: Mutex::default() })
+        Ok(CheckpointState { state: Mutex::new(state), waiting: Mutex::default() })
     }
 
     /// Txg of the checkpoint; 0: there is none.

@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Condvar, Mutex};
 
+use api_types::ScanCommand;
 use dmu::Tx;
 use env::{WorkerHandle, lock};
 use ondisk::ddt::Class;
@@ -88,20 +89,6 @@ pub(crate) struct Departure {
     pub heir: Option<u64>,
     /// The heir has more blocks than this had: it is visited once more.
     pub again: bool,
-}
-
-/// See `zpool scrub` and `zpool resilver`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum ScanCommand {
-    /// Begins a scrub, or goes on with one that pauses.
-    Scrub,
-    /// The same for what the error log names alone. That takes feature `head_errlog`.
-    ScrubErrors,
-    Pause,
-    /// Ends what runs.
-    Stop,
-    /// Begins the resilver that is wanted, again if it runs.
-    Resilver,
 }
 
 /// A command on its way.

@@ -10,7 +10,7 @@ fn readers_see_what_came_after_what_they_know() {
     }
     let later = events.after(&env, 7, now);
     assert_eq!(later.iter().map(|event| event.eid).collect::<Vec<_>>(), [8, 9, 10]);
-    assert_eq!(later[0].payload, [("n", Value::Number(7))]);
+    assert_eq!(later[0].payload, [("n".to_owned(), ZeventValue::Number(7))]);
     assert_eq!(events.clear(), 10);
     events.post(&env, "sysevent.fs.zfs.test", Vec::new());
     assert_eq!(events.after(&env, 0, now)[0].eid, 11, "numbers are not used twice");

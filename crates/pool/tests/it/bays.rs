@@ -3,11 +3,11 @@
 
 use std::sync::Arc;
 
+use api_types::{NewVdevs, VdevSpec};
 use env::{Env, Nanos};
 use ondisk::scan::STATE_NONE;
 use pool::Pool;
-use pool::spa::create::{VdevSpec, create};
-use pool::spa::vdevs::NewVdevs;
+use pool::spa::create::create;
 
 use crate::create::spec;
 use crate::support::{Dir, around, crash, zdb_accepts};

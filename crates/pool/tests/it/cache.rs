@@ -3,14 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use api_types::{NewVdevs, VdevSpec};
 use dmu::{Holds, ObjectSpec};
 use ondisk::object_type::ObjectType;
 use pool::Pool;
 use pool::spa::config::Host;
-use pool::spa::create::{CreateSpec, Surroundings, VdevSpec, create};
+use pool::spa::create::{CreateSpec, Surroundings, create};
 use pool::spa::import::{ImportSpec, import};
 use pool::spa::labels::search;
-use pool::spa::vdevs::NewVdevs;
 use stdx::prng::Prng;
 use storage::VdevState;
 use storage::arc::l2::Limits;

@@ -3,10 +3,11 @@
 
 use std::sync::Arc;
 
+use api_types::{NewVdevs, VdevSpec};
 use env::{Quirk, Tunable};
 use pool::change::Change;
 use pool::spa::config::Host;
-use pool::spa::create::{VdevSpec, create};
+use pool::spa::create::create;
 use pool::spa::import::{ImportSpec, import};
 use pool::spa::labels::search;
 use pool::spa::rewind::Rewind;
@@ -45,7 +46,7 @@ fn is_whole(pool: &Pool) {
 
 fn refused<T>(done: pool::Result<T>, why: &str) {
     match done.map(drop) {
-        Err(PoolError::Refused(said)) => assert!(said.ends_with(why), "{said}"),
+        Err(PoolError::Refused(said)) => assert!(said.to_string().ends_with(why), "{said}"),
         other => panic!("{other:?}, not {why}"),
     }
 }
@@ -86,7 +87,7 @@ fn what_a_checkpoint_has_is_kept_and_can_be_had_again() {
     let dir = Dir::new("checkpoint");
     let (pool, before, after) = checkpointed(&dir);
     let stat = pool.core().checkpoint_stat().expect("there is one");
-    assert!(!stat.is_discarding && stat.space >= 6 * (100 << 10), "{stat:?}");
+    assert!(!stat.discarding && stat.space >= 6 * (100 << 10), "{stat:?}");
     assert_eq!(stat.space, pool.report().root.children.iter().map(|top| top.checkpoint).sum::<u64>());
     refused(pool.take_checkpoint(""), "cannot checkpoint 'tank': checkpoint exists");
     refused(pool.reguid(None, ""), "cannot reguid 'tank': checkpoint exists");
@@ -146,7 +147,7 @@ fn discarding_goes_on_wherever_it_was_cut() {
     refused(pool.take_checkpoint(""), "cannot checkpoint 'tank': currently discarding checkpoint");
     let (mut pool, mut cuts) = (pool, 0);
     while let Some(stat) = pool.core().checkpoint_stat() {
-        assert!(stat.is_discarding && stat.space <= kept, "{stat:?}");
+        assert!(stat.discarding && stat.space <= kept, "{stat:?}");
         power_fails(pool);
         zdb_accepts(&dir, "tank");
         pool = come_back(&dir, Rewind::Never, false).unwrap();
@@ -177,7 +178,7 @@ fn discarding_goes_on_wherever_it_was_cut() {
 fn a_vdev_that_came_later_is_none_any_more() {
     let dir = Dir::new("checkpoint-add");
     let (pool, before, _) = checkpointed(&dir);
-    let new = pool::spa::vdevs::NewVdevs { data: vec![leaf(&dir, "d.img")], ..Default::default() };
+    let new = NewVdevs { data: vec![leaf(&dir, "d.img")], ..Default::default() };
     pool.add_vdevs(&new, false, "").unwrap();
     change(&pool, 300);
     pool.export().unwrap();
@@ -209,7 +210,7 @@ fn a_checkpoint_of_openzfs_is_one() {
         is_whole(&pool);
         if rewind == Rewind::Never {
             let stat = pool.core().checkpoint_stat().expect("there is one");
-            assert!(!stat.is_discarding && stat.time > 0 && stat.space > 0, "{stat:?}");
+            assert!(!stat.discarding && stat.time > 0 && stat.space > 0, "{stat:?}");
             pool.discard_checkpoint("").unwrap();
             while pool.core().checkpoint_stat().is_some() {
                 pool.core().txgs.sync_empty().unwrap();

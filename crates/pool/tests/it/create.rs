@@ -1,16 +1,15 @@
 use std::sync::Arc;
 
+use api_types::{NewDevice, NewVdevs, VdevSpec};
 use dmu::{Holds, ObjectSpec};
 use env::{Disk, DiskError, Disks, Env, OpenMode};
 use ondisk::object_type::ObjectType;
 use pool::Pool;
 use pool::change::Change;
 use pool::spa::config::Host;
-use pool::spa::create::{CreateSpec, VdevSpec, create};
+use pool::spa::create::{CreateSpec, create};
 use pool::spa::import::{ImportSpec, import};
 use pool::spa::labels::search;
-use pool::spa::members::NewDisk;
-use pool::spa::vdevs::NewVdevs;
 use storage::Bias;
 
 use crate::snapshots::{commit, is_whole, make};
@@ -200,7 +199,7 @@ fn special_and_dedup_vdevs_are_made_and_used() {
     assert_eq!(biases(&pool), all);
     // One that becomes a mirror, or is one no more, stays what it is.
     let side = pool.report().root.children[2].stat.guid;
-    let new = NewDisk::at(&dir.image("e", SIZE));
+    let new = NewDevice::at(&dir.image("e", SIZE));
     pool.attach_vdev(side, &new, "zpool attach").unwrap();
     assert_eq!(biases(&pool), all);
     let new = pool.report().root.children[2].children[1].stat.guid;

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
+use api_types::{DatasetFilter, DatasetKind, ScanCommand, VdevSpec};
 use dmu::find::pointer_to;
 use dmu::traverse::Part;
 use dmu::{Holds, ObjectSpec};
@@ -12,9 +13,8 @@ use ondisk::BlkPtr;
 use ondisk::object_type::ObjectType;
 use pool::Pool;
 use pool::change::Change;
-use pool::dsl::{Dataset, DatasetKind, ListFilter, LongHold};
-use pool::scan::ScanCommand;
-use pool::spa::create::{VdevSpec, create};
+use pool::dsl::{Dataset, LongHold};
+use pool::spa::create::create;
 use pool::spa::import::{ImportSpec, import};
 use pool::spa::labels::search;
 use pool::verify::{Options, verify};
@@ -306,7 +306,7 @@ fn tables_of_openzfs_are_taken_over() {
     let pool = judged(&dir, pool);
     assert_eq!(pool.core().ddt.report().entries, before.entries + 2);
     let all = |kind| {
-        let listed = pool.dsl.list(&ListFilter { kinds: vec![kind], ..ListFilter::default() }).unwrap();
+        let listed = pool.dsl.list(&DatasetFilter { kinds: vec![kind], ..DatasetFilter::default() }).unwrap();
         let names = listed.into_iter().map(|one| one.name);
         names.filter(|name| name != "g_dedup").collect::<Vec<String>>()
     };

@@ -3,13 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use api_types::{DatasetFilter, DatasetInfo, DatasetKind, DestroyPlan, DestroyQuery, Source, VdevSpec};
 use dmu::{Holds, ObjectSpec};
 use ondisk::label::config::PoolState;
 use ondisk::object_type::ObjectType;
 use pool::change::Change;
-use pool::dsl::{DatasetKind, DestroyPlan, DestroyQuery, ListFilter, Listed};
-use pool::prop::Source;
-use pool::spa::create::{VdevSpec, create};
+use pool::spa::create::create;
 use pool::spa::import::{ImportSpec, import};
 use pool::spa::labels::search;
 use pool::verify::{Options as VerifyOptions, verify};
@@ -51,12 +50,13 @@ fn source_text(source: &Source) -> String {
         Source::Local => "local".into(),
         Source::Inherited(from) => format!("inherited from {from}"),
         Source::Received => "received".into(),
+        Source::Temporary => "temporary".into(),
     }
 }
 
 /// Each dataset says all that it said then, in that order, with the same values from the same
 /// sources.
-fn differences(listed: &[Listed], recorded: &Props) -> Vec<String> {
+fn differences(listed: &[DatasetInfo], recorded: &Props) -> Vec<String> {
     let drift = drift(listed, recorded);
     let mut wrong = Vec::new();
     for dataset in listed {
@@ -102,13 +102,13 @@ fn as_called_now<'a>(prop: &str, value: &'a str) -> &'a str {
     }
 }
 
-fn everything() -> ListFilter {
+fn everything() -> DatasetFilter {
     use DatasetKind::{Bookmark, Filesystem, Snapshot, Volume};
-    ListFilter { kinds: vec![Filesystem, Volume, Snapshot, Bookmark], ..ListFilter::default() }
+    DatasetFilter { kinds: vec![Filesystem, Volume, Snapshot, Bookmark], ..DatasetFilter::default() }
 }
 
 /// By how much the meta object set grew between the record and the export: it counts for the root.
-fn drift(listed: &[Listed], recorded: &Props) -> i64 {
+fn drift(listed: &[DatasetInfo], recorded: &Props) -> i64 {
     let root = &listed[0];
     let used = root.props.iter().find(|shown| shown.name == "used").unwrap();
     let (_, then, _) = recorded[&root.name].iter().find(|(prop, ..)| prop == "used").unwrap();
@@ -228,13 +228,17 @@ fn make(name: &str, props: &[(&str, &str)]) -> Change {
 }
 
 fn names(pool: &Pool) -> Vec<String> {
-    let filter = ListFilter { props: vec!["name".into()], ..ListFilter::default() };
+    let filter = DatasetFilter { props: vec!["name".into()], ..DatasetFilter::default() };
     pool.dsl.list(&filter).unwrap().into_iter().map(|dataset| dataset.name).collect()
 }
 
 fn get(pool: &Pool, name: &str, prop: &str) -> (String, Source) {
-    let filter =
-        ListFilter { roots: vec![name.into()], depth: Some(0), props: vec![prop.into()], kinds: Vec::new() };
+    let filter = DatasetFilter {
+        roots: vec![name.into()],
+        depth: Some(0),
+        props: vec![prop.into()],
+        kinds: Vec::new(),
+    };
     let shown = pool.dsl.list(&filter).unwrap().remove(0).props.remove(0);
     (shown.value, shown.source)
 }
@@ -270,9 +274,11 @@ fn file_systems_come_are_renamed_and_go() {
     assert_eq!(get(&pool, "tank/a/b", "compression"), ("off".into(), Source::Inherited("tank/a".into())));
     assert_eq!(get(&pool, "tank/c", "com.example:who"), ("me".into(), Source::Local));
     let refused = pool.dsl.commit(make("tank/a", &[]), "").unwrap_err();
-    assert_eq!(refused, PoolError::Refused("cannot create 'tank/a': dataset already exists".into()));
+    assert!(matches!(refused, PoolError::Refused(_)), "{refused:?}");
+    assert_eq!(refused.to_string(), "cannot create 'tank/a': dataset already exists");
     let refused = pool.dsl.commit(make("tank/x/y", &[]), "").unwrap_err();
-    assert_eq!(refused, PoolError::Refused("cannot create 'tank/x/y': parent does not exist".into()));
+    assert!(matches!(refused, PoolError::Refused(_)), "{refused:?}");
+    assert_eq!(refused.to_string(), "cannot create 'tank/x/y': parent does not exist");
 
     fill(&pool, "tank/a/b", 8 << 20);
     pool.core().txgs.sync_now().unwrap();
@@ -297,7 +303,8 @@ fn file_systems_come_are_renamed_and_go() {
         defer: false,
     };
     let refused = pool.dsl.commit(destroy(&["tank/c"]), "").unwrap_err();
-    assert_eq!(refused, PoolError::Refused("cannot destroy 'tank/c': filesystem has children".into()));
+    assert!(matches!(refused, PoolError::Refused(_)), "{refused:?}");
+    assert_eq!(refused.to_string(), "cannot destroy 'tank/c': filesystem has children");
     pool.dsl.commit(destroy(&["tank/c/d", "tank/c"]), "").unwrap();
     assert_eq!(names(&pool), ["tank", "tank/a"]);
     pool.core().txgs.sync_empty().unwrap();
@@ -536,14 +543,15 @@ fn what_a_destroy_takes_along_is_told_before() {
     assert_eq!(pool.dsl.plan_destroy(&query("tank/x")), Err(PoolError::NotFound));
     let held = pool.dsl.open_dataset("tank/a/b").unwrap();
     let refused = pool.dsl.commit(Change::Destroy { names: names.clone(), defer: false }, "").unwrap_err();
-    assert_eq!(refused, PoolError::Refused("cannot destroy 'tank/a/b': dataset is busy".into()));
+    assert!(matches!(refused, PoolError::Refused(_)), "{refused:?}");
+    assert_eq!(refused.to_string(), "cannot destroy 'tank/a/b': dataset is busy");
     drop(held);
     let generation = pool.dsl.generation();
     pool.dsl.commit(Change::Destroy { names, defer: false }, "").unwrap();
     assert!(pool.dsl.generation() > generation);
     let parents = Change::CreateFilesystem { name: "tank/p/q/r".into(), parents: true, props: Vec::new() };
     pool.dsl.commit(parents, "").unwrap();
-    let depth = ListFilter { depth: Some(1), props: vec!["name".into()], ..ListFilter::default() };
+    let depth = DatasetFilter { depth: Some(1), props: vec!["name".into()], ..DatasetFilter::default() };
     let listed: Vec<_> = pool.dsl.list(&depth).unwrap().into_iter().map(|dataset| dataset.name).collect();
     assert_eq!(listed, ["tank", "tank/p"]);
     export(&dir, pool);

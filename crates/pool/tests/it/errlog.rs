@@ -5,6 +5,7 @@
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
+use api_types::{ScanCommand, VdevSpec};
 use dmu::find::pointer_to;
 use dmu::traverse::Part;
 use dmu::zap::Entry;
@@ -15,9 +16,8 @@ use ondisk::object_type::{ObjectType, pool_directory};
 use ondisk::scan::{STATE_CANCELED, STATE_FINISHED};
 use pool::Pool;
 use pool::change::Change;
-use pool::scan::ScanCommand;
 use pool::spa::config::Host;
-use pool::spa::create::{Surroundings, VdevSpec, create};
+use pool::spa::create::{Surroundings, create};
 use pool::spa::import::{ImportSpec, import};
 use pool::spa::labels::search;
 use pool::verify::{Options, verify};

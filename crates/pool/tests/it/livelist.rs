@@ -3,11 +3,12 @@
 
 use std::sync::Arc;
 
+use api_types::VdevSpec;
 use dmu::{Holds, ObjectSpec};
 use ondisk::object_type::ObjectType;
 use pool::Pool;
 use pool::change::Change;
-use pool::spa::create::{Surroundings, VdevSpec, create};
+use pool::spa::create::{Surroundings, create};
 use pool::spa::import::{ImportSpec, import};
 use pool::spa::labels::search;
 use stdx::prng::Prng;

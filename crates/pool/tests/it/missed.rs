@@ -4,10 +4,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use api_types::ScanCommand;
 use env::{DiskError, Env, FaultDisks, FaultKind, FaultOp, FaultRule, Nanos};
 use ondisk::scan::{FUNC_RESILVER, STATE_FINISHED};
 use pool::Pool;
-use pool::scan::ScanCommand;
 use pool::spa::create::Surroundings;
 use storage::VdevState;
 

@@ -3,14 +3,13 @@
 
 use std::sync::Arc;
 
+use api_types::{NewDevice, ScanCommand, VdevSpec};
 use env::{Nanos, Quirk};
 use ondisk::rebuild::{STATE_ACTIVE, STATE_CANCELED, STATE_COMPLETE};
 use ondisk::scan::{FUNC_SCRUB, STATE_FINISHED};
 use pool::Pool;
 use pool::rebuild::RebuildReport;
-use pool::scan::ScanCommand;
-use pool::spa::create::{VdevSpec, create};
-use pool::spa::members::NewDisk;
+use pool::spa::create::create;
 
 use crate::create::spec;
 use crate::support::{Dir, around, crash, zdb, zdb_accepts};
@@ -21,8 +20,8 @@ fn report(pool: &Pool) -> RebuildReport {
 }
 
 /// To be rebuilt.
-fn new(dir: &Dir, name: &str) -> NewDisk {
-    NewDisk { rebuild: true, ..disk(dir, name) }
+fn new(dir: &Dir, name: &str) -> NewDevice {
+    NewDevice { sequential: true, ..disk(dir, name) }
 }
 
 /// Waits until a condition holds, with groups going by.

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use api_types::NewDevice;
 use dmu::DmuError;
 use dmu::traverse::{Go, Visit, Visitor, traverse};
 use ondisk::BlkPtr;
@@ -10,7 +11,6 @@ use ondisk::object_type::ObjectType;
 use pool::Pool;
 use pool::spa::import::{ImportSpec, import};
 use pool::spa::labels::search;
-use pool::spa::members::NewDisk;
 use pool::verify::{Options, Problem, verify};
 use storage::{Bias, Segment, VdevState};
 
@@ -121,7 +121,7 @@ fn a_new_side_gets_what_was_on_the_removed_vdev_too() {
     cut_partitions(&dir);
     let pool = again(&dir);
     let leaf = pool.report().root.children[0].stat.guid;
-    let new = NewDisk { ashift: Some(9), ..NewDisk::at(&dir.image("new", 512 << 20)) };
+    let new = NewDevice { ashift: Some(9), ..NewDevice::at(&dir.image("new", 512 << 20)) };
     pool.attach_vdev(leaf, &new, "zpool attach").unwrap();
     let sides = |pool: &Pool| pool.report().root.children[0].children.clone();
     for _ in 0..1000 {

@@ -4,14 +4,14 @@
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
+use api_types::{ScanCommand, VdevSpec};
 use dmu::{Holds, ObjectSpec};
 use env::{DiskError, Env, FaultDisks, FaultKind, FaultOp, FaultRule, Nanos};
 use ondisk::object_type::ObjectType;
 use ondisk::scan::{FUNC_RESILVER, FUNC_SCRUB, STATE_CANCELED, STATE_FINISHED, STATE_SCANNING};
 use pool::Pool;
-use pool::scan::ScanCommand;
 use pool::spa::config::Host;
-use pool::spa::create::{Surroundings, VdevSpec, create};
+use pool::spa::create::{Surroundings, create};
 use pool::spa::import::{ImportSpec, import};
 use pool::spa::labels::search;
 use pool::verify::{Options, verify};

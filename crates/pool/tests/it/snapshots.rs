@@ -5,13 +5,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use api_types::{DatasetFilter, DatasetInfo, DatasetKind, DestroyQuery, VdevSpec};
 use dmu::{Holds, ObjectSpec, Objset};
 use ondisk::object_type::ObjectType;
 use pool::Pool;
 use pool::PoolError;
 use pool::change::Change;
-use pool::dsl::{DatasetKind, DestroyQuery, ListFilter};
-use pool::spa::create::{VdevSpec, create};
+use pool::spa::create::create;
 use pool::spa::import::{ImportSpec, import};
 use pool::spa::labels::search;
 use pool::verify::{Options as VerifyOptions, verify};
@@ -376,7 +376,7 @@ impl Model {
         let plan = match pool.dsl.plan_destroy(&query) {
             Ok(plan) => plan,
             Err(PoolError::Refused(why)) if cloned => {
-                assert!(why.contains("has dependent clones"), "{why}");
+                assert!(why.to_string().contains("has dependent clones"), "{why}");
                 return;
             }
             Err(error) => panic!("{error}"),
@@ -405,7 +405,7 @@ impl Model {
             assert!(read(open.objset()) == **tree, "content of {name}");
         }
         let kinds = vec![DatasetKind::Filesystem, DatasetKind::Snapshot];
-        let listed = pool.dsl.list(&ListFilter { kinds, ..ListFilter::default() }).unwrap();
+        let listed = pool.dsl.list(&DatasetFilter { kinds, ..DatasetFilter::default() }).unwrap();
         let mut listed: Vec<String> =
             listed.into_iter().map(|one| one.name).filter(|name| name != "tank").collect();
         let mut names: Vec<String> = expected.into_iter().map(|(name, _)| name).collect();
@@ -438,7 +438,7 @@ impl Model {
 
 fn number(pool: &Pool, name: &str, prop: &str) -> u64 {
     let kinds = vec![DatasetKind::Filesystem, DatasetKind::Snapshot];
-    let filter = ListFilter { roots: vec![name.into()], depth: Some(0), props: vec![prop.into()], kinds };
+    let filter = DatasetFilter { roots: vec![name.into()], depth: Some(0), props: vec![prop.into()], kinds };
     let value = pool.dsl.list(&filter).unwrap().remove(0).props.remove(0).value;
     value.parse().unwrap_or_else(|_| panic!("{name} {prop}: {value:?}"))
 }
@@ -534,10 +534,10 @@ fn snapshots_of_openzfs_are_destroyed_and_its_clones_promoted() {
     let pool = import(&around, &found[0], &ImportSpec { force: true, ..ImportSpec::default() }).unwrap();
     let kinds = vec![DatasetKind::Filesystem, DatasetKind::Snapshot];
     let filter =
-        ListFilter { kinds, props: vec!["origin".into(), "userrefs".into()], ..ListFilter::default() };
+        DatasetFilter { kinds, props: vec!["origin".into(), "userrefs".into()], ..DatasetFilter::default() };
     let clones = |pool: &Pool| -> Vec<String> {
         let listed = pool.dsl.list(&filter).unwrap();
-        let is_clone = |one: &pool::dsl::Listed| one.props[0].value.contains('@');
+        let is_clone = |one: &DatasetInfo| one.props[0].value.contains('@');
         listed.into_iter().filter(is_clone).map(|one| one.name).collect()
     };
     let before: BTreeMap<String, Tree> = names_of(&pool, &filter);
@@ -569,7 +569,7 @@ fn snapshots_of_openzfs_are_destroyed_and_its_clones_promoted() {
 }
 
 /// The first block of every object of a file, by dataset.
-fn names_of(pool: &Pool, filter: &ListFilter) -> BTreeMap<String, Tree> {
+fn names_of(pool: &Pool, filter: &DatasetFilter) -> BTreeMap<String, Tree> {
     let listed = pool.dsl.list(filter).unwrap();
     let content = |name: &String| {
         let open = pool.dsl.open_dataset(name).unwrap();

@@ -4,12 +4,14 @@
 use std::os::unix::fs::MetadataExt;
 use std::time::{Duration, Instant};
 
+use api_types::VdevSpec;
 use ondisk::trim::{STATE_ACTIVE, STATE_CANCELED, STATE_COMPLETE, STATE_SUSPENDED};
 use pool::Pool;
 use pool::change::Change;
-use pool::spa::create::{VdevSpec, create};
-use pool::sweep::{SweepCommand, SweepKind, SweepRefusal};
+use pool::spa::create::create;
+use pool::sweep::{SweepCommand, SweepKind};
 use pool::verify::{Options, verify};
+use refusal::SweepFault;
 
 use crate::create::spec;
 use crate::import::again;
@@ -51,17 +53,17 @@ fn all_free_space_is_given_back_and_zdb_is_content() {
     let state =
         |pool: &Pool, n: usize| pool.core().sweeps.of(all[n], SweepKind::Trim).map_or(0, |trim| trim.state);
     let ask = |pool: &Pool, command| pool.sweep(&all, SweepKind::Trim, command, "").unwrap().1;
-    let not_running = [(all[0], SweepRefusal::NotRunning), (all[1], SweepRefusal::NotRunning)];
+    let not_running = [(all[0], SweepFault::NoTrim), (all[1], SweepFault::NoTrim)];
     assert_eq!(ask(&pool, SweepCommand::Suspend), not_running);
     assert_eq!(
         pool.sweep(&[1], SweepKind::Trim, SweepCommand::Start { how: None }, "").unwrap().1,
-        [(1, SweepRefusal::NoDevice)]
+        [(1, SweepFault::NoDevice)]
     );
     // Slowly, stopped, and on after an import.
     assert_eq!(ask(&pool, SweepCommand::Start { how: Some(1 << 20) }), []);
     assert_eq!(
         ask(&pool, SweepCommand::Start { how: None }),
-        [(all[0], SweepRefusal::Running), (all[1], SweepRefusal::Running)]
+        [(all[0], SweepFault::Trimming), (all[1], SweepFault::Trimming)]
     );
     wait_for("a first step", || {
         pool.core().sweeps.of(all[0], SweepKind::Trim).is_some_and(|trim| trim.next > 0)
@@ -148,7 +150,7 @@ fn initializing_goes_on_after_an_import_and_is_forgotten() {
     let value = 0x5151_5151_5151_5151;
     let ask = |pool: &Pool, command| pool.sweep(&all[..1], SweepKind::Initialize, command, "").unwrap().1;
     let now = |pool: &Pool| pool.core().sweeps.of(all[0], SweepKind::Initialize).unwrap();
-    assert_eq!(ask(&pool, SweepCommand::Suspend), [(all[0], SweepRefusal::NotRunning)]);
+    assert_eq!(ask(&pool, SweepCommand::Suspend), [(all[0], SweepFault::NoInitialization)]);
     assert_eq!(ask(&pool, SweepCommand::Start { how: Some(value) }), []);
     wait_for("a first step", || now(&pool).next > 0);
     ask(&pool, SweepCommand::Suspend);

@@ -3,18 +3,17 @@
 
 use std::sync::Arc;
 
+use api_types::{NewDevice, NewVdevs, ScanCommand, VdevSpec};
 use dmu::Holds;
 use dmu::ObjectSpec;
 use env::{DiskError, Env, FaultDisks, FaultKind, FaultOp, FaultRule, OpenMode, Quirk};
 use ondisk::label::config::PoolState;
 use ondisk::object_type::ObjectType;
 use pool::Pool;
-use pool::spa::create::{Surroundings, VdevSpec, create};
+use pool::spa::create::{Surroundings, create};
 use pool::spa::import::{ImportSpec, import};
 use pool::spa::labels::search;
-use pool::spa::members::NewDisk;
 use pool::spa::status::VdevReport;
-use pool::spa::vdevs::NewVdevs;
 use stdx::prng::Prng;
 use storage::VdevState;
 use storage::labels::Device;
@@ -46,8 +45,8 @@ pub fn fresh_in(around: &Surroundings, dir: &Dir, names: &[&str]) -> Arc<Pool> {
     create(around, &spec("tank", vec![top])).unwrap()
 }
 
-pub fn disk(dir: &Dir, name: &str) -> NewDisk {
-    NewDisk::at(&dir.image(name, SIZE))
+pub fn disk(dir: &Dir, name: &str) -> NewDevice {
+    NewDevice::at(&dir.image(name, SIZE))
 }
 
 /// Files whose contents follow from their numbers, and a look at them.
@@ -191,16 +190,16 @@ fn a_disk_becomes_a_mirror_whose_new_side_is_behind() {
     let (pool, mut files) = (fresh(&dir, &["a"]), Files::default());
     files.write(&pool);
     let a = guid(&pool, "a");
-    let small = NewDisk::at(&dir.image("small", 64 << 20));
+    let small = NewDevice::at(&dir.image("small", 64 << 20));
     refused(pool.attach_vdev(a, &small, ""), "device is too small");
-    let tiny = NewDisk::at(&dir.image("tiny", 1 << 20));
+    let tiny = NewDevice::at(&dir.image("tiny", 1 << 20));
     refused(pool.attach_vdev(a, &tiny, ""), "device is too small");
-    let coarse = NewDisk { ashift: Some(13), ..disk(&dir, "coarse") };
+    let coarse = NewDevice { ashift: Some(13), ..disk(&dir, "coarse") };
     assert!(
         pool.attach_vdev(a, &coarse, "").unwrap_err().to_string().contains("different optimal sector size")
     );
-    assert!(pool.attach_vdev(a, &NewDisk::at("/nowhere/at/all"), "").is_err());
-    let own = NewDisk { force: true, ..NewDisk::at(dir.image_path("a").to_str().unwrap()) };
+    assert!(pool.attach_vdev(a, &NewDevice::at("/nowhere/at/all"), "").is_err());
+    let own = NewDevice { force: true, ..NewDevice::at(dir.image_path("a").to_str().unwrap()) };
     refused(pool.attach_vdev(a, &own, ""), "/a is part of active pool 'tank'");
     assert_eq!(shown(&pool), "a", "nothing has changed");
 
@@ -245,7 +244,7 @@ fn a_replacement_stands_beside_the_old_disk() {
     // Another disk in the same place.
     std::fs::remove_file(dir.image_path("b")).unwrap();
     dir.image("b", SIZE);
-    pool.replace_vdev(guid(&pool, "b"), &NewDisk::default(), "zpool replace").unwrap();
+    pool.replace_vdev(guid(&pool, "b"), &NewDevice::default(), "zpool replace").unwrap();
     // The file that was deleted could still be written, but nothing of that would be kept.
     assert_eq!(shown(&pool), "mirror-0(a replacing-1(old- b-))");
     files.write(&pool);
@@ -306,7 +305,7 @@ fn disks_go_offline_and_come_back() {
     dir.image("a", SIZE);
     pool.online_vdev(guid(&pool, "a"), false, "zpool online").unwrap();
     assert_eq!(state(&pool), Some(VdevState::Unavail), "it is another disk");
-    pool.replace_vdev(guid(&pool, "a"), &NewDisk::default(), "zpool replace").unwrap();
+    pool.replace_vdev(guid(&pool, "a"), &NewDevice::default(), "zpool replace").unwrap();
     assert_eq!(shown(&pool), "mirror-0(replacing-0(old- a-) b)");
     files.write(&pool);
     assert_eq!(after_a_crash(&dir, &files), "mirror-0(replacing-0(old- a-) b)");
@@ -397,7 +396,7 @@ fn a_spare_in_the_bay_of_a_disk_stands_in_for_it() {
         pool.core().txgs.sync_empty().unwrap();
         if offline {
             assert_eq!(shown(&pool), "mirror-0(a b-)");
-            pool.replace_vdev(guid(&pool, "b"), &NewDisk::default(), "zpool replace").unwrap();
+            pool.replace_vdev(guid(&pool, "b"), &NewDevice::default(), "zpool replace").unwrap();
         }
         assert_eq!(shown(&pool), "mirror-0(a spare-1(old- b-))");
         assert_eq!(spare(&pool), Some((VdevState::Online, Some("tank".into()))));
@@ -507,7 +506,8 @@ fn a_disk_that_was_wiped_is_replaced_by_itself() {
     let dir = Dir::new("vdev-wiped");
     let (pool, mut files) = (fresh(&dir, &["a", "b"]), Files::default());
     files.write(&pool);
-    let same = |name: &str| NewDisk { force: true, ..NewDisk::at(dir.image_path(name).to_str().unwrap()) };
+    let same =
+        |name: &str| NewDevice { force: true, ..NewDevice::at(dir.image_path(name).to_str().unwrap()) };
     refused(pool.replace_vdev(guid(&pool, "b"), &same("b"), ""), "b is part of active pool 'tank'");
     wipe(&dir, "b");
     pool.replace_vdev(guid(&pool, "b"), &same("b"), "zpool replace -f").unwrap();
@@ -543,6 +543,6 @@ fn a_scrub_looks_at_labels_first() {
     let (pool, mut files) = (fresh(&dir, &["a", "b"]), Files::default());
     files.write(&pool);
     wipe(&dir, "b");
-    pool.scan_command(pool::scan::ScanCommand::Scrub, "zpool scrub").unwrap();
+    pool.scan_command(ScanCommand::Scrub, "zpool scrub").unwrap();
     assert_eq!(pool.core().storage.leaf_state(guid(&pool, "b")), Some(VdevState::Unavail));
 }

@@ -7,14 +7,14 @@ mod log_vdev;
 use std::process::Command;
 use std::sync::{Arc, Mutex};
 
+use api_types::{DatasetFilter, ScanCommand, VdevSpec};
 use dmu::{DmuError, Holds, ObjectSpec};
 use ondisk::object_type::ObjectType;
 use ondisk::zil::record::{LrTruncate, Record, Written};
 use pool::Pool;
 use pool::change::Change;
 use pool::dsl::LongHold;
-use pool::scan::ScanCommand;
-use pool::spa::create::{VdevSpec, create};
+use pool::spa::create::create;
 use pool::spa::import::{ImportSpec, import};
 use pool::spa::labels::search;
 use pool::verify::{Options as VerifyOptions, verify};
@@ -329,7 +329,7 @@ fn logs_of_real_pools_are_claimed_kept_and_replayed() {
         leave(&pool, &dir);
 
         let pool = import_all(&dir);
-        let list = pool.dsl.list(&pool::dsl::ListFilter::default()).unwrap();
+        let list = pool.dsl.list(&DatasetFilter::default()).unwrap();
         let mut records = 0;
         // Encrypted file systems stay closed; their logs are claimed, and wait for whoever has the
         // key.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use engine_api::{Change, CreateMode, Cred, DatasetFilter, Error, PropertyChange, SetAttr, Stable};
 use stdx::prng::Prng;
 
-use super::{Done, Life, Workload, failed};
+use super::{Done, Life, Workload, failed, is_full};
 use crate::history::History;
 use crate::machine::{POOL, properties};
 
@@ -161,7 +161,7 @@ impl Workload for DatasetWork {
             }
             Err(_) if refused => Ok(()),
             Err(Error::NoSpace | Error::Quota) => Ok(()),
-            Err(Error::Refused(why)) if why.ends_with("out of space") => Ok(()),
+            Err(Error::Refused(refused)) if is_full(&refused) => Ok(()),
             // The power went: it was done, or it was not.
             Err(_) if !life.is_on() => {
                 self.history.note(earliest, u64::MAX, Clone::clone, |now| apply(&change, now));

@@ -18,7 +18,7 @@ use engine_api::{
 };
 use stdx::prng::Prng;
 
-use super::{Done, Life, Workload, failed};
+use super::{Done, Life, Workload, failed, is_full};
 use crate::history::History;
 use crate::machine::properties;
 use points::{Files, Head, Picture, Points, Snapshot, TREE};
@@ -196,7 +196,7 @@ impl SnapshotWork {
             (Ok(committed), Some(_)) => (committed.txg, committed.txg),
             (Err(Error::Refused(_) | Error::NotFound), None) => return Ok(()),
             (Err(Error::NoSpace | Error::Quota), _) => return Ok(()),
-            (Err(Error::Refused(why)), _) if why.ends_with("out of space") => return Ok(()),
+            (Err(Error::Refused(refused)), _) if is_full(&refused) => return Ok(()),
             (Err(error), _) => return Err(format!("{change:?}: {error:?}")),
         };
         self.history.note(from, until, Clone::clone, |now| *now = next.expect("it was not to be refused"));

@@ -8,6 +8,7 @@
 
 use std::sync::Arc;
 
+use engine_api::refusal::{ImportFault, Reason, VdevFault};
 use engine_api::{
     Change, CreateMode, Cred, Engine, Error, FileSystem, Health, ImportOptions, NodeId, SetAttr,
 };
@@ -184,7 +185,7 @@ impl Story {
         let Some(side) = self.sides().into_iter().nth(1) else { return };
         match self.change(&Change::DetachVdev { guid: side.guid }) {
             Ok(()) => self.at_risk = false,
-            Err(Error::Refused(why)) => assert!(why.ends_with("no valid replicas"), "{why}"),
+            Err(Error::Refused(refused)) => assert_eq!(refused.reason, Reason::Vdev(VdevFault::NoReplicas)),
             Err(error) => panic!("{error:?}"),
         }
     }
@@ -224,7 +225,9 @@ impl Story {
         let plain = machine.engine.import(POOL, &ImportOptions::default());
         match plain {
             Ok(_) => {}
-            Err(Error::Refused(why)) if why.contains("use '-m' to import the pool anyway") => {
+            Err(Error::Refused(refused))
+                if matches!(refused.reason, Reason::Import(ImportFault::MissingLogs { .. })) =>
+            {
                 let options = ImportOptions { missing_log: true, ..ImportOptions::default() };
                 machine.engine.import(POOL, &options).expect("it can be imported without its log");
             }

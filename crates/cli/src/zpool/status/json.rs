@@ -25,14 +25,13 @@ pub(super) fn print(
     let mut all = Json::object();
     for pool in pools.iter().filter(|pool| !format.explain || !is_healthy(pool)) {
         let mut item = pool_info(pool, false, as_int);
-        for (name, text) in [("status", &pool.status), ("action", &pool.action)] {
-            if let Some(text) = text {
-                item.put(name, text.as_str());
+        if let Some(condition) = &pool.condition {
+            item.put("status", &*condition.status());
+            item.put("action", condition.action());
+            if let Some(msgid) = condition.msgid() {
+                item.put("msgid", msgid);
+                item.put("moreinfo", format!("{MESSAGES}{msgid}"));
             }
-        }
-        if let Some(msgid) = &pool.msgid {
-            item.put("msgid", msgid.as_str());
-            item.put("moreinfo", format!("{MESSAGES}{msgid}"));
         }
         let mut scan = pool.scan.as_ref().map_or_else(Json::object, |scan| scan_stats(format, scan));
         let last = pool.scan.as_ref().map_or(0, |scan| scan.start);

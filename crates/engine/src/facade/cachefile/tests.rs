@@ -12,7 +12,7 @@ fn a_value_is_nothing_none_or_a_file_in_a_folder_that_exists() {
         ("/tmp/..", "'/tmp/..' is not a valid file"),
         ("/nowhere/x", "'/nowhere' is not a valid directory"),
     ] {
-        assert_eq!(CacheFile::parse(value), Err(why.to_owned()));
+        assert_eq!(CacheFile::parse(value).unwrap_err().to_string(), why);
     }
 }
 

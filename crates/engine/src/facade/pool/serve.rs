@@ -4,15 +4,16 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::{Arc, Weak};
 
-use ::pool::dsl::{Dataset, DatasetKind, ListFilter, LongHold};
+use ::pool::dsl::{Dataset, LongHold};
 use ::pool::prop::FsProps;
 use ::pool::txg::Txgs;
 use ::pool::zil::LogData;
 use dmu::DmuError;
-use engine_api::{Error, FileSystem, FsId, Result, Served};
+use engine_api::{DatasetFilter, DatasetKind, FileSystem, FsId, PropValue, Result, Served};
 use env::{Nanos, lock};
 use ondisk::objset::ObjsetType;
 use ondisk::version::newest_file_system;
+use refusal::{Reason, Refused};
 use storage::Storage;
 
 use super::super::convert::api_error;
@@ -203,10 +204,7 @@ impl LocalPool {
         if version <= newest_file_system(pool) {
             return Ok(());
         }
-        Err(Error::Refused(format!(
-            "Can't mount a version {version} file system on a version {pool} pool. Pool must be upgraded to mount this \
-             file system."
-        )))
+        Err(Refused::because(Reason::FileSystemTooNew { version, pool }).into())
     }
 
     /// A file system ready for use: what its log says has been done.
@@ -339,10 +337,10 @@ impl LocalPool {
     }
 
     fn find_shared(&self) -> Vec<Served> {
-        let filter = ListFilter {
+        let filter = DatasetFilter {
             kinds: vec![DatasetKind::Filesystem],
             props: ["sharenfs", "canmount"].map(str::to_owned).to_vec(),
-            ..ListFilter::default()
+            ..DatasetFilter::default()
         };
         let listed = match self.pool.dsl.list(&filter) {
             Ok(listed) => listed,
@@ -351,7 +349,7 @@ impl LocalPool {
                 return Vec::new();
             }
         };
-        let value = |props: &[::pool::prop::Shown], name: &str| {
+        let value = |props: &[PropValue], name: &str| {
             props.iter().find(|prop| prop.name == name).map(|prop| prop.value.clone()).unwrap_or_default()
         };
         let shared = listed.into_iter().filter(|dataset| {

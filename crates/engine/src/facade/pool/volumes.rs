@@ -8,13 +8,12 @@ use std::sync::atomic::Ordering::SeqCst;
 use std::sync::{Arc, Weak};
 
 use ::pool::PoolError;
-use ::pool::dsl::{Dataset, DatasetKind, ListFilter, LongHold};
+use ::pool::dsl::{Dataset, LongHold};
 use ::pool::kept::VolumeKey;
-use ::pool::prop::Source;
 use ::pool::zil::LogData;
 use engine_api::{
-    Change, Error, Pool, Promise, PropertyChange, ReadBuf, Result, Seek, ServedVolume, Stable, Volume,
-    VolumeGeometry, VolumeId, VolumeRoom,
+    Change, DatasetFilter, DatasetKind, Error, Pool, Promise, PropertyChange, ReadBuf, Result, Seek,
+    ServedVolume, Source, Stable, Volume, VolumeGeometry, VolumeId, VolumeRoom,
 };
 use env::lock;
 use ondisk::objset::ObjsetType;
@@ -129,11 +128,11 @@ impl Volume for VolumeHandle {
     }
 
     fn note(&self, name: &str) -> Result<String> {
-        let filter = ListFilter {
+        let filter = DatasetFilter {
             roots: vec![self.name()?],
             depth: Some(0),
             props: vec![name.to_owned()],
-            ..ListFilter::default()
+            ..DatasetFilter::default()
         };
         let listed = self.pool()?.inner().dsl.list(&filter).map_err(api_error)?;
         let own = listed.into_iter().next().and_then(|dataset| dataset.props.into_iter().next());
@@ -323,10 +322,10 @@ impl LocalPool {
     }
 
     fn find_served_volumes(&self, property: &str) -> Vec<ServedVolume> {
-        let filter = ListFilter {
+        let filter = DatasetFilter {
             kinds: vec![DatasetKind::Volume],
             props: vec![property.to_owned(), "creation".to_owned()],
-            ..ListFilter::default()
+            ..DatasetFilter::default()
         };
         let listed = self.pool.dsl.list(&filter).unwrap_or_else(|error| {
             tracing::warn!(%error, "volumes cannot be listed");

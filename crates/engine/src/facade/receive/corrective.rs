@@ -1,15 +1,15 @@
 //! `zfs receive -c`: a snapshot takes what it has lost from a stream of itself.
 //!
-//! Source: lib/libzfs/libzfs_sendrecv.c (`zfs_receive_one`, where `heal` is asked for); messages
-//! are theirs.
+//! Source: lib/libzfs/libzfs_sendrecv.c (`zfs_receive_one`, where `heal` is asked for).
 
 use ::pool::PoolError;
 use ::pool::recv::Failure;
 use ::pool::stream::RecordReader;
 use engine_api::{DatasetKind, Result};
+use refusal::{ReceiveFault, Stream};
 
 use super::super::pool::LocalPool;
-use super::words::{Goal, NOT_HEALED};
+use super::words::Goal;
 use super::{One, Tell, announce, refuse, skip};
 
 impl LocalPool {
@@ -18,22 +18,19 @@ impl LocalPool {
         &self,
         one: &One<'_>,
         snapshot: &str,
-        action: &str,
+        kind: Stream,
         stream: &mut RecordReader<'_>,
         tell: Tell<'_>,
     ) -> Result<()> {
         let (request, begin) = (one.request, one.begin);
         if request.keep_path || request.keep_tail || request.force || request.resumable || request.skip_holds
         {
-            return Err(refuse(action, "corrective recv can not be used when combined with this flag"));
+            return Err(refuse(kind, ReceiveFault::HealsAlone));
         }
         match self.dataset(snapshot)?.filter(|found| found.kind == DatasetKind::Snapshot) {
-            None => {
-                return Err(refuse(action, "corrective recv must specify an existing snapshot to heal"));
-            }
+            None => return Err(refuse(kind, ReceiveFault::NothingToHeal)),
             Some(found) if found.guid != begin.to_guid => {
-                const WHY: &str = "local snapshot doesn't match the snapshot in the provided stream";
-                return Err(refuse(action, WHY));
+                return Err(refuse(kind, ReceiveFault::OtherSnapshot));
             }
             Some(_) => {}
         }
@@ -44,8 +41,8 @@ impl LocalPool {
         }
         self.pool.heal_snapshot(snapshot, begin, stream).map_err(|error| match error {
             // OpenZFS does not tell them apart.
-            PoolError::Receive(Failure::Stream(_)) => refuse(action, NOT_HEALED),
-            error => self.words(error, action, Goal { snapshot, is_resumable: false, is_new: false }),
+            PoolError::Receive(Failure::Stream(_)) => refuse(kind, ReceiveFault::NotHealed),
+            error => self.refusal_of(error, kind, Goal { snapshot, is_resumable: false, is_new: false }),
         })
     }
 }

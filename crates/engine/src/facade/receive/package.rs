@@ -10,8 +10,9 @@ use ::pool::stream::RecordReader;
 use engine_api::Result;
 use ondisk::nvlist::{NvList, NvValue};
 use ondisk::send::{Begin, Record};
+use refusal::{ReceiveFault, Stream};
 
-use super::{ACTION, refuse};
+use super::refuse;
 
 /// What the list says, as far as it is followed here.
 #[derive(Default)]
@@ -35,13 +36,13 @@ pub(super) struct Listed {
 impl Package {
     /// Reads the list that comes with the begin of a compound stream, and its end.
     pub fn read(begin: &Begin, stream: &mut RecordReader<'_>) -> Result<Package> {
-        let broken = || refuse(ACTION, "invalid backup stream");
+        let broken = || refuse(Stream::Any, ReceiveFault::Invalid);
         let bytes = stream.payload(u64::from(begin.payload_len)).map_err(|_| broken())?;
         match stream.record() {
             Ok(Record::End { .. }) => {}
             Ok(_) => return Err(broken()),
             Err(::pool::stream::StreamError::Checksum) => {
-                return Err(refuse(ACTION, "incorrect header checksum"));
+                return Err(refuse(Stream::Any, ReceiveFault::HeaderChecksum));
             }
             Err(_) => return Err(broken()),
         }

@@ -8,6 +8,7 @@ use ::pool::recv::TargetProps;
 use engine_api::{DatasetFilter, DatasetKind, Received, Result, Source};
 use ondisk::objset::ObjsetType;
 use ondisk::prop::{FILESYSTEM, PropType, VOLUME, dataset_prop, is_user_prop};
+use refusal::{ReceiveFault, Stream};
 
 use super::super::pool::LocalPool;
 use super::package::Listed;
@@ -39,15 +40,15 @@ impl LocalPool {
         one: &One<'_>,
         snapshot: &str,
         listed: Listed,
-        action: &str,
+        kind: Stream,
         received: &mut Received,
     ) -> Result<TargetProps> {
         let (request, dataset) = (one.request, snapshot.split('@').next().unwrap_or_default());
         let is_top = received.top.get_or_insert_with(|| dataset.to_owned()).as_str() == dataset;
         let is_recursive = one.package.is_some_and(|package| package.is_recursive);
         let is_volume = u64::from(one.begin.objset_type) == ObjsetType::Zvol.number();
-        let kind = if is_volume { VOLUME } else { FILESYSTEM };
-        let applies = |name: &str| dataset_prop(name).is_none_or(|prop| prop.is_of(kind));
+        let of = if is_volume { VOLUME } else { FILESYSTEM };
+        let applies = |name: &str| dataset_prop(name).is_none_or(|prop| prop.is_of(of));
         let warnings = &mut received.warnings;
         let large = self.pool.core().features.is_enabled("large_blocks");
         let notes = &mut received.notes;
@@ -86,16 +87,16 @@ impl LocalPool {
                 true => props.inherited.push(name),
                 false if is_recursive => {}
                 false => {
-                    let why = format!("property '{}' does not apply to datasets of this type", prop.name);
-                    return Err(refuse(action, why));
+                    let fault = ReceiveFault::NotOfThisType { property: prop.name.clone() };
+                    return Err(refuse(kind, fault));
                 }
             }
         }
         for given in &request.exclude {
             let name = proper(given);
             if !applies(name) {
-                let why = format!("property '{given}' does not apply to datasets of this type");
-                received.notes.push(format!("Warning: {dataset}: {why}"));
+                let fault = ReceiveFault::NotOfThisType { property: given.clone() };
+                received.notes.push(format!("Warning: {dataset}: {fault}"));
             } else if dataset_prop(name).is_some_and(|prop| !prop.is_inherited()) {
                 props.received.iter_mut().for_each(|received| received.retain(|(other, _)| other != name));
             } else if !self.has_own(dataset, name)? {

@@ -7,12 +7,14 @@
 use std::collections::HashSet;
 
 use ::pool::prop::RawValue;
-use engine_api::{Error, Pool, Result, SendRequest};
+use engine_api::{Pool, Result, SendRequest};
 use ondisk::nvlist::{NvList, NvValue};
+use refusal::SendFault;
 
 use super::super::convert::api_error;
-use super::super::family::{Member, parent_from, short_name};
+use super::super::family::{Member, no_dataset, parent_from, short_name};
 use super::super::pool::LocalPool;
+use super::not_sent;
 
 /// See the module.
 #[derive(Default)]
@@ -38,14 +40,11 @@ impl LocalPool {
         let whole = &request.snapshot;
         let (head, to) = whole.split_once('@').ok_or_else(|| {
             // Which snapshot's, OpenZFS would ask of properties and holds.
-            Error::Refused(format!(
-                "cannot send {whole}@: snapshot {whole}@ does not exist\nwarning: cannot send '{whole}': backup failed"
-            ))
+            not_sent(whole, SendFault::NoSnapshot { snapshot: format!("{whole}@"), is_tree: false })
         })?;
         let sources = self.family(head, request.replicate)?;
         if sources.first().is_none_or(|head| head.named(to).is_none()) {
-            let snapshot = &request.snapshot;
-            return Err(Error::Refused(format!("cannot open '{snapshot}': dataset does not exist")));
+            return Err(no_dataset(whole));
         }
         let mut request = request.clone();
         check_source(&sources, &mut request)?;
@@ -69,15 +68,11 @@ impl LocalPool {
                 false
             });
             if waiting.len() == before {
-                return Err(Error::Refused(format!(
-                    "cannot send '{}': clones in a circle",
-                    request.snapshot
-                )));
+                return Err(not_sent(&request.snapshot, SendFault::Circle));
             }
         }
         if plan.steps.is_empty() {
-            const WHY: &str = "not an earlier snapshot from the same fs";
-            return Err(Error::Refused(format!("warning: cannot send '{}': {WHY}", request.snapshot)));
+            return Err(not_sent(&request.snapshot, SendFault::NotEarlier));
         }
         if request.replicate || says_more {
             plan.list = self.list_of(request, &sources, to)?.encode_xdr();
@@ -180,10 +175,10 @@ fn check_source(sources: &[Member], request: &mut SendRequest) -> Result<()> {
     }
     let (of, short) = from.split_once('@').unwrap_or((from, ""));
     if of != head.name() {
-        return Err(Error::Refused("incremental source must be in same filesystem".into()));
+        return Err(not_sent(&request.snapshot, SendFault::SourceElsewhere));
     }
     if head.named(short).is_none() {
-        return Err(Error::Refused(format!("cannot open '{from}': dataset does not exist")));
+        return Err(no_dataset(from));
     }
     Ok(())
 }
@@ -246,11 +241,8 @@ fn those_with(
         let taken = above.and_then(|one| Some(one.snapshots[one.named(to)?].createtxg));
         let is_new = taken.is_some_and(|taken| source.info.createtxg > taken);
         if !is_new && !request.skip_missing {
-            let whole = &request.snapshot;
-            return Err(Error::Refused(format!(
-                "cannot send {whole} recursively: snapshot {name}@{to} does not exist\nwarning: cannot send \
-                 '{whole}': backup failed"
-            )));
+            let fault = SendFault::NoSnapshot { snapshot: format!("{name}@{to}"), is_tree: true };
+            return Err(not_sent(&request.snapshot, fault));
         }
         skipped.push((name.to_owned(), is_new));
     }

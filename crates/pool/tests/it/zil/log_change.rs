@@ -1,9 +1,8 @@
 //! Log devices that come, go and change while the pool runs.
 
+use api_types::{NewDevice, NewVdevs, VdevSpec};
 use env::{DiskError, Env, FaultDisks, FaultKind, FaultOp, FaultRule};
-use pool::spa::create::{Surroundings, VdevSpec};
-use pool::spa::members::NewDisk;
-use pool::spa::vdevs::NewVdevs;
+use pool::spa::create::Surroundings;
 use storage::{VdevConfig, VdevKind, VdevState};
 
 use super::*;
@@ -137,18 +136,18 @@ fn logs_are_added_mirrored_replaced_and_removed_under_load() {
     assert_eq!((tops(&pool).len(), tops(&pool)[1].is_log), (2, true));
     check(&dir, &pool, &file, b"one log", true);
 
-    let log1 = NewDisk::at(&dir.image("log1", LOG));
+    let log1 = NewDevice::at(&dir.image("log1", LOG));
     pool.attach_vdev(guid(&pool, "log0"), &log1, "zpool attach").unwrap();
     assert_eq!((tops(&pool)[1].kind.clone(), tops(&pool)[1].children.len()), (VdevKind::Mirror, 2));
     check(&dir, &pool, &file, b"a mirrored log", true);
 
-    let too_small = NewDisk::at(&dir.image("small", 64 << 20));
+    let too_small = NewDevice::at(&dir.image("small", 64 << 20));
     let refused = pool.attach_vdev(guid(&pool, "log0"), &too_small, "").unwrap_err().to_string();
     assert!(refused.ends_with("device is too small"), "{refused}");
     let taken = dir.image_path("log1").to_str().unwrap().to_owned();
-    assert!(pool.attach_vdev(guid(&pool, "log0"), &NewDisk::at(&taken), "").is_err());
+    assert!(pool.attach_vdev(guid(&pool, "log0"), &NewDevice::at(&taken), "").is_err());
 
-    let log2 = NewDisk::at(&dir.image("log2", LOG));
+    let log2 = NewDevice::at(&dir.image("log2", LOG));
     pool.replace_vdev(guid(&pool, "log1"), &log2, "zpool replace").unwrap();
     assert!(search(&Env::real(), std::slice::from_ref(&taken)).is_empty(), "its label is gone");
     check(&dir, &pool, &file, b"another side", true);
@@ -199,7 +198,7 @@ fn a_log_that_waits_to_be_replayed_is_not_taken_away() {
 
     let pool = import_apart(&crashed, &ImportSpec { force: true, ..ImportSpec::default() }).unwrap();
     let log = guid(&pool, "log0");
-    let new = NewDisk::at(&crashed.image("new", LOG));
+    let new = NewDevice::at(&crashed.image("new", LOG));
     for refused in [
         pool.remove_vdev(log, ""),
         pool.offline_vdev(log, false, ""),
@@ -251,7 +250,7 @@ fn a_failed_log_is_remembered_until_it_is_cleared() {
     assert_eq!(state(&pool, "log0"), VdevState::Faulted);
     pool.clear_errors(Some(old), "").unwrap();
     assert_eq!(state(&pool, "log0"), VdevState::Faulted, "it is another device now");
-    pool.replace_vdev(old, &NewDisk::default(), "zpool replace").unwrap();
+    pool.replace_vdev(old, &NewDevice::default(), "zpool replace").unwrap();
     assert_eq!(state(&pool, "log0"), VdevState::Online);
     check(&dir, &pool, &file, b"a new device at the old place", true);
     drop(file);

@@ -1,8 +1,9 @@
 //! Devices that hold intent logs and nothing else: used, lost while the pool runs, missing when it
 //! is imported, and back with what they had long ago.
 
+use api_types::VdevSpec;
 use env::{DiskError, Env, FaultDisks, FaultKind, FaultOp, FaultRule};
-use pool::spa::create::{CreateSpec, VdevSpec};
+use pool::spa::create::CreateSpec;
 use storage::{LeafIo, VdevStat, VdevState};
 
 use super::*;

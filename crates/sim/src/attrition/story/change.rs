@@ -74,11 +74,11 @@ impl Teller {
                 self.prng.pick(&guids).map(|guid| Change::RemoveVdev { guid: *guid })
             }
             Act::Clear => Some(Change::ClearErrors { guid: None }),
-            Act::Trim => Some(Change::TrimVdevs { guids: sides, command: TrimCommand::Start { rate: 0 } }),
+            Act::Trim => Some(Change::TrimVdevs { guids: sides, command: TrimCommand::Start, rate: 0 }),
             Act::Initialize => {
                 use InitializeCommand::{Cancel, Start, Suspend};
-                let command = *self.prng.pick(&[Start { value: None }, Suspend, Cancel]).expect("some");
-                Some(Change::InitializeVdevs { guids: vec![any], command })
+                let command = *self.prng.pick(&[Start, Suspend, Cancel]).expect("some");
+                Some(Change::InitializeVdevs { guids: vec![any], command, value: None })
             }
             Act::Reguid => Some(Change::Reguid { guid: None }),
             Act::Add => self.addition(&shape),

@@ -1,0 +1,50 @@
+//! Why a file system is not mounted, unmounted or shared.
+
+use serde::{Deserialize, Serialize};
+
+/// See the module.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "fault", rename_all = "kebab-case")]
+pub enum MountFault {
+    // What its properties say.
+    LegacyMountpoint,
+    NoMountpoint,
+    CanmountOff,
+    LegacyShare,
+    /// mount(8) is to mount it elsewhere than its mount point.
+    NotLegacy {
+        mountpoint: String,
+    },
+
+    // The mount.
+    AlreadyMounted,
+    NotMounted,
+    PartlyReceived,
+    NotAbsolute {
+        path: String,
+    },
+    /// The directory.
+    NotEmpty,
+    NotMountpoint,
+    InUse,
+    Privileges,
+    /// Somebody else mounts or unmounts it.
+    UnderWay,
+    /// The program ends.
+    Ending,
+    NoAnswer {
+        path: String,
+    },
+    /// Who is not root may mount for all users only where /etc/fuse.conf says so.
+    NotForAll,
+    /// Who is not root mounts through fusermount3, which is not there.
+    NoHelper,
+    /// A mount gets other options by root alone.
+    RemountByRoot,
+    /// Datasets of a pool that is to be destroyed.
+    StayMounted,
+
+    // The share.
+    AlreadyShared,
+    NotShared,
+}
