@@ -77,7 +77,7 @@ impl Client {
         let stream = TcpStream::connect(addr)?;
         stream.set_nodelay(true)?;
         let pool = Pool::new(MAX_REPLY, POOLED);
-        let reader = record::Reader::new(pool);
+        let reader = record::Reader::awaiting(pool);
         Ok(Client { stream, reader, program, version, credential, xid: first_xid() })
     }
 
@@ -90,6 +90,7 @@ impl Client {
         self.credential = credential;
     }
 
+    /// How long to wait for each piece of a reply, its beginning included.
     pub fn set_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
         self.stream.set_read_timeout(timeout)
     }

@@ -7,9 +7,9 @@
 //! ([`sockets::budget`]): where there is no room, the reader waits, the socket fills, and the peer
 //! slows down.
 //!
-//! The stream may have a read timeout. It is no error between records; inside one it is, so that
-//! nobody holds memory by sending half a record. Nor by sending it byte by byte: a whole record has
-//! its time too ([`Patience`]).
+//! The stream may have a read timeout. It is no error between records, unless the next one is
+//! owed ([`Reader::awaiting`]); inside one it is, so that nobody holds memory by sending half a
+//! record. Nor by sending it byte by byte: a whole record has its time too ([`Patience`]).
 
 use std::fmt;
 use std::io::{self, Read};
@@ -109,7 +109,7 @@ pub enum RecordError {
     Impossible(&'static str),
     /// The stream ended, or stood still for its timeout, inside a record.
     Broken,
-    /// The record did not arrive in its time.
+    /// The record did not arrive, or begin to, in its time.
     TooSlow,
     /// The server needs the memory for others.
     Cut,
@@ -161,6 +161,8 @@ pub struct Reader {
     pool: Arc<Pool>,
     peer: Option<Arc<Peer>>,
     patience: Option<Patience>,
+    /// The next record is owed: the stream's timeout is no rest between two.
+    is_owed: bool,
     /// When the record being read must be whole.
     deadline: Option<Duration>,
 }
@@ -169,7 +171,12 @@ impl Reader {
     /// Records of at most `pool.size()` bytes, in whatever time they take.
     pub fn new(pool: Arc<Pool>) -> Reader {
         let ahead = vec![0; AHEAD].into_boxed_slice();
-        Reader { ahead, start: 0, end: 0, pool, peer: None, patience: None, deadline: None }
+        Reader { ahead, start: 0, end: 0, pool, peer: None, patience: None, is_owed: false, deadline: None }
+    }
+
+    /// Records that answer what was asked: each is to begin within the stream's timeout.
+    pub fn awaiting(pool: Arc<Pool>) -> Reader {
+        Reader { is_owed: true, ..Reader::new(pool) }
     }
 
     /// Records of a peer that is not trusted to be quick, nor with all of the memory.
@@ -260,7 +267,7 @@ impl Reader {
             let mut taken = self.take_buffered(rest);
             if taken == 0 {
                 taken = if rest.len() >= AHEAD / 2 {
-                    read(from, rest, false)?
+                    read(from, rest, Gap::default())?
                 } else {
                     self.read_ahead(from, false)?;
                     self.take_buffered(rest)
@@ -332,24 +339,33 @@ impl Reader {
             self.start = 0;
         }
         let room = self.ahead.split_at_mut(self.end).1;
-        let len = read(from, room, idle)?;
+        let len = read(from, room, Gap { idle, is_owed: self.is_owed })?;
         self.end += len;
         Ok(len)
     }
 }
 
-/// Reads once. Where the stream may be `idle`, its end is 0 and its timeout is waited out again.
-fn read(from: &mut impl Read, into: &mut [u8], idle: bool) -> Result<usize, RecordError> {
+/// What may come between two reads.
+#[derive(Clone, Copy, Default)]
+struct Gap {
+    /// The stream is between two records: it may end, and its timeout is waited out again...
+    idle: bool,
+    /// ...unless somebody waits for the next one.
+    is_owed: bool,
+}
+
+/// Reads once; the end of the stream is 0.
+fn read(from: &mut impl Read, into: &mut [u8], gap: Gap) -> Result<usize, RecordError> {
     loop {
         match from.read(into) {
-            Ok(0) if !idle => return Err(RecordError::Broken),
+            Ok(0) if !gap.idle => return Err(RecordError::Broken),
             Ok(len) => return Ok(len),
             Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-            Err(e) if matches!(e.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => {
-                if !idle {
-                    return Err(RecordError::Broken);
-                }
-            }
+            Err(e) if matches!(e.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => match gap {
+                Gap { idle: false, .. } => return Err(RecordError::Broken),
+                Gap { is_owed: true, .. } => return Err(RecordError::TooSlow),
+                _ => {}
+            },
             Err(e) => return Err(RecordError::Io(e)),
         }
     }

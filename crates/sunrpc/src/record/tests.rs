@@ -117,6 +117,18 @@ fn a_timeout_matters_inside_a_record_only() {
     assert!(matches!(reader.next(&mut pieces), Err(RecordError::Broken)));
 }
 
+#[test]
+fn who_waits_for_an_answer_waits_for_one_timeout() {
+    let mut wire = Vec::new();
+    fragment(&mut wire, true, b"abcd");
+    let mut reader = Reader::awaiting(Pool::new(5000, 1));
+    let mut silent = Slow(Dribble { bytes: &wire, step: 100 }, false);
+    assert!(matches!(reader.next(&mut silent), Err(RecordError::TooSlow)));
+    let mut quick = Dribble { bytes: &wire, step: 100 };
+    assert!(reader.next(&mut quick).is_ok_and(|record| record.is_some()));
+    assert!(reader.next(&mut quick).is_ok_and(|record| record.is_none()), "it ended");
+}
+
 /// A stream whose every byte takes a second by the test's own clock.
 struct Drip<'a>(Dribble<'a>, Arc<Mutex<Duration>>);
 
