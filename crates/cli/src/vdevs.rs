@@ -3,7 +3,7 @@
 //! Facts from OpenZFS's cmd/zpool/zpool_vdev.c and `zpool_vdev_name` in lib/libzfs/libzfs_pool.c.
 
 use crate::fail::{Stop, fail};
-use api_types::{Health, PoolStatus, VdevSpec, VdevStatus};
+use api_types::{Health, NewVdevs, PoolStatus, VdevSpec, VdevStatus};
 use std::fs;
 use std::io::{Seek, SeekFrom};
 use std::os::unix::fs::FileTypeExt;
@@ -75,26 +75,11 @@ pub fn spare_state(spare: &VdevStatus) -> &'static str {
     }
 }
 
-/// What `zpool create` and `zpool add` are given.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Layout {
-    pub data: Vec<VdevSpec>,
-    pub logs: Vec<VdevSpec>,
-    /// For metadata and small blocks.
-    pub special: Vec<VdevSpec>,
-    /// For dedup tables.
-    pub dedup: Vec<VdevSpec>,
-    /// Paths.
-    pub cache: Vec<String>,
-    /// Paths.
-    pub spares: Vec<String>,
-}
-
 /// `mirror a b mirror c d log e cache f g`, `raidz2 a b c d`. Devices belong to the class that was
 /// named last, data at first. Cache devices and spares are single devices only. Logs, cache devices
 /// and spares are named once (`construct_spec`).
-pub fn parse(words: &[String]) -> Result<Layout, Stop> {
-    let mut layout = Layout::default();
+pub fn parse(words: &[String]) -> Result<NewVdevs, Stop> {
+    let mut layout = NewVdevs::default();
     let mut class = "data";
     let mut named: Vec<&str> = Vec::new();
     let mut at = 0;

@@ -1,6 +1,6 @@
 use super::*;
 
-fn parse_line(line: &str) -> Result<Layout, String> {
+fn parse_line(line: &str) -> Result<NewVdevs, String> {
     let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
     parse(&words).map_err(|stop| match stop {
         Stop::Fail(text) => text,
@@ -119,7 +119,7 @@ fn grammar() {
     assert_eq!(refused("/no/such/file"), "cannot resolve path '/no/such/file'");
     assert_eq!(refused("/tmp"), "cannot use '/tmp': must be a block device or regular file");
     assert!(refused("nonsense").starts_with("cannot open 'nonsense': no such device in /dev\n"));
-    assert_eq!(parse_line(""), Ok(Layout::default()));
+    assert_eq!(parse_line(""), Ok(NewVdevs::default()));
 }
 
 #[test]

@@ -4,9 +4,9 @@ use super::create::{classes, refuse_mismatches, show_vdev};
 use super::pools;
 use crate::command::Cx;
 use crate::fail::{Noun, Outcome, Stop, fail, sentence, usage};
-use crate::vdevs::{self, Layout, Naming};
+use crate::vdevs::{self, Naming};
 use crate::{getopt, jobs};
-use api_types::{PoolAdd, PoolStatus, VdevStatus, kind, routes};
+use api_types::{NewVdevs, PoolAdd, PoolStatus, VdevStatus, kind, routes};
 
 pub fn add(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
     let options = getopt::parse(args, "afgLnPo:", &[])?;
@@ -75,7 +75,7 @@ fn send(cx: &mut Cx<'_>, name: &str, request: &PoolAdd) -> Outcome {
 
 /// `-n`: what there is, and what would come. Vdevs have their numbers only among data, as
 /// `print_vdev_tree` has it.
-fn show(cx: &mut Cx<'_>, pool: &PoolStatus, layout: &Layout, naming: Naming) -> Outcome {
+fn show(cx: &mut Cx<'_>, pool: &PoolStatus, layout: &NewVdevs, naming: Naming) -> Outcome {
     writeln!(cx.io.out, "would update '{0}' to the following configuration:\n\n\t{0}", pool.name)?;
     let apart = vdevs::classes(&pool.root);
     for (title, new) in classes(layout) {

@@ -2,11 +2,10 @@
 
 use crate::command::Cx;
 use crate::fail::{Noun, Outcome, Stop, fail, sentence, usage};
-use crate::vdevs::Layout;
 use crate::{accounts, getopt, jobs, props, vdevs};
 use api_types::{
-    PoolSpec, PropertyChange, VdevSpec, dataset_property, is_dataset_at_property, is_feature_property,
-    is_user_property, pool_property, routes,
+    NewVdevs, PoolSpec, PropertyChange, VdevSpec, dataset_property, is_dataset_at_property,
+    is_feature_property, is_user_property, pool_property, routes,
 };
 
 /// Properties that no file system has.
@@ -149,7 +148,7 @@ fn check_roots(request: &PoolSpec) -> Result<(), Stop> {
 }
 
 /// `-n`
-fn show_layout(cx: &mut Cx<'_>, name: &str, layout: &Layout) -> Outcome {
+fn show_layout(cx: &mut Cx<'_>, name: &str, layout: &NewVdevs) -> Outcome {
     writeln!(cx.io.out, "would create '{name}' with the following layout:\n\n\t{name}")?;
     for (title, vdevs) in classes(layout) {
         if !title.is_empty() && !vdevs.is_empty() {
@@ -163,7 +162,7 @@ fn show_layout(cx: &mut Cx<'_>, name: &str, layout: &Layout) -> Outcome {
 }
 
 /// Vdevs by what they are for, in the order in which they are listed.
-pub(super) fn classes(layout: &Layout) -> [(&'static str, Vec<VdevSpec>); 6] {
+pub(super) fn classes(layout: &NewVdevs) -> [(&'static str, Vec<VdevSpec>); 6] {
     let leaves = |paths: &[String]| paths.iter().cloned().map(VdevSpec::Leaf).collect();
     [
         ("", layout.data.clone()),
