@@ -76,13 +76,13 @@ pub struct Objset {
     watcher: OnceLock<Box<Watcher>>,
 }
 
-/// Is told which objects a group has written, once they are durable. It is short, and asks the
-/// object set nothing.
+/// Is told which objects take another space since a group was written, once it is durable. It is
+/// short, and asks the object set nothing.
 type Watcher = dyn Fn(&[u64]) + Send + Sync;
 
 impl Objset {
-    /// From now on `watcher` is told of every group that has written objects, and of which. There
-    /// is one, the first.
+    /// From now on `watcher` is told of every group that has changed the space of objects, and of
+    /// which. There is one, the first.
     pub fn watch(&self, watcher: impl Fn(&[u64]) + Send + Sync + 'static) {
         let _ = self.watcher.set(Box::new(watcher));
     }

@@ -42,8 +42,8 @@ impl Changed {
 /// system nothing.
 pub trait Watcher: Send + Sync {
     fn changed(&self, node: NodeId, what: Changed);
-    /// A transaction group has written these objects: the space that they take may be another now.
-    /// Called by who writes the group.
+    /// A transaction group was written, and these objects take another space now. Called by who
+    /// writes the group.
     fn written(&self, objects: &[u64]);
     /// Any node may be another now: the file system was rolled back, received, or has other
     /// properties.

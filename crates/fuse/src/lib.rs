@@ -10,11 +10,13 @@
 //!
 //! Caching. The same file system changes through NFS too, by rollback and receive, behind the
 //! kernel's back. Where the engine tells what others change, the kernel is told in its turn
-//! (`notifier`), within a moment, and believes names, attributes and data for a minute; else names
-//! and attributes for [`MountOptions::cache`], data until size or mtime are seen to differ, or the
-//! file is opened and has changed since it was opened last. Whoever opens a file after another's
-//! change was answered reads that change in any case. There is no write-back cache: what `write`
-//! returned from is in the engine.
+//! (`notifier`), within a moment, and believes names and attributes for a minute, and data until it
+//! is told; else names and attributes for [`MountOptions::cache`], data until size or mtime are
+//! seen to differ, or the file is opened and has changed since it was opened last. Whoever opens a
+//! file after another's change was answered reads that change in any case. What one program writes
+//! past the page cache others here do not see in it: the kernel is told of that, too, before the
+//! writer is answered (after [`ops`]'s bound at the latest). There is no write-back cache: what
+//! `write` returned from is in the engine.
 //!
 //! The kernel's protocol is spoken here (`request`, `reply`), by one pool of threads (`pool`) and
 //! buffers (`buffers`) for all mounts; where the kernel allows it, over io_uring (`ring`, `rings`).

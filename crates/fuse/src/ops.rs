@@ -7,6 +7,7 @@ use crate::convert::new_node;
 use crate::device::Device;
 use crate::errno::{errno, seek_errno, xattr_errno};
 use crate::file_flags;
+use crate::handles::is_direct;
 use crate::inodes::Mark;
 use crate::notifier::Notifier;
 use crate::reply::{self, Answer, Entries, Fields, Limits};
@@ -14,7 +15,7 @@ use crate::request::{self, Body, Header};
 use crate::ring;
 use crate::server::{Server, WriteHow};
 use crate::trust::Trust;
-use engine_api::{Attr, Error, NewNode, NodeKind, ReadBuf, Result, Seek};
+use engine_api::{Attr, Changed, Error, NewNode, NodeKind, ReadBuf, Result, Seek, Watcher};
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,6 +25,8 @@ const BACKGROUND: u16 = 64;
 const PAGE: usize = 4096;
 /// How long the kernel may take to write what a mapping has changed.
 const FLUSH: Duration = Duration::from_secs(1);
+/// How long a write past the page cache waits until its readers' pages are dropped.
+const DROP: Duration = Duration::from_millis(20);
 /// Parts of one answer; writev(2) takes 1,024.
 const PIECES: usize = 512;
 
@@ -35,11 +38,12 @@ const PIECES: usize = 512;
 /// systems of its own. That is asked of every mount, for `acltype` may be set at any time: under
 /// other values it is told that there is none. With DONT_MASK the umask is ours to apply, because a
 /// default ACL takes its place.
+///
+/// Besides it wants one of two, by [`Ops::drops`].
 const WANTED: u64 = abi::init::ASYNC_READ
     | abi::init::BIG_WRITES
     | abi::init::DONT_MASK
     | abi::init::POSIX_ACL
-    | abi::init::AUTO_INVAL_DATA
     | abi::init::ASYNC_DIO
     | abi::init::DO_READDIRPLUS
     | abi::init::READDIRPLUS_AUTO
@@ -84,7 +88,8 @@ impl Ops {
         }
         self.server.begin(minor.min(abi::MINOR));
         self.notifier.begin(minor);
-        let wanted = if rings { WANTED | abi::init::OVER_IO_URING } else { WANTED };
+        let over_io_uring = if rings { abi::init::OVER_IO_URING } else { 0 };
+        let wanted = WANTED | self.drops() | over_io_uring;
         let over_rings = flags & wanted & abi::init::OVER_IO_URING != 0;
         let max_io = if over_rings { ring::MAX_IO } else { MAX_IO };
         let limits = Limits {
@@ -95,6 +100,12 @@ impl Ops {
         };
         answer.bytes(reply::init(abi::MINOR, flags & wanted, &limits).bytes());
         Ok(over_rings)
+    }
+
+    /// When the kernel drops what it has of a file's data: when it is told to, or else when it sees
+    /// another mtime or size. By mtime it would also drop what its own programs have just written.
+    fn drops(&self) -> u64 {
+        if self.server.is_told() { abi::init::EXPLICIT_INVAL_DATA } else { abi::init::AUTO_INVAL_DATA }
     }
 
     /// The connection is over.
@@ -168,13 +179,7 @@ impl Ops {
             Body::Link { node, name } => {
                 self.entry(mark, (req.node, name), server.link(req, node, name), answer);
             }
-            Body::Open { flags } => {
-                let keeps = |keep| if keep { abi::OPEN_KEEP_CACHE } else { 0 };
-                let is_direct = open_flags(flags) & abi::OPEN_DIRECT_IO != 0;
-                give(server.open(req.node, flags, is_direct), answer, |(fh, keep)| {
-                    reply::opened(fh, open_flags(flags) | keeps(keep))
-                });
-            }
+            Body::Open { flags } => self.open(req.node, flags, answer),
             Body::Create { name, mode, umask, flags } => {
                 let made = server.create(req, name, (mode, umask), flags);
                 self.created(mark, Some((req.node, name)), made, flags, answer);
@@ -189,7 +194,12 @@ impl Ops {
                     from_cache: write_flags & abi::WRITE_CACHE != 0,
                     kill_setid: write_flags & abi::WRITE_KILL_SUIDGID != 0,
                 };
-                give(server.write(req, fh, offset, data, &how), answer, |()| reply::size(data.len() as u32));
+                let written = server.write(req, fh, offset, data, &how);
+                if let Ok(Some(node)) = written {
+                    self.notifier.changed(node, Changed::DATA);
+                    self.notifier.wait(DROP);
+                }
+                give(written, answer, |_| reply::size(data.len() as u32));
             }
             Body::StatFs => give(server.statfs(req.node), answer, |stat| reply::statfs(&stat)),
             Body::Release { fh } => {
@@ -227,6 +237,13 @@ impl Ops {
         }
     }
 
+    fn open(&self, ino: u64, flags: i32, answer: Answer) {
+        give(self.server.open(ino, flags), answer, |(fh, keeps)| {
+            let cache = if keeps { abi::OPEN_KEEP_CACHE } else { 0 };
+            reply::opened(fh, open_flags(flags) | cache)
+        });
+    }
+
     fn attributes(&self, ino: u64, attr: &Attr) -> Fields {
         reply::attributes(ino, attr, self.server.trust(attr))
     }
@@ -260,6 +277,7 @@ impl Ops {
         });
         let given = created.as_ref().ok().map(|(ino, ..)| *ino);
         give(created, answer, |(ino, attr, fh)| {
+            server.keeps_cache(&attr, flags);
             let trust = match place {
                 Some((dir, name)) => server.trust_by_name(ino, &attr, dir, name),
                 None => Trust { name: Duration::ZERO, attr: server.trust(&attr) },
@@ -308,19 +326,9 @@ impl Ops {
     }
 }
 
-/// A file open for appending goes past the page cache: where its data ends up is known only once it
-/// is written, since other clients append too, and the kernel would cache it where it thought the
-/// end was. So does one whose writes are synchronous: through the page cache, the kernel writes
-/// with the whole file locked and asks for an fsync afterwards, so that many writers would wait for
-/// one flush each, one behind the other.
 fn open_flags(flags: i32) -> u32 {
-    if flags & libc::O_DSYNC != 0 {
-        abi::OPEN_DIRECT_IO | abi::OPEN_PARALLEL_DIRECT_WRITES
-    } else if flags & libc::O_APPEND != 0 {
-        abi::OPEN_DIRECT_IO
-    } else {
-        0
-    }
+    let parallel = if flags & libc::O_DSYNC != 0 { abi::OPEN_PARALLEL_DIRECT_WRITES } else { 0 };
+    if is_direct(flags) { abi::OPEN_DIRECT_IO | parallel } else { 0 }
 }
 
 fn give<T>(result: Result<T>, answer: Answer, fields: impl FnOnce(T) -> Fields) {

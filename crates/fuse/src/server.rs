@@ -2,7 +2,7 @@
 
 use crate::abi;
 use crate::caller::{as_caller, as_caller_with_mode};
-use crate::handles::Handles;
+use crate::handles::{Handles, is_direct};
 use crate::inodes::Inodes;
 use crate::request::Header;
 use crate::trust::Trust;
@@ -73,6 +73,11 @@ impl Server {
         self.told.get_or_init(|| if is_told { TOLD.max(self.cache) } else { self.cache });
     }
 
+    /// The kernel is told of what others change.
+    pub fn is_told(&self) -> bool {
+        self.told() > self.cache
+    }
+
     fn told(&self) -> Duration {
         self.told.get().copied().unwrap_or(self.cache)
     }
@@ -98,7 +103,7 @@ impl Server {
             Ok(None) => {}
             Ok(Some(_)) | Err(_) => return Trust { name: Duration::ZERO, attr: Duration::ZERO },
         }
-        let is_told = self.told() > self.cache && self.inodes.remember_name(ino, dir, name);
+        let is_told = self.is_told() && self.inodes.remember_name(ino, dir, name);
         if !is_told {
             self.inodes.believes(self.cache);
         }
@@ -247,12 +252,16 @@ impl Server {
 
     /// The kernel has checked that the caller may, and truncates by itself. Gives a handle, and
     /// whether what the kernel has of the file's data is still right.
-    pub fn open(&self, ino: u64, flags: i32, is_direct: bool) -> Result<(u64, bool)> {
+    pub fn open(&self, ino: u64, flags: i32) -> Result<(u64, bool)> {
         let node = self.inodes.node(ino)?;
         let handle = self.handles.open(node, flags)?;
         let attr = self.fs.getattr(node).inspect_err(|_| self.handles.close(handle))?;
-        let is_told = self.told() > self.cache;
-        Ok((handle, self.inodes.opened(node, attr.change, is_told, is_direct)))
+        Ok((handle, self.keeps_cache(&attr, flags)))
+    }
+
+    /// The node is opened: whether what the kernel has of its data is still right.
+    pub fn keeps_cache(&self, attr: &Attr, flags: i32) -> bool {
+        self.inodes.opened(attr.node, attr.change, self.is_told(), is_direct(flags))
     }
 
     pub fn open_dir(&self, ino: u64) -> Result<u64> {
@@ -260,8 +269,15 @@ impl Server {
     }
 
     /// Where the file is open for appending, `offset` is the kernel's guess and the engine knows
-    /// better.
-    pub fn write(&self, req: &Header, fh: u64, offset: u64, data: &[u8], how: &WriteHow) -> Result<()> {
+    /// better. Gives the node where it went past pages that the kernel may hold.
+    pub fn write(
+        &self,
+        req: &Header,
+        fh: u64,
+        offset: u64,
+        data: &[u8],
+        how: &WriteHow,
+    ) -> Result<Option<NodeId>> {
         let handle = self.handles.get(fh)?;
         let set = self.capabilities_set.load(Ordering::Acquire);
         if handle.capabilities_seen.swap(set, Ordering::AcqRel) != set {
@@ -285,7 +301,8 @@ impl Server {
             // The kernel leaves that to us, and is told of it as of others' changes.
             self.fs.setattr(&Cred::root(), handle.node, &set)?;
         }
-        Ok(())
+        let is_passed = handle.is_direct && self.is_told() && self.handles.has_cached(handle.node);
+        Ok(is_passed.then_some(handle.node))
     }
 
     /// The mode that a write or truncation by the caller leaves, where it is not the one there is.

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Write};
-use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::thread;
@@ -49,8 +49,11 @@ impl Local<'_> {
 }
 
 impl Way for Local<'_> {
+    /// Every third past the page cache.
     fn write(&self, path: &str, offset: u64, data: &[u8]) -> io::Result<()> {
-        let open = fs::File::options().write(true).create(true).truncate(false).open(self.path(path))?;
+        let direct = if offset.is_multiple_of(3) { libc::O_DSYNC } else { 0 };
+        let mut how = fs::File::options();
+        let open = how.write(true).create(true).truncate(false).custom_flags(direct).open(self.path(path))?;
         open.write_all_at(data, offset)
     }
 
@@ -409,5 +412,73 @@ fn what_was_just_written_and_unmounted_is_in_use_no_more() {
         assert_eq!(sent.status, 0, "round {round}: {}", sent.err);
         daemon.zfs("mount tank/below").done();
     }
+    stop_and_check(&mut daemon, &scratch.path("disks"), "tank");
+}
+
+/// Pages of a file that the kernel has.
+fn pages_kept(at: &Path) -> usize {
+    use std::os::fd::AsRawFd;
+    let file = fs::File::open(at).expect("opened");
+    let len = file.metadata().expect("looked at").len() as usize;
+    let mut kept = vec![0u8; len.div_ceil(4096)];
+    // SAFETY: a new mapping of the whole file, which nobody else knows; the answer has a byte for
+    // each page.
+    unsafe {
+        let (read, shared) = (libc::PROT_READ, libc::MAP_SHARED);
+        let map = libc::mmap(std::ptr::null_mut(), len, read, shared, file.as_raw_fd(), 0);
+        assert_ne!(map, libc::MAP_FAILED);
+        assert_eq!(libc::mincore(map, len, kept.as_mut_ptr()), 0);
+        libc::munmap(map, len);
+    }
+    kept.iter().filter(|page| **page & 1 != 0).count()
+}
+
+#[test]
+fn what_a_program_has_written_is_read_from_the_page_cache() {
+    let scratch = Scratch::new("written");
+    let (mut daemon, client) = served(&scratch);
+    let at = scratch.path("fs/file");
+    fs::write(&at, [b'a'; 16 * 4096]).expect("written");
+    // The group is written: the kernel is told of the space that the file takes, and asks anew.
+    daemon.zpool("sync tank").done();
+    thread::sleep(Duration::from_millis(200));
+    assert_eq!(fs::metadata(&at).expect("looked at").len(), 16 * 4096);
+    assert_eq!(pages_kept(&at), 16, "by its new modification time it is taken for another file");
+    client.open("/file", libc::O_RDWR).expect("opened").write(0, b"NEW").expect("written");
+    assert_eq!(pages_kept(&at), 0);
+    assert!(fs::read(&at).expect("read").starts_with(b"NEWa"));
+    stop_and_check(&mut daemon, &scratch.path("disks"), "tank");
+}
+
+/// Who appends goes past the page cache, in which others have the last page, with zeros behind its
+/// end.
+#[test]
+fn who_follows_a_log_sees_each_line_once_it_is_written() {
+    const LINES: usize = 400;
+    let scratch = Scratch::new("log");
+    let (mut daemon, _client) = served(&scratch);
+    let at = scratch.path("fs/log");
+    let mut log = fs::File::options().append(true).create(true).open(&at).expect("made");
+    let (ended, reader) = (AtomicBool::new(false), fs::File::open(&at).expect("opened"));
+    thread::scope(|scope| {
+        let ends = Ends(&ended);
+        // It brings the page in again at any moment.
+        scope.spawn(|| {
+            let other = fs::File::open(&at).expect("opened");
+            let mut page = [0; 4096];
+            while !ended.load(Relaxed) {
+                let size = other.metadata().expect("looked at").len();
+                other.read_at(&mut page, size / 4096 * 4096).expect("read");
+            }
+        });
+        for line in 0..LINES {
+            let text = format!("line {line:04}\n");
+            log.write_all(text.as_bytes()).expect("appended");
+            let mut found = vec![0; text.len()];
+            reader.read_exact_at(&mut found, (line * text.len()) as u64).expect("read");
+            assert_eq!(String::from_utf8_lossy(&found), text);
+        }
+        drop(ends);
+    });
     stop_and_check(&mut daemon, &scratch.path("disks"), "tank");
 }

@@ -125,8 +125,11 @@ impl Objset {
     /// clean ones.
     pub fn sync_done(&self, txg: Txg) {
         let list = std::mem::take(&mut *env::lock(self.core.dirty_list(txg)));
+        let mut resized = Vec::new();
         for dnode in list.values().filter(|dnode| dnode.object() != super::META_OBJECT) {
-            done(dnode, txg);
+            if done(dnode, txg) {
+                resized.push(dnode.object());
+            }
         }
         // From here on a look-up on disk finds what this group did; only now may its dnodes leave
         // the memory.
@@ -140,8 +143,8 @@ impl Objset {
             taken.done(dnode.object(), txg, freed);
         }
         drop(taken);
-        if let Some(watcher) = self.watcher.get().filter(|_| !list.is_empty()) {
-            watcher(&list.keys().copied().collect::<Vec<u64>>());
+        if let Some(watcher) = self.watcher.get().filter(|_| !resized.is_empty()) {
+            watcher(&resized);
         }
     }
 }
@@ -158,12 +161,15 @@ fn policy_of_pass(policy: Arc<ObjsetPolicy>, pass: u32) -> Arc<ObjsetPolicy> {
     Arc::new(ObjsetPolicy { compression: off, metadata_compression: off, ..(*policy).clone() })
 }
 
-fn done(dnode: &Dnode, txg: Txg) {
+/// Whether the object takes another space now.
+fn done(dnode: &Dnode, txg: Txg) -> bool {
     let mut state = dnode.state_mut();
+    let before = state.clean.phys.used_bytes();
     if let Some(changes) = state.changes(txg) {
         assert!(!changes.pending, "object {} changed after the last pass of {txg}", dnode.object());
     }
     state.done(txg);
+    state.clean.phys.used_bytes() != before
 }
 
 /// Where the dnode goes in its block, and its bytes; zeros where it was freed.

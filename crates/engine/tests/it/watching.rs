@@ -150,4 +150,7 @@ fn who_watches_is_told_of_the_space_that_its_own_writes_take() {
     assert!([root, file].iter().all(|node| objects.contains(&node.object)), "{objects:?}");
     bench.sync();
     assert_eq!(written(), [] as [u64; 0], "nothing was changed");
+    fs.setattr(&cred, file, &SetAttr { mode: Some(0o700), ..SetAttr::default() }).unwrap();
+    bench.sync();
+    assert_eq!(written(), [] as [u64; 0], "it takes the same space");
 }
