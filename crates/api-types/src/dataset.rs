@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::Warnings;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DatasetKind {
@@ -145,7 +147,8 @@ pub struct VolumePlan {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Changed {
     pub txg: u64,
-    pub warnings: Vec<String>,
+    #[serde(flatten)]
+    pub warnings: Warnings,
 }
 
 /// `POST /v1/datasets/{name}/destroy`

@@ -1,6 +1,6 @@
 //! Long work: started by a request, looked at by another.
 
-use crate::Problem;
+use crate::{Problem, Warnings};
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,7 +28,8 @@ pub struct JobResult {
     /// Transaction group in which the change became durable.
     pub txg: Option<u64>,
     /// What went wrong beside the work itself, such as a file system that could not be mounted.
-    pub warnings: Vec<String>,
+    #[serde(flatten)]
+    pub warnings: Warnings,
     /// The import went back to an older transaction group, or would.
     #[serde(default)]
     pub rewound: Option<crate::Rewound>,
@@ -43,6 +44,9 @@ pub struct Job {
     /// Name of the pool, dataset or device that it works on.
     pub target: String,
     pub state: JobState,
+    /// It ends at its next step if somebody asks for that now.
+    #[serde(default)]
+    pub cancellable: bool,
     pub progress: Progress,
     /// Of a job that is done.
     pub result: Option<JobResult>,

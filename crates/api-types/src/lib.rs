@@ -15,6 +15,7 @@ mod event;
 mod inject;
 mod iscsi;
 mod job;
+mod known;
 mod measure;
 mod mount;
 mod pool;
@@ -25,6 +26,7 @@ pub mod routes;
 mod stream;
 mod tunable;
 mod upgrade;
+mod warning;
 
 pub use allow::*;
 pub use condition::*;
@@ -46,6 +48,7 @@ pub use property::*;
 pub use stream::*;
 pub use tunable::*;
 pub use upgrade::*;
+pub use warning::*;
 
 /// `GET /v1/version`
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -57,7 +60,7 @@ pub struct Version {
 }
 
 /// The interface's version that this crate describes.
-pub const API_VERSION: u32 = 2;
+pub const API_VERSION: u32 = 3;
 
 /// Where volumes are served as network block devices: a socket of this name beside that of the
 /// interface.

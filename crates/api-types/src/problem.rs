@@ -1,8 +1,9 @@
 //! RFC 9457 problem details: the one form of every refusal.
 
 use refusal::Refused;
-use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer, Serialize};
+
+use crate::known::Known;
 
 /// Media type of a problem.
 pub const MEDIA_TYPE: &str = "application/problem+json";
@@ -24,6 +25,10 @@ pub mod kind {
     pub const KEY_NOT_LOADED: &str = "/problems/key-not-loaded";
     pub const CORRUPT: &str = "/problems/corrupt";
     pub const SUSPENDED: &str = "/problems/suspended";
+    /// Somebody asked for an end of it.
+    pub const CANCELLED: &str = "/problems/cancelled";
+    /// The program ended while the job ran.
+    pub const INTERRUPTED: &str = "/problems/interrupted";
     /// The request itself can't be read: no such route, bad JSON, too large.
     pub const BAD_REQUEST: &str = "/problems/bad-request";
     /// A fault of ours.
@@ -53,16 +58,7 @@ pub struct Problem {
 
 /// What is not understood is none: `detail` says it.
 fn known<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Box<Refused>>, D::Error> {
-    #[derive(Deserialize)]
-    #[serde(untagged)]
-    enum Known {
-        Refused(Box<Refused>),
-        Other(IgnoredAny),
-    }
-    Ok(match Known::deserialize(from)? {
-        Known::Refused(refused) => Some(refused),
-        Known::Other(IgnoredAny) => None,
-    })
+    Ok(Known::deserialize(from)?.value())
 }
 
 impl std::fmt::Display for Problem {

@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Problem, PropertyChange};
+use crate::{Problem, PropertyChange, Warnings};
 
 /// The kind of a frame that is part of a stream.
 pub const FRAME_DATA: u8 = b'd';
@@ -77,7 +77,7 @@ pub enum StreamEvent {
     /// One dataset's stream was received: its bytes, and nanoseconds it took.
     Received { bytes: u64, nanos: u64 },
     /// The end; what went wrong beside the work.
-    Done { warnings: Vec<String> },
+    Done(Warnings),
     /// The end, too.
     Failed(Problem),
 }

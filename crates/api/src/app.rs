@@ -1,15 +1,16 @@
 //! What every handler shares, and the hop from the runtime to a blocking thread.
 
 use crate::caller::{asker, on_behalf};
-use crate::problem::{Refusal, refuse};
+use crate::problem::{Refusal, refuse, refused};
 use crate::program::Program;
 use crate::words::warnings;
 use api_types::{Changed, Job, JobResult, JobState, kind};
-use appliance::{Appliance, Jobs, Reporter, TooMany, Warning};
+use appliance::{Appliance, Jobs, Ledger, Record, Reporter, TooMany, Warning};
 use axum::body::Bytes;
 use axum::extract::rejection::BytesRejection;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
+use engine_api::refusal::{JobFault, Refused};
 use engine_api::{Change, Committed, Engine, Pool};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -83,9 +84,16 @@ pub type Shared = Arc<App>;
 pub type Body = Result<Bytes, BytesRejection>;
 
 impl App {
-    pub fn new(appliance: Appliance, program: Arc<dyn Program>, version: String) -> App {
+    /// With the jobs of the program before, and where those of this one are written down.
+    pub fn new(
+        appliance: Appliance,
+        program: Arc<dyn Program>,
+        version: String,
+        (record, ledger): (Record, impl Ledger + 'static),
+    ) -> App {
         let (tell, job_changes) = watch::channel(());
-        let jobs = Jobs::new(move || tell.send_modify(|()| {}));
+        let Refusal(interrupted) = refused(kind::INTERRUPTED, Refused::because(JobFault::Interrupted));
+        let jobs = Jobs::new(record, ledger, &interrupted, move || tell.send_modify(|()| {}));
         App { appliance, program, jobs, job_changes, room: Room::new(), version }
     }
 
@@ -211,7 +219,7 @@ pub async fn job<T: DeserializeOwned + Default + Send + 'static>(
     let target = target(&request);
     tracing::info!(kind = what, target, "job");
     let Refusal(fault) = refuse(kind::INTERNAL, "the job ended in a fault of ours");
-    let (job, run) = match app.jobs.begin(what, &target, asker(), fault) {
+    let (job, run) = match app.jobs.begin(what, &target, &asker(), fault) {
         Ok(begun) => begun,
         Err(TooMany { running }) => {
             let why = format!("{running} jobs are running already; try again later");

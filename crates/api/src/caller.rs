@@ -9,11 +9,11 @@ use crate::door::Door;
 use axum::extract::connect_info::Connected;
 use axum::serve::IncomingStream;
 use std::sync::Arc;
-use stdx::behalf::{self, Caller};
+use stdx::behalf::{self, Actor, Way};
 
 /// The user of a connection.
 #[derive(Clone, Debug)]
-pub struct Asker(pub Arc<Caller>);
+pub struct Asker(pub Arc<Actor>);
 
 impl Connected<IncomingStream<'_, Door>> for Asker {
     fn connect_info(stream: IncomingStream<'_, Door>) -> Asker {
@@ -31,8 +31,11 @@ pub async fn known<T>(asker: Asker, work: impl Future<Output = T>) -> T {
 }
 
 /// Who asks in this task. Where that is not known, it is nobody who may do anything.
-pub fn asker() -> Arc<Caller> {
-    let nobody = || Arc::new(Caller { user: NOBODY, groups: vec![NOBODY], is_administrator: false });
+pub fn asker() -> Arc<Actor> {
+    let nobody = || {
+        let (groups, way) = (vec![NOBODY], Way::Management);
+        Arc::new(Actor { user: NOBODY, groups, is_administrator: false, way })
+    };
     ASKER.try_with(|asker| asker.0.clone()).unwrap_or_else(|_| nobody())
 }
 

@@ -25,7 +25,7 @@ pub fn new_device(from: &wire::PoolAttach) -> engine::NewDevice {
     }
 }
 
-pub fn import_options(import: &wire::PoolImport) -> engine::ImportOptions {
+pub fn import_options(import: &wire::PoolImport, cancel: engine::Cancel) -> engine::ImportOptions {
     engine::ImportOptions {
         search: import.search.clone(),
         cachefile: import.cachefile.clone(),
@@ -44,6 +44,7 @@ pub fn import_options(import: &wire::PoolImport) -> engine::ImportOptions {
         altroot: import.altroot.clone(),
         props: import.props.clone(),
         history: import.history.clone(),
+        cancel,
     }
 }
 

@@ -7,13 +7,14 @@
 use crate::problem::{Refusal, refuse};
 use api_types::kind;
 use axum::serve::Listener;
+use sockets::lock;
 use std::collections::HashMap;
 use std::io;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
-use stdx::behalf::Caller;
+use stdx::behalf::{Actor, Way};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{UnixListener, UnixStream, unix};
 use tokio::time::{Instant, Sleep, sleep};
@@ -57,12 +58,12 @@ impl Door {
         }
     }
 
-    fn caller(&self, stream: &UnixStream) -> io::Result<Caller> {
+    fn caller(&self, stream: &UnixStream) -> io::Result<Actor> {
         let peer = stream.peer_cred()?;
         let mut groups = vec![peer.gid()];
         groups.extend(sockets::peer::groups(stream)?);
         let is_administrator = peer.uid() == 0 || peer.uid() == self.owner;
-        Ok(Caller { user: peer.uid(), groups, is_administrator })
+        Ok(Actor { user: peer.uid(), groups, is_administrator, way: Way::Management })
     }
 }
 
@@ -110,7 +111,7 @@ pub struct Guests(Mutex<HashMap<u32, usize>>);
 impl Guests {
     fn lock(&self) -> MutexGuard<'_, HashMap<u32, usize>> {
         // Numbers: a panic elsewhere can't have left them half-changed.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 
     /// A place for one more connection of this user.
@@ -145,14 +146,14 @@ impl Drop for Place {
 /// A connection.
 pub struct Visitor {
     stream: UnixStream,
-    caller: Arc<Caller>,
+    caller: Arc<Actor>,
     /// Of a guest: when it will have rested for too long.
     rest: Option<Pin<Box<Sleep>>>,
     _place: Option<Place>,
 }
 
 impl Visitor {
-    pub fn caller(&self) -> Arc<Caller> {
+    pub fn caller(&self) -> Arc<Actor> {
         self.caller.clone()
     }
 

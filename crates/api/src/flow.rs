@@ -4,7 +4,7 @@
 
 use crate::app::{App, Shared, apart};
 use crate::problem::{Refusal, refuse};
-use api_types::{FRAME_DATA, FRAME_EVENT, FRAME_HEAD, REQUEST_MAX, StreamEvent, frame_head, kind};
+use api_types::{FRAME_DATA, FRAME_EVENT, FRAME_HEAD, REQUEST_MAX, StreamEvent, Warnings, frame_head, kind};
 use axum::body::{Body, Bytes, HttpBody};
 use axum::response::{IntoResponse, Response};
 use http_body::Frame;
@@ -25,7 +25,7 @@ const PIECE: usize = 256 << 10;
 pub fn run<T: DeserializeOwned>(
     app: Shared,
     body: Body,
-    work: impl FnOnce(&App, T, &mut Incoming, &Outgoing) -> Result<Vec<String>, Refusal> + Send + 'static,
+    work: impl FnOnce(&App, T, &mut Incoming, &Outgoing) -> Result<Warnings, Refusal> + Send + 'static,
 ) -> Response {
     let (to_reader, pieces) = mpsc::channel(QUEUED);
     let (to_client, answer) = mpsc::channel(QUEUED);
@@ -35,7 +35,7 @@ pub fn run<T: DeserializeOwned>(
     let begun = apart(app, move |app| {
         let done = incoming.request().and_then(|request| work(app, request, &mut incoming, &outgoing));
         outgoing.tell(&match done {
-            Ok(warnings) => StreamEvent::Done { warnings },
+            Ok(warnings) => StreamEvent::Done(warnings),
             Err(Refusal(why)) => StreamEvent::Failed(why),
         });
     });

@@ -4,7 +4,7 @@ use api_types::{PROBLEM_MEDIA_TYPE, Problem, kind};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use engine_api::Error;
-use engine_api::refusal::Refused;
+use engine_api::refusal::{ImportFault, Reason, Refused};
 
 /// Why a request was refused, as it is sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,6 +57,8 @@ fn describe(kind: &str) -> (&'static str, u16, u8) {
         kind::KEY_NOT_LOADED => ("Encryption key not loaded", 409, 1),
         kind::CORRUPT => ("Damaged data", 500, 1),
         kind::SUSPENDED => ("Pool suspended", 503, 1),
+        kind::CANCELLED => ("Cancelled", 409, 1),
+        kind::INTERRUPTED => ("Interrupted", 500, 1),
         kind::BAD_REQUEST => ("Bad request", 400, 2),
         _ => ("Internal error", 500, 1),
     }
@@ -85,6 +87,7 @@ pub fn kind_of(error: &Error) -> &'static str {
         Error::KeyNotLoaded => kind::KEY_NOT_LOADED,
         Error::Corrupt { .. } => kind::CORRUPT,
         Error::Suspended => kind::SUSPENDED,
+        Error::Refused(why) if why.reason == Reason::Import(ImportFault::Cancelled) => kind::CANCELLED,
         // The enum is open to additions: what we can't name yet is still told in its own words.
         Error::Refused(_) | _ => kind::REFUSED,
     }

@@ -12,7 +12,7 @@ use crate::program::Program;
 use crate::rights::{Right, admit};
 use crate::words::failure;
 use api_types::{kind, routes};
-use appliance::{Appliance, MOST_JOBS};
+use appliance::{Appliance, Ledger, MOST_JOBS, Record, untold};
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::handler::Handler;
@@ -55,8 +55,14 @@ pub struct ApiServer {
     task: Option<tokio::task::JoinHandle<()>>,
 }
 
-/// Listens on the socket until stopped. `AddrInUse` where another daemon answers there.
-pub fn serve(config: Config, appliance: Appliance, program: Arc<dyn Program>) -> io::Result<ApiServer> {
+/// Listens on the socket until stopped. `AddrInUse` where another daemon answers there. `jobs` are
+/// those of the program before, and where they are written down.
+pub fn serve(
+    config: Config,
+    appliance: Appliance,
+    program: Arc<dyn Program>,
+    jobs: (Record, impl Ledger + 'static),
+) -> io::Result<ApiServer> {
     let stays = config.inherited.is_some();
     let listener = config.inherited.map_or_else(|| listen(&config.socket, FOR_ALL), Ok)?;
     listener.set_nonblocking(true)?;
@@ -72,7 +78,7 @@ pub fn serve(config: Config, appliance: Appliance, program: Arc<dyn Program>) ->
         let _inside = runtime.enter();
         Door::new(tokio::net::UnixListener::from_std(listener)?)
     };
-    let app = Shared::new(App::new(appliance, program, config.version));
+    let app = Shared::new(App::new(appliance, program, config.version, jobs));
     let service = router(app.clone());
     let task = runtime.spawn(async move {
         let until = async move {
@@ -127,7 +133,7 @@ impl ApiServer {
                 return;
             }
             for pool in app.engine().pools() {
-                let mounted = app.appliance.mount_all(&pool.name(), &[], false, &mut |_, _, _| {});
+                let mounted = app.appliance.mount_all(&pool.name(), &[], false, &mut untold);
                 mounted.failed.into_iter().map(failure).for_each(|why| tracing::error!("{why}"));
             }
         }
@@ -182,6 +188,7 @@ fn table() -> Vec<Route> {
         read(Anyone, routes::VERSION, jobs::version),
         read(Anyone, routes::JOBS, jobs::list),
         read(Anyone, routes::JOB, jobs::one),
+        change(Anyone, routes::JOB_CANCEL, jobs::cancel),
         read(Anyone, routes::POOLS, pools::list),
         change(Administrator, routes::POOLS, pools::create),
         read(Anyone, routes::POOL, pools::one),

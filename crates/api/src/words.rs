@@ -1,10 +1,10 @@
 //! What failures and warnings of the appliance are to a client: a refusal as data, and which kind
 //! of problem it is.
 
-use api_types::kind;
+use api_types::{Warnings, kind};
 use appliance::{Failure, NotMountable, Release, Verb, Warning};
 use engine_api::Error;
-use engine_api::refusal::{Action, MountFault, Reason, ReceiveFault, Refused, Stream};
+use engine_api::refusal::{Action, JobFault, MountFault, Reason, ReceiveFault, Refused, Stream};
 
 use crate::problem::{Refusal, kind_of, refused};
 
@@ -37,6 +37,7 @@ impl From<Failure> for Refusal {
             Failure::Mount { dataset, mountpoint, why } | Failure::Remount { dataset, mountpoint, why } => {
                 (kind_of(&why), not_mounted(dataset, mountpoint, why))
             }
+            Failure::MountCancelled { dataset } => (kind::CANCELLED, mount(dataset, JobFault::Cancelled)),
             Failure::NothingToRemount { dataset } => (kind::REFUSED, mount(dataset, MountFault::NotMounted)),
             Failure::Unmount { what, why } => (kind_of(&why), not_unmounted(what, why)),
             Failure::NotAMountpoint { path } => (kind::REFUSED, unmount(path, MountFault::NotMountpoint)),
@@ -90,6 +91,12 @@ impl From<Failure> for Refusal {
             Failure::HealsAlone => {
                 let receive = Action::Receive { stream: Stream::Any };
                 (kind::REFUSED, Refused::new(receive, ReceiveFault::HealsAlone))
+            }
+            Failure::NotCancellable { job } => {
+                (kind::REFUSED, Refused::new(Action::CancelJob { job }, JobFault::NotCancellable))
+            }
+            Failure::JobEnded { job } => {
+                (kind::REFUSED, Refused::new(Action::CancelJob { job }, JobFault::Ended))
             }
         };
         refused(kind, why)
@@ -168,19 +175,29 @@ pub fn failure(failure: Failure) -> String {
     told.to_string()
 }
 
-/// Warnings in words.
-pub fn warnings(warnings: Vec<Warning>) -> Vec<String> {
-    let words = |warning| match warning {
-        Warning::Failed(why) => failure(why),
+/// Warnings in words and as data.
+pub fn warnings(warnings: Vec<Warning>) -> Warnings {
+    let (sentences, reasons) = warnings.into_iter().map(warned).unzip();
+    Warnings { sentences, reasons }
+}
+
+fn warned(what: Warning) -> (String, api_types::Warning) {
+    use api_types::Warning as Told;
+    match what {
+        Warning::Failed(why) => {
+            let Refusal(problem) = why.into();
+            (problem.to_string(), problem.refused.map_or(Told::Other, Told::Refused))
+        }
         Warning::MountedByRootAlone => {
-            "filesystem successfully created, but it may only be mounted by root".to_owned()
+            let words = "filesystem successfully created, but it may only be mounted by root";
+            (words.to_owned(), Told::MountedByRootAlone)
         }
         Warning::StaleMount { dataset } => {
-            format!("the mount of '{dataset}' may show for a minute what was there before")
+            let words = format!("the mount of '{dataset}' may show for a minute what was there before");
+            (words, Told::StaleMount { dataset })
         }
-        Warning::Received(text) => text,
-    };
-    warnings.into_iter().map(words).collect()
+        Warning::Received(text) => (text, Told::Other),
+    }
 }
 
 #[cfg(test)]

@@ -47,6 +47,10 @@ pub enum Failure {
         mountpoint: String,
         why: Error,
     },
+    /// The job that was to mount it, and others after it, was cancelled.
+    MountCancelled {
+        dataset: String,
+    },
     /// What is to be mounted anew is not mounted.
     NothingToRemount {
         dataset: String,
@@ -110,6 +114,14 @@ pub enum Failure {
     SeveralPools,
     /// A corrective receive mounts nothing, and takes no option about mounts.
     HealsAlone,
+    /// A job that was to be cancelled cannot be where it is.
+    NotCancellable {
+        job: u64,
+    },
+    /// A job that was to be cancelled has ended.
+    JobEnded {
+        job: u64,
+    },
 }
 
 impl From<Error> for Failure {

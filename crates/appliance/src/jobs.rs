@@ -1,17 +1,32 @@
 //! Jobs: long work with a number, a progress and an end.
 //!
-//! A job is never cancelled, since the change that it makes is whole or not at all; a client that
-//! stops waiting finds it again by number. The last [`KEPT`] that ended are remembered. Who begins
-//! a job runs its work, on a thread of his choice; a job whose work is dropped or panics has
-//! failed.
+//! Who begins a job runs its work, on a thread of his choice; a job whose work is dropped or panics
+//! has failed. A client that stops waiting finds its job again by number, at the next program too:
+//! the last [`KEPT`] that ended are remembered, and written down in a [`Ledger`]. What ran when the
+//! program ended has failed then. A job of [`REMEDIES`] is written down at its end alone: it does
+//! not wait for the disk that the ledger is on.
+//!
+//! A change is whole or not at all, so most jobs cannot be cancelled. One whose work says that it
+//! can ([`Reporter::set_cancellable`]) may be asked to end, by whoever sees it, and does so at its
+//! next step.
+//!
+//! Invariant: nobody sees that a job has ended before that is written down, or could not be.
 
-use std::any::Any;
+mod ledger;
+
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use api_types::{Job, JobResult, JobState, Problem, Progress};
-use stdx::behalf::Caller;
+use engine_api::Cancel;
+use stdx::behalf::Actor;
+use stdx::panics;
+
+use crate::Failure;
+
+use ledger::Book;
+pub use ledger::{Entry, Ledger, Record};
 
 /// Ended jobs remembered.
 const KEPT: usize = 256;
@@ -25,24 +40,39 @@ const GUESTS_KEPT: usize = 64;
 pub const MOST: usize = RUNNING + 8 + GUESTS;
 
 struct State {
+    /// Number of the next job.
     next: u64,
-    jobs: BTreeMap<u64, Owned>,
+    jobs: BTreeMap<u64, Known>,
 }
 
-/// A job, and who has asked for it: nobody else sees it but administrators.
-struct Owned {
-    job: Job,
-    owner: Arc<Caller>,
+/// A job, and how its work hears that nobody wants it any more.
+struct Known {
+    entry: Entry,
+    cancel: Cancel,
 }
 
-impl Owned {
-    fn is_seen_by(&self, caller: &Caller) -> bool {
-        caller.is_administrator || self.owner.user == caller.user
+impl State {
+    /// The jobs of administrators, or those of guests.
+    fn of_kin(&self, administrators: bool) -> impl Iterator<Item = &Entry> {
+        let entries = self.jobs.values().map(|known| &known.entry);
+        entries.filter(move |entry| entry.of_administrators == administrators)
+    }
+
+    /// Forgets the oldest of those that have ended, where they are too many.
+    fn forget(&mut self, administrators: bool) {
+        let kept = if administrators { KEPT } else { GUESTS_KEPT };
+        let ended = self.of_kin(administrators).filter(|entry| !entry.is_running());
+        let ended: Vec<u64> = ended.map(|entry| entry.job.id).collect();
+        for id in &ended[..ended.len().saturating_sub(kept)] {
+            self.jobs.remove(id);
+        }
     }
 }
 
 /// All jobs.
 pub struct Jobs {
+    /// Is locked before `state` where both are.
+    book: Mutex<Book>,
     state: Mutex<State>,
     /// Is called after every change of any job.
     changed: Box<dyn Fn() + Send + Sync>,
@@ -54,10 +84,11 @@ pub struct TooMany {
     pub running: usize,
 }
 
-/// How a running job tells where it is.
+/// How a running job tells where it is, and hears that it is to end.
 pub struct Reporter {
     jobs: Arc<Jobs>,
     id: u64,
+    cancel: Cancel,
 }
 
 impl Reporter {
@@ -66,6 +97,21 @@ impl Reporter {
         let step = step.into();
         self.jobs.update(self.id, |job| job.progress = Progress { step, done, total });
     }
+
+    /// Whether the job can be cancelled from here on: at first it cannot. Whoever says that it
+    /// cannot looks afterwards whether it was.
+    pub fn set_cancellable(&self, can: bool) {
+        self.jobs.update(self.id, |job| job.cancellable = can);
+    }
+
+    pub fn is_cancelled(&self) -> bool {
+        self.cancel.is_cancelled()
+    }
+
+    /// For what the work calls that can be cancelled by itself.
+    pub fn cancellation(&self) -> Cancel {
+        self.cancel.clone()
+    }
 }
 
 /// The work of a job that has begun. If it panics, or is dropped before it was run, the job has
@@ -73,17 +119,23 @@ impl Reporter {
 pub struct Work {
     reporter: Reporter,
     fault: Option<Problem>,
+    /// Nothing may keep it from being begun.
+    is_remedy: bool,
 }
 
 impl Work {
-    /// A panic goes on after the job has ended in it.
+    /// The job is written down first, where it is no remedy. A panic goes on after the job has ended
+    /// in it.
     pub fn run(mut self, work: impl FnOnce(&Reporter) -> Result<JobResult, Problem>) {
+        if !self.is_remedy {
+            self.reporter.jobs.write(self.reporter.id, |_| {});
+        }
         let ended = catch_unwind(AssertUnwindSafe(|| work(&self.reporter)));
         let Some(mut fault) = self.fault.take() else { return };
         match ended {
             Ok(ended) => self.reporter.jobs.end(self.reporter.id, ended),
             Err(panic) => {
-                if let Some(text) = text_of(&*panic) {
+                if let Some(text) = panics::text(&*panic) {
                     fault.detail = format!("{}: {text}", fault.detail);
                 }
                 self.reporter.jobs.end(self.reporter.id, Err(fault));
@@ -91,11 +143,6 @@ impl Work {
             }
         }
     }
-}
-
-/// What a panic says.
-fn text_of(panic: &(dyn Any + Send)) -> Option<&str> {
-    panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied())
 }
 
 impl Drop for Work {
@@ -107,10 +154,27 @@ impl Drop for Work {
 }
 
 impl Jobs {
-    /// `changed` is called after every change of any job, and may not wait.
-    pub fn new(changed: impl Fn() + Send + Sync + 'static) -> Arc<Jobs> {
-        let state = Mutex::new(State { next: 1, jobs: BTreeMap::new() });
-        Arc::new(Jobs { state, changed: Box::new(changed) })
+    /// `record` is what the ledger has of the program before; what ran then has failed as
+    /// `interrupted` says. `changed` is called after every change of any job, and may not wait.
+    pub fn new(
+        record: Record,
+        ledger: impl Ledger + 'static,
+        interrupted: &Problem,
+        changed: impl Fn() + Send + Sync + 'static,
+    ) -> Arc<Jobs> {
+        let mut state = State { next: record.next.max(1), jobs: BTreeMap::new() };
+        for mut entry in record.jobs {
+            if entry.is_running() {
+                finish(&mut entry.job, Err(interrupted.clone()));
+            }
+            state.next = state.next.max(entry.job.id.saturating_add(1));
+            state.jobs.insert(entry.job.id, Known { entry, cancel: Cancel::default() });
+        }
+        state.forget(true);
+        state.forget(false);
+        let mut book = Book::new(ledger);
+        book.replace(state.next, state.jobs.values().map(|known| known.entry.clone()).collect());
+        Arc::new(Jobs { book: Mutex::new(book), state: Mutex::new(state), changed: Box::new(changed) })
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -119,30 +183,71 @@ impl Jobs {
     }
 
     fn update(&self, id: u64, change: impl FnOnce(&mut Job)) {
-        if let Some(owned) = self.lock().jobs.get_mut(&id) {
-            change(&mut owned.job);
+        if let Some(known) = self.lock().jobs.get_mut(&id) {
+            change(&mut known.entry.job);
         }
         (self.changed)();
     }
 
+    /// Changes a job, and writes it down before anybody sees the change. To be called by whoever
+    /// runs its work.
+    fn write(&self, id: u64, change: impl FnOnce(&mut Job)) {
+        // A panic leaves the book as it was; what it left of the ledger, the ledger knows.
+        let mut book = self.book.lock().unwrap_or_else(PoisonError::into_inner);
+        let (entry, next) = {
+            let state = self.lock();
+            (state.jobs.get(&id).map(|known| known.entry.clone()), state.next)
+        };
+        let Some(mut entry) = entry else { return };
+        change(&mut entry.job);
+        if !book.add(&entry, next) {
+            let (jobs, next) = {
+                let state = self.lock();
+                let others = state.jobs.values().map(|known| &known.entry);
+                let as_now = |other: &Entry| if other.job.id == id { &entry } else { other }.clone();
+                (others.map(as_now).collect(), state.next)
+            };
+            book.replace(next, jobs);
+        }
+        if let Some(known) = self.lock().jobs.get_mut(&id) {
+            known.entry = entry;
+        }
+    }
+
     fn end(&self, id: u64, ended: Result<JobResult, Problem>) {
-        self.update(id, |job| match ended {
-            Ok(result) => (job.state, job.result) = (JobState::Done, Some(result)),
-            Err(why) => (job.state, job.problem) = (JobState::Failed, Some(why)),
-        });
+        self.write(id, |job| finish(job, ended));
+        (self.changed)();
     }
 
     /// Those that a caller may see.
-    pub fn all(&self, caller: &Caller) -> Vec<Job> {
+    pub fn all(&self, caller: &Actor) -> Vec<Job> {
         let state = self.lock();
-        let seen = state.jobs.values().filter(|owned| owned.is_seen_by(caller));
-        seen.map(|owned| owned.job.clone()).collect()
+        let seen = state.jobs.values().filter(|known| known.entry.is_seen_by(caller));
+        seen.map(|known| known.entry.job.clone()).collect()
     }
 
     /// The job of that number, where the caller may see it.
-    pub fn get(&self, id: u64, caller: &Caller) -> Option<Job> {
+    pub fn get(&self, id: u64, caller: &Actor) -> Option<Job> {
         let state = self.lock();
-        state.jobs.get(&id).filter(|owned| owned.is_seen_by(caller)).map(|owned| owned.job.clone())
+        let seen = state.jobs.get(&id).filter(|known| known.entry.is_seen_by(caller));
+        seen.map(|known| known.entry.job.clone())
+    }
+
+    /// Asks the job of that number to end at its next step, where the caller may see it. It ends by
+    /// itself if there is no step any more.
+    pub fn cancel(&self, id: u64, caller: &Actor) -> Option<Result<Job, Failure>> {
+        let state = self.lock();
+        let known = state.jobs.get(&id).filter(|known| known.entry.is_seen_by(caller))?;
+        let job = &known.entry.job;
+        Some(match (job.state, job.cancellable) {
+            (JobState::Running, true) => {
+                // With the lock held: it was cancellable until now.
+                known.cancel.cancel();
+                Ok(job.clone())
+            }
+            (JobState::Running, false) => Err(Failure::NotCancellable { job: id }),
+            (JobState::Done | JobState::Failed, _) => Err(Failure::JobEnded { job: id }),
+        })
     }
 
     /// A job for `owner`, whose work is to be run now. `fault` is how it ended if the work does not
@@ -151,40 +256,47 @@ impl Jobs {
         self: &Arc<Self>,
         kind: &str,
         target: &str,
-        owner: Arc<Caller>,
+        owner: &Actor,
         fault: Problem,
     ) -> Result<(Job, Work), TooMany> {
         let mut state = self.lock();
         // Guests and administrators take nothing from each other.
-        let of_kin = |of: &&Owned| of.owner.is_administrator == owner.is_administrator;
-        let is_running = |of: &&Owned| of.job.state == JobState::Running;
-        let running = state.jobs.values().filter(of_kin).filter(is_running).count();
-        let (most, kept) = match (owner.is_administrator, REMEDIES.contains(&kind)) {
-            (true, true) => (MOST - GUESTS, KEPT),
-            (true, false) => (RUNNING, KEPT),
-            (false, _) => (GUESTS, GUESTS_KEPT),
+        let of_administrators = owner.is_administrator;
+        let is_remedy = REMEDIES.contains(&kind);
+        let running = state.of_kin(of_administrators).filter(|entry| entry.is_running()).count();
+        let most = match (of_administrators, is_remedy) {
+            (true, true) => MOST - GUESTS,
+            (true, false) => RUNNING,
+            (false, _) => GUESTS,
         };
         if running >= most {
             return Err(TooMany { running });
         }
-        let ended = state.jobs.values().filter(of_kin).filter(|of| !is_running(of)).map(|of| of.job.id);
-        let ended: Vec<u64> = ended.collect();
-        for id in &ended[..ended.len().saturating_sub(kept)] {
-            state.jobs.remove(id);
-        }
+        state.forget(of_administrators);
         let job = Job {
             id: state.next,
             kind: kind.to_owned(),
             target: target.to_owned(),
             state: JobState::Running,
+            cancellable: false,
             progress: Progress::default(),
             result: None,
             problem: None,
         };
         state.next += 1;
-        state.jobs.insert(job.id, Owned { job: job.clone(), owner });
-        let reporter = Reporter { jobs: Arc::clone(self), id: job.id };
-        Ok((job, Work { reporter, fault: Some(fault) }))
+        let entry = Entry { job: job.clone(), owner: owner.user, of_administrators };
+        let cancel = Cancel::default();
+        state.jobs.insert(job.id, Known { entry, cancel: cancel.clone() });
+        let reporter = Reporter { jobs: Arc::clone(self), id: job.id, cancel };
+        Ok((job, Work { reporter, fault: Some(fault), is_remedy }))
+    }
+}
+
+fn finish(job: &mut Job, ended: Result<JobResult, Problem>) {
+    job.cancellable = false;
+    match ended {
+        Ok(result) => (job.state, job.result) = (JobState::Done, Some(result)),
+        Err(why) => (job.state, job.problem) = (JobState::Failed, Some(why)),
     }
 }
 

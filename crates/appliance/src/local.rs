@@ -1,32 +1,27 @@
 //! What the appliance needs of the machine that it runs on: local mounts and shares. The binary
 //! implements it with the crates that mount and serve.
 
+use api_types::{DatasetProperty, PropertyDef};
 use engine_api::Result;
 
-/// Properties that say how a file system is mounted, and the words for their being on and off among
-/// the options of a mount; the first of each is what the kernel says
-/// (lib/libzfs/os/linux/libzfs_mount_os.c, `option_map`).
-const MOUNT_WORDS: [(&str, &[&str], &[&str]); 7] = [
-    ("atime", &["atime"], &["noatime"]),
-    ("devices", &["dev", "devices"], &["nodev", "nodevices"]),
-    ("exec", &["exec"], &["noexec"]),
-    ("readonly", &["ro"], &["rw"]),
-    ("relatime", &["relatime"], &["norelatime"]),
-    ("setuid", &["suid", "setuid"], &["nosuid", "nosetuid"]),
-    ("xattr", &["xattr", "saxattr", "dirxattr"], &["noxattr"]),
-];
+fn rows() -> impl Iterator<Item = &'static PropertyDef> {
+    DatasetProperty::ALL.iter().map(|prop| prop.row())
+}
 
 /// Names of the properties that say how a file system is mounted.
 pub fn mount_props() -> impl Iterator<Item = &'static str> {
-    MOUNT_WORDS.iter().map(|(prop, ..)| *prop)
+    rows().filter(|row| row.mount.is_some()).map(|row| row.name)
 }
 
 /// The property that an option of a mount stands for, and whether it is on then.
 pub fn mount_word(word: &str) -> Option<(&'static str, bool)> {
-    MOUNT_WORDS.iter().find_map(|(prop, on, off)| match () {
-        () if on.contains(&word) => Some((*prop, true)),
-        () if off.contains(&word) => Some((*prop, false)),
-        () => None,
+    rows().find_map(|row| {
+        let words = row.mount?;
+        match (words.on.contains(&word), words.off.contains(&word)) {
+            (true, _) => Some((row.name, true)),
+            (_, true) => Some((row.name, false)),
+            _ => None,
+        }
     })
 }
 

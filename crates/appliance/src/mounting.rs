@@ -9,6 +9,7 @@
 //! down the paths and unmounting up.
 
 use std::collections::HashSet;
+use std::ops::ControlFlow;
 
 use engine_api::Error;
 use stdx::behalf;
@@ -38,12 +39,19 @@ impl Outcome {
     }
 }
 
-/// Is told before each mount: the file system, how many were tried, how many there are.
-pub type Told<'a> = &'a mut dyn FnMut(&str, u64, u64);
+/// Is told before each mount: the file system, how many were tried, how many there are. It may end
+/// the mounting there.
+pub type Told<'a> = &'a mut dyn FnMut(&str, u64, u64) -> ControlFlow<()>;
+
+/// For whom nobody is to be told.
+pub fn untold(_: &str, _: u64, _: u64) -> ControlFlow<()> {
+    ControlFlow::Continue(())
+}
 
 impl Appliance {
     /// Mounts what at and below `root` wants to be mounted by itself and isn't. Failures are told,
-    /// not fatal: the datasets are there whether they are mounted or not.
+    /// not fatal: the datasets are there whether they are mounted or not. Where `told` has ended it
+    /// the last failure is [`Failure::MountCancelled`].
     pub fn mount_all(&self, root: &str, options: &[String], overlay: bool, told: Told<'_>) -> Outcome {
         let mut wanted = match self.candidates(root, None) {
             Ok(found) => found,
@@ -57,7 +65,10 @@ impl Appliance {
         let mut mounted = Outcome::default();
         let total = wanted.len() as u64;
         for (count, one) in (0u64..).zip(wanted) {
-            told(&one.dataset, count, total);
+            if told(&one.dataset, count, total).is_break() {
+                mounted.failed.push(Failure::MountCancelled { dataset: one.dataset });
+                break;
+            }
             match self.mount_candidate(&one, options, overlay) {
                 Ok(()) => mounted.done.push(one.dataset),
                 Err(why) => mounted.failed.push(why),
@@ -74,7 +85,7 @@ impl Appliance {
             options: options.to_vec(),
             overlay: overlay || one.overlay,
         };
-        let mounted = match behalf::caller().is_administrator {
+        let mounted = match behalf::actor().is_administrator {
             true => self.local.mount(&spec),
             false => Err(Error::Denied),
         };
@@ -83,8 +94,8 @@ impl Appliance {
 
     /// Mounts what was made at and below `root`; gives what is to be said where it is not.
     pub(crate) fn mount_made(&self, root: &str) -> Vec<Warning> {
-        let failed = self.mount_all(root, &[], false, &mut |_, _, _| {}).failed;
-        match failed.is_empty() || behalf::caller().is_administrator {
+        let failed = self.mount_all(root, &[], false, &mut untold).failed;
+        match failed.is_empty() || behalf::actor().is_administrator {
             true => warnings(failed),
             false => vec![Warning::MountedByRootAlone],
         }
@@ -111,7 +122,7 @@ impl Appliance {
         let cannot = |what: &str, why| Failure::Unmount { what: what.to_owned(), why };
         self.local.settled(&|dataset| is_within(dataset, root)).map_err(|why| cannot(root, why))?;
         let mounts = self.mounted_within(root);
-        if let Some(first) = mounts.first().filter(|_| !behalf::caller().is_administrator) {
+        if let Some(first) = mounts.first().filter(|_| !behalf::actor().is_administrator) {
             return Err(cannot(&first.mountpoint, Error::Denied));
         }
         for (count, mount) in mounts.iter().enumerate() {
@@ -216,7 +227,7 @@ impl Appliance {
                     Ok(now) => {
                         self.local.leave(left(&places, &now, (before, after)).into_iter().collect());
                         let moved = moved(self.auto_mount, (before, &places), (after, &now), &mounts);
-                        match behalf::caller().is_administrator {
+                        match behalf::actor().is_administrator {
                             true => self.restore(&moved),
                             false => moved.iter().map(|mount| failed(mount, Error::Denied)).collect(),
                         }

@@ -6,7 +6,7 @@ use stdx::behalf;
 
 use crate::candidate::Candidate;
 use crate::local::LocalMount;
-use crate::mounting::Outcome;
+use crate::mounting::{Outcome, untold};
 use crate::{Appliance, Failure, Result, Verb};
 
 impl Appliance {
@@ -14,7 +14,7 @@ impl Appliance {
     fn mount_all_pools(&self, options: &[String], overlay: bool) -> Outcome {
         let mut outcome = Outcome::default();
         for pool in self.engine.pools() {
-            let mounted = self.mount_all(&pool.name(), options, overlay, &mut |_, _, _| {});
+            let mounted = self.mount_all(&pool.name(), options, overlay, &mut untold);
             outcome.done.extend(mounted.done);
             outcome.failed.extend(mounted.failed);
         }
@@ -112,7 +112,7 @@ impl Appliance {
 fn legacy_at(one: Candidate, mountpoint: &str) -> Result<Candidate> {
     let (dataset, mountpoint) = (one.dataset.clone(), mountpoint.to_owned());
     // Who may mount this may not choose where.
-    if !behalf::caller().is_administrator {
+    if !behalf::actor().is_administrator {
         return Err(Failure::Mount { dataset, mountpoint, why: Error::Denied });
     }
     if !mountpoint.starts_with('/') {

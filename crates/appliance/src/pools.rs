@@ -16,7 +16,7 @@ impl Appliance {
             self.check_mountpoint(spec)?;
         }
         let pool = self.engine.create(spec)?;
-        let warnings = self.mount_new(&pool.name(), &[], told);
+        let warnings = self.mount_new(&pool.name(), &[], told)?;
         Ok((pool, warnings))
     }
 
@@ -39,18 +39,27 @@ impl Appliance {
     ) -> Result<(Arc<dyn Pool>, Vec<Warning>)> {
         let pool = self.engine.import(which, options)?;
         let warnings = match mounts {
-            Some(options) => self.mount_new(&pool.name(), options, told),
+            Some(options) => self.mount_new(&pool.name(), options, told)?,
             None => Vec::new(),
         };
         Ok((pool, warnings))
     }
 
-    /// Mounts what came with a pool, where file systems are mounted by themselves.
-    fn mount_new(&self, pool: &str, options: &[String], told: Told<'_>) -> Vec<Warning> {
+    /// Mounts what came with a pool, where file systems are mounted by themselves. The pool stays
+    /// where that is cancelled.
+    fn mount_new(&self, pool: &str, options: &[String], told: Told<'_>) -> Result<Vec<Warning>> {
         if !self.auto_mount {
-            return Vec::new();
+            return Ok(Vec::new());
         }
-        warnings(self.mount_all(pool, options, false, told).failed)
+        let mut failed = self.mount_all(pool, options, false, told).failed;
+        match failed.pop_if(|last| matches!(last, Failure::MountCancelled { .. })) {
+            Some(cancelled) => {
+                // What fails carries no warnings.
+                failed.iter().for_each(|failure| tracing::warn!(pool, ?failure, "not mounted"));
+                Err(cancelled)
+            }
+            None => Ok(warnings(failed)),
+        }
     }
 
     /// Whether a pool may be let go of: one that waits for its devices is by force only, and then

@@ -5,6 +5,7 @@ use std::io::Read;
 use engine_api::{ReceiveEvent, ReceiveRequest};
 
 use crate::failure::warnings;
+use crate::mounting::untold;
 use crate::{Appliance, Failure, Result, Warning};
 
 /// What is told while a stream is received.
@@ -40,7 +41,7 @@ impl Appliance {
         told.extend(received.replaced.iter().filter_map(|name| self.refresh(name)));
         if self.auto_mount && !no_mount {
             for name in &received.new {
-                told.extend(warnings(self.mount_all(name, &[], false, &mut |_, _, _| {}).failed));
+                told.extend(warnings(self.mount_all(name, &[], false, &mut untold).failed));
             }
         }
         Ok(told)

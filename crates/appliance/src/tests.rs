@@ -1,11 +1,23 @@
 use crate::candidate::Candidate;
 use crate::mounting::is_within;
-use crate::{Failure, NotMountable, Verb};
+use crate::{Failure, NotMountable, Verb, mount_props, mount_word};
 
 #[test]
 fn within_is_by_component() {
     assert!(is_within("tank", "tank") && is_within("tank/a", "tank") && is_within("tank@s", "tank"));
     assert!(!is_within("tank2", "tank") && !is_within("tank", "tank/a"));
+}
+
+#[test]
+fn options_of_mounts_stand_for_properties() {
+    let mut props: Vec<&str> = mount_props().collect();
+    props.sort_unstable();
+    assert_eq!(props, ["atime", "devices", "exec", "readonly", "relatime", "setuid", "xattr"]);
+    assert_eq!(mount_word("ro"), Some(("readonly", true)));
+    assert_eq!(mount_word("rw"), Some(("readonly", false)));
+    assert_eq!(mount_word("nodevices"), Some(("devices", false)));
+    assert_eq!(mount_word("saxattr"), Some(("xattr", true)));
+    assert_eq!(mount_word("remount"), None);
 }
 
 #[test]

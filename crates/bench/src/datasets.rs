@@ -88,7 +88,7 @@ impl Bench {
     /// On a disk in memory of so many GiB, which are there before anything is measured.
     fn in_memory(size: usize) -> Result<Bench, Fail> {
         let disks = MemDisks::new();
-        disks.add_with_sectors(DISK, (size as u64) << 30, SectorSize { logical: 512, physical: 512 });
+        disks.add_with(DISK, (size as u64) << 30, SectorSize { logical: 512, physical: 512 }, false);
         disks.edit(DISK, |bytes| {
             bytes.chunks_mut(PAGE).for_each(|page| page[0] = std::hint::black_box(0));
         });

@@ -186,7 +186,7 @@ impl Drop for Lab {
 }
 
 fn add(memory: &MemDisks, disk: usize) {
-    memory.add_with_sectors(&path(disk), DISK_SIZE, SectorSize { logical: 512, physical: 4096 });
+    memory.add_with(&path(disk), DISK_SIZE, SectorSize { logical: 512, physical: 4096 }, false);
 }
 
 fn start(devices: &ModelDisks) -> Arc<LocalEngine> {

@@ -37,10 +37,31 @@ pub fn memory() -> u64 {
         let line = text.lines().find(|line| line.starts_with("MemTotal:"))?;
         line.split_whitespace().nth(1)?.parse::<u64>().ok().map(|kib| kib << 10)
     });
-    let of_container =
-        fs::read_to_string("/sys/fs/cgroup/memory.max").ok().and_then(|text| text.trim().parse().ok());
     let machine = of_machine.unwrap_or(1 << 30);
-    of_container.map_or(machine, |limit: u64| machine.min(limit))
+    let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+    group_memory(&groups, Path::new("/sys/fs/cgroup")).map_or(machine, |limit| machine.min(limit))
+}
+
+/// Bytes that the control groups of a process allow it: the least of its own group's and of all
+/// above. `groups` is as /proc/self/cgroup, below `root` they are mounted: version 2, or the memory
+/// controller of version 1. A container may see its own group as the root.
+fn group_memory(groups: &str, root: &Path) -> Option<u64> {
+    let limits = groups.lines().flat_map(|line| {
+        let mut fields = line.splitn(3, ':').skip(1);
+        let (controllers, path) = (fields.next().unwrap_or_default(), fields.next().unwrap_or("/"));
+        let (below, files): (_, &[&str]) = match controllers {
+            "" => (root.to_owned(), &["memory.max", "memory.high"]),
+            _ if controllers.split(',').any(|one| one == "memory") => {
+                (root.join("memory"), &["memory.limit_in_bytes"])
+            }
+            _ => return Vec::new(),
+        };
+        let above: Vec<PathBuf> =
+            Path::new(path.trim_start_matches('/')).ancestors().map(|group| below.join(group)).collect();
+        let read = |file: PathBuf| fs::read_to_string(file).ok()?.trim().parse::<u64>().ok();
+        above.iter().flat_map(|group| files.iter().filter_map(|file| read(group.join(file)))).collect()
+    });
+    limits.min()
 }
 
 /// Every connection is an open file, and there may be more of them than programs may open unless
@@ -72,3 +93,6 @@ pub fn owner() -> Option<(u32, u32)> {
 pub fn is_root() -> bool {
     user() == Some(0)
 }
+
+#[cfg(test)]
+mod tests;

@@ -14,7 +14,7 @@ use api::Program;
 use api_types::{IscsiSession, IscsiTally, IscsiUnit};
 use appliance::{LocalMount, LocalMounts, LocalShare, MountSpec, mount_props, mount_word};
 use engine_api::refusal::{Action, MountFault, Reason, Refused};
-use engine_api::{DatasetFilter, DatasetKind, Engine, Error, FileSystem, PropValue, Result};
+use engine_api::{DatasetFilter, DatasetKind, Engine, Error, FileSystem, PropValue, Result, Serving};
 use env::lock;
 use fuse::{Mount, MountOptions, Pool, within};
 use stdx::os_error::words;
@@ -473,3 +473,6 @@ fn session(session: iscsi::SessionStats) -> IscsiSession {
         units: session.units.into_iter().map(unit).collect(),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -8,16 +8,19 @@ mod bench;
 mod disk_watch;
 mod first_start;
 mod host;
+mod job_list;
 mod keep;
 mod local;
 mod logging;
 mod mount_list;
 mod options;
+mod policy;
 mod remember;
 mod remembering;
 mod serve;
 mod state_file;
 mod turns;
+mod withdrawn;
 
 use std::io::{self, BufWriter};
 use std::path::Path;
@@ -81,17 +84,6 @@ fn dispatch(args: &[String]) -> i32 {
         Some("serve") => serve::run(rest),
         Some("zpool") => cli::zpool(rest),
         Some("zfs") => cli::zfs(rest),
-        Some("arcstat") => cli::arcstat(rest),
-        Some("zilstat") => cli::zilstat(rest),
-        Some("tunable") => cli::tunable(rest),
-        Some("kstat") => cli::kstat(rest),
-        Some("zinject") => cli::zinject(rest),
-        Some("advise") => cli::advise(rest),
-        Some("dedup-estimate") => cli::dedup_estimate(rest),
-        Some("explain-space") => cli::explain_space(rest),
-        Some("iscsi") => cli::iscsi(rest),
-        Some("volume") => cli::volume(rest),
-        Some("log") => cli::log(rest),
         Some("inspect") => inspect(rest),
         Some("bench") => bench::run(rest),
         Some("version" | "--version" | "-V") => {
@@ -102,10 +94,12 @@ fn dispatch(args: &[String]) -> i32 {
             print!("{HELP}");
             0
         }
-        other => {
-            if let Some(other) = other {
-                eprintln!("cistern: unrecognized command '{other}'");
-            }
+        Some(name) => cli::own(name, rest).unwrap_or_else(|| {
+            eprintln!("cistern: unrecognized command '{name}'");
+            eprint!("{HELP}");
+            2
+        }),
+        None => {
             eprint!("{HELP}");
             2
         }

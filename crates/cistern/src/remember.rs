@@ -6,9 +6,9 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
-use engine_api::{Engine, VdevStatus};
+use engine_api::{Pool, VdevStatus};
 use env::lock;
 
 use crate::state_file;
@@ -21,6 +21,7 @@ pub struct Remembered {
     pub devices: Vec<String>,
 }
 
+#[derive(Debug)]
 pub struct Memory {
     file: PathBuf,
     /// Pools that are written down and not here: they are still to come, or could not be imported.
@@ -65,10 +66,11 @@ impl Memory {
         lock(&self.absent).retain(|pool| pool.name != name);
     }
 
-    /// Writes down the pools that are imported now, and those that are absent.
-    pub fn save(&self, engine: &dyn Engine) {
+    /// Writes down the pools that are imported now, and those that are absent. `imported` is asked
+    /// under the lock: the last who writes knows of all changes.
+    pub fn save(&self, imported: impl FnOnce() -> Vec<Arc<dyn Pool>>) {
         let mut absent = lock(&self.absent);
-        let pools = engine.pools();
+        let pools = imported();
         absent.retain(|absent| pools.iter().all(|pool| pool.guid() != absent.guid));
         let mut text: String = self.strange.iter().map(|line| format!("{line}\n")).collect();
         text.extend(absent.iter().map(format));

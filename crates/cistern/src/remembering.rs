@@ -1,24 +1,23 @@
-//! The engine as this daemon runs it: pools that were imported are remembered, shares can be
-//! withdrawn for a while.
+//! The engine as this daemon runs it: pools that were imported are remembered, and not denied while
+//! they are still to come; shares can be withdrawn for a while.
 //!
-//! Everything else passes through. The management API and the NFS server both see the engine
-//! through this.
+//! The management API and all servers see the engine through this. They get the engine's own pools:
+//! what the daemon has to say about those, it says as their policy ([`crate::policy`]).
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::io::{Read, Write};
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-use engine::LocalEngine;
-use engine_api::refusal::{Action, PropertyFault, Reason, Refused};
+use engine::{LocalEngine, Options};
+use engine_api::refusal::{Action, Reason, Refused};
 use engine_api::{
-    CacheFileSearch, Change, DestroyPlan, DestroyQuery, Engine, Error, FsId, ImportOptions, Importable, Pool,
-    PoolSpec, PropertyChange, ReceiveEvent, ReceiveRequest, Received, Result, SendEvent, SendRequest, Served,
-    ServedVolume, TokenContents, VolumePlan,
+    CacheFileSearch, Counts, Diagnostics, Engine, Error, FeatureInfo, ImportOptions, Importable, Pool,
+    PoolSpec, Result, Served, ServedVolume, Serving, TokenContents,
 };
-use env::lock;
+use env::{Env, lock};
 
+use crate::policy::DaemonPolicy;
 use crate::remember::{Memory, Remembered};
 
 /// Pools that are imported at a time when the program starts.
@@ -26,77 +25,34 @@ const IMPORTS: usize = 8;
 
 pub struct RememberingEngine {
     engine: Arc<LocalEngine>,
-    memory: Arc<Memory>,
+    policy: Arc<DaemonPolicy>,
     /// Pools that [`RememberingEngine::import_remembered`] still has to import: their guids by
     /// their names.
     to_come: Mutex<BTreeMap<String, u64>>,
     /// How many of these are not to come any more: imported, given up or exported.
     come: AtomicU64,
-    withdrawn: Arc<Withdrawn>,
-}
-
-/// Datasets whose share was withdrawn with `zfs unshare`: until `zfs share`, or until somebody says
-/// anew how they are shared.
-#[derive(Default)]
-struct Withdrawn {
-    names: Mutex<BTreeSet<String>>,
-    /// Added to the engine's generation: grows when a share is withdrawn or offered again.
-    changes: AtomicU64,
-}
-
-impl Withdrawn {
-    fn change(&self, change: impl FnOnce(&mut BTreeSet<String>)) {
-        change(&mut lock(&self.names));
-        self.changes.fetch_add(1, SeqCst);
-    }
-
-    fn contains(&self, dataset: &str) -> bool {
-        lock(&self.names).contains(dataset)
-    }
-
-    /// What a change says of sharing counts for a dataset and all below it, that are there then.
-    fn follow(&self, change: &Change) {
-        use std::slice::from_ref;
-        let told = match change {
-            Change::SetProperties { name, props } if props.iter().any(|prop| is_of_sharing(&prop.name)) => {
-                from_ref(name)
-            }
-            Change::Inherit { name, property, .. } if is_of_sharing(property) => from_ref(name),
-            Change::Destroy { names, .. } => names,
-            Change::Rename { from, .. } => from_ref(from),
-            _ => return,
-        };
-        let is_told = |name: &String| {
-            let at = |above: &String| {
-                name.strip_prefix(above.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-            };
-            told.iter().any(at)
-        };
-        self.change(|names| names.retain(|name| !is_told(name)));
-    }
-}
-
-fn is_of_sharing(property: &str) -> bool {
-    matches!(property, "sharenfs" | "sharesmb" | "mountpoint") || property == iscsi::PROPERTY
 }
 
 impl RememberingEngine {
-    pub fn new(engine: Arc<LocalEngine>, memory: Memory) -> Arc<RememberingEngine> {
+    pub fn new(env: Env, options: Options, memory: Memory) -> Arc<RememberingEngine> {
         let to_come = memory.absent().into_iter().map(|pool| (pool.name, pool.guid)).collect();
-        Arc::new(RememberingEngine {
-            engine,
-            memory: Arc::new(memory),
-            to_come: Mutex::new(to_come),
-            come: AtomicU64::new(0),
-            withdrawn: Arc::default(),
-        })
+        let policy = Arc::new(DaemonPolicy::new(memory));
+        let engine = LocalEngine::new(env, Options { policy: policy.clone(), ..options });
+        policy.belongs_to(&engine);
+        let (to_come, come) = (Mutex::new(to_come), AtomicU64::new(0));
+        Arc::new(RememberingEngine { engine, policy, to_come, come })
+    }
+
+    /// The engine itself, for those who tend it.
+    pub fn local(&self) -> Arc<LocalEngine> {
+        self.engine.clone()
     }
 
     /// Imports what was imported when the daemon last ran, side by side: one that takes its time
     /// does not keep the others. A pool that cannot be is logged, and still remembered. What was
     /// kept of others is dropped.
     pub fn import_remembered(&self) {
-        let remembered = self.memory.absent();
+        let remembered = self.policy.memory.absent();
         if !remembered.is_empty() {
             let guids: Vec<u64> = remembered.iter().map(|pool| pool.guid).collect();
             self.engine.keep_only(&guids);
@@ -130,7 +86,7 @@ impl RememberingEngine {
         let is_wanted = self.comes_no_more(&name);
         match imported.map(drop) {
             Ok(()) if is_wanted => {
-                self.memory.came(guid);
+                self.policy.memory.came(guid);
                 tracing::info!(pool = name, "imported");
             }
             // Somebody has exported it in the meantime.
@@ -165,13 +121,13 @@ impl RememberingEngine {
     /// Whether a pool that was imported when the daemon last ran is not here: still to come, or not
     /// to be had.
     pub fn is_absent(&self, pool: &str) -> bool {
-        self.memory.absent().iter().any(|absent| absent.name == pool)
+        self.policy.memory.absent().iter().any(|absent| absent.name == pool)
     }
 
     /// For the end of the program: every pool is exported, and none forgotten. Its disks may have
     /// changed by themselves: spares step in.
     pub fn export_all(&self) -> Result<()> {
-        self.memory.save(&*self.engine);
+        self.policy.memory.save(|| self.engine.pools());
         self.engine.export_all()
     }
 
@@ -181,68 +137,32 @@ impl RememberingEngine {
     }
 
     pub fn withdraw(&self, dataset: &str) {
-        self.withdrawn.change(|names| {
-            names.insert(dataset.to_owned());
-        });
+        self.policy.withdrawn.withdraw(dataset);
     }
 
     pub fn offer(&self, dataset: &str) {
-        self.withdrawn.change(|names| {
-            names.remove(dataset);
-        });
+        self.policy.withdrawn.offer(dataset);
     }
 
     /// Datasets that [`RememberingEngine::withdraw`] was the last to be told of.
     pub fn withdrawn(&self) -> Vec<String> {
-        lock(&self.withdrawn.names).iter().cloned().collect()
+        self.policy.withdrawn.names()
     }
 
     fn remembering<T>(&self, done: Result<T>) -> Result<T> {
         if done.is_ok() {
-            self.memory.save(&*self.engine);
-            self.engine.write_cache_files();
+            self.policy.write_down();
         }
         done
     }
-
-    fn guarded(&self, pool: Arc<dyn Pool>) -> Arc<dyn Pool> {
-        Arc::new(Guarded {
-            pool,
-            engine: self.engine.clone(),
-            memory: self.memory.clone(),
-            withdrawn: self.withdrawn.clone(),
-        })
-    }
-}
-
-fn not_to_be_set(property: &str, value: String, message: String) -> Error {
-    let property = property.to_owned();
-    Refused::new(Action::SetTo { property, value }, PropertyFault::Value { message }).into()
-}
-
-/// A share that no client could use is refused when it is made, not when it is mounted; its secrets
-/// are not kept in the clear.
-fn check_shares(props: &mut [PropertyChange]) -> Result<()> {
-    for prop in props.iter_mut().filter(|prop| prop.name == iscsi::PROPERTY) {
-        iscsi::parse_share(&prop.value)
-            .map_err(|why| not_to_be_set(&prop.name, iscsi::without_secrets(&prop.value), why))?;
-        prop.value = iscsi::sealed(&prop.value);
-    }
-    for prop in props.iter().filter(|prop| prop.name == "sharenfs") {
-        nfs::parse_sharenfs(&prop.value).map_err(|why| not_to_be_set(&prop.name, prop.value.clone(), why))?;
-    }
-    Ok(())
 }
 
 impl Engine for RememberingEngine {
     fn create(&self, spec: &PoolSpec) -> Result<Arc<dyn Pool>> {
-        let mut spec = spec.clone();
-        check_shares(&mut spec.fs_props)?;
-        spec.history = iscsi::without_secrets(&spec.history);
-        self.remembering(self.engine.create(&spec)).map(|pool| self.guarded(pool))
+        self.remembering(self.engine.create(spec))
     }
 
-    fn features(&self) -> Vec<engine_api::FeatureInfo> {
+    fn features(&self) -> Vec<FeatureInfo> {
         self.engine.features()
     }
 
@@ -251,7 +171,7 @@ impl Engine for RememberingEngine {
     }
 
     fn import(&self, which: &str, options: &ImportOptions) -> Result<Arc<dyn Pool>> {
-        self.remembering(self.engine.import(which, options)).map(|pool| self.guarded(pool))
+        self.remembering(self.engine.import(which, options))
     }
 
     fn export(&self, name: &str, force: bool) -> Result<()> {
@@ -262,7 +182,7 @@ impl Engine for RememberingEngine {
             done = Ok(());
         }
         if done.is_ok() {
-            self.memory.forget(name);
+            self.policy.memory.forget(name);
         }
         self.remembering(done)
     }
@@ -276,16 +196,15 @@ impl Engine for RememberingEngine {
 
     fn pool(&self, name: &str) -> Result<Arc<dyn Pool>> {
         match self.engine.pool(name) {
-            Ok(pool) => Ok(self.guarded(pool)),
             Err(Error::NotFound) if self.is_coming(name) => {
                 Err(Refused::because(Reason::ImportingWait).into())
             }
-            Err(error) => Err(error),
+            found => found,
         }
     }
 
     fn pools(&self) -> Vec<Arc<dyn Pool>> {
-        self.engine.pools().into_iter().map(|pool| self.guarded(pool)).collect()
+        self.engine.pools()
     }
 
     fn read_token(&self, token: &str) -> Result<TokenContents> {
@@ -296,181 +215,34 @@ impl Engine for RememberingEngine {
         self.engine.label_clear(path, force)
     }
 
-    fn served(&self) -> Vec<Served> {
-        self.engine.served().into_iter().filter(|served| !self.withdrawn.contains(&served.dataset)).collect()
-    }
-
-    fn served_by_id(&self, id: FsId) -> Option<Served> {
-        self.engine.served_by_id(id).filter(|served| !self.withdrawn.contains(&served.dataset))
-    }
-
-    fn served_volumes(&self, property: &str) -> Vec<ServedVolume> {
-        let volumes = self.engine.served_volumes(property);
-        volumes.into_iter().filter(|served| !self.withdrawn.contains(&served.dataset)).collect()
-    }
-
-    fn served_generation(&self) -> u64 {
-        self.engine.served_generation() + self.withdrawn.changes.load(SeqCst) + self.come.load(SeqCst)
-    }
-
-    fn is_to_come(&self, pool: Option<u64>) -> bool {
-        lock(&self.to_come).values().any(|guid| pool.is_none_or(|wanted| wanted == *guid))
-    }
-
-    fn diagnostics(&self) -> &dyn engine_api::Diagnostics {
+    fn diagnostics(&self) -> &dyn Diagnostics {
         self.engine.diagnostics()
     }
 
-    fn cache_counts(&self) -> engine_api::Counts {
+    fn cache_counts(&self) -> Counts {
         self.engine.cache_counts()
     }
 }
 
-/// A pool that refuses shares no client could use, and whose disks are remembered.
-struct Guarded {
-    pool: Arc<dyn Pool>,
-    engine: Arc<LocalEngine>,
-    memory: Arc<Memory>,
-    withdrawn: Arc<Withdrawn>,
-}
+/// Without the shares that are withdrawn.
+impl Serving for RememberingEngine {
+    fn served(&self) -> Vec<Served> {
+        let mut served = self.engine.served();
+        served.retain(|served| !self.policy.withdrawn.contains(&served.dataset));
+        served
+    }
 
-/// Whether the pool is to be found by other disks afterwards, by another guid or in another cache
-/// file.
-fn moves(change: &Change) -> bool {
-    matches!(
-        change,
-        Change::AddVdevs { .. }
-            | Change::RemoveVdev { .. }
-            | Change::AttachVdev { .. }
-            | Change::DetachVdev { .. }
-            | Change::ReplaceVdev { .. }
-            | Change::Reguid { .. }
-            | Change::SetPoolProperties { .. }
-    )
-}
+    fn served_volumes(&self, property: &str) -> Vec<ServedVolume> {
+        let mut served = self.engine.served_volumes(property);
+        served.retain(|served| !self.policy.withdrawn.contains(&served.dataset));
+        served
+    }
 
-impl Pool for Guarded {
-    fn name(&self) -> String {
-        self.pool.name()
+    fn served_generation(&self) -> u64 {
+        self.engine.served_generation() + self.policy.withdrawn.generation() + self.come.load(SeqCst)
     }
-    fn guid(&self) -> u64 {
-        self.pool.guid()
-    }
-    fn status(&self) -> engine_api::PoolStatus {
-        self.pool.status()
-    }
-    fn properties(&self, names: &[String]) -> Result<Vec<engine_api::PropValue>> {
-        self.pool.properties(names)
-    }
-    fn upgradable(&self) -> Result<engine_api::Upgradable> {
-        self.pool.upgradable()
-    }
-    fn datasets(&self, filter: &engine_api::DatasetFilter) -> Result<Vec<engine_api::DatasetInfo>> {
-        let mut datasets = self.pool.datasets(filter)?;
-        let props = datasets.iter_mut().flat_map(|dataset| &mut dataset.props);
-        props.filter(|prop| prop.name == iscsi::PROPERTY).for_each(|prop| {
-            prop.value = iscsi::without_secrets(&prop.value);
-            prop.received = prop.received.take().map(|value| iscsi::without_secrets(&value));
-        });
-        Ok(datasets)
-    }
-    fn commit(&self, change: &Change, history: &str) -> Result<engine_api::Committed> {
-        let mut change = change.clone();
-        if let Change::CreateFilesystem { props, .. }
-        | Change::CreateVolume { props, .. }
-        | Change::SetProperties { props, .. }
-        | Change::Clone { props, .. } = &mut change
-        {
-            check_shares(props)?;
-        }
-        let done = self.pool.commit(&change, &iscsi::without_secrets(history))?;
-        self.withdrawn.follow(&change);
-        if moves(&change) {
-            self.memory.save(&*self.engine);
-            self.engine.write_cache_files();
-        }
-        Ok(done)
-    }
-    fn permits(&self, change: &Change) -> Result<()> {
-        self.pool.permits(change)
-    }
-    fn plan_create(&self, change: &Change) -> Result<Option<VolumePlan>> {
-        self.pool.plan_create(change)
-    }
-    fn plan_destroy(&self, query: &DestroyQuery) -> Result<DestroyPlan> {
-        self.pool.plan_destroy(query)
-    }
-    fn send(
-        &self,
-        request: &SendRequest,
-        stream: &mut dyn Write,
-        tell: &mut dyn FnMut(SendEvent),
-    ) -> Result<()> {
-        self.pool.send(request, stream, tell)
-    }
-    fn receive(
-        &self,
-        request: &ReceiveRequest,
-        stream: &mut dyn Read,
-        tell: &mut dyn FnMut(ReceiveEvent),
-    ) -> Result<Received> {
-        let mut request = request.clone();
-        check_shares(&mut request.props)?;
-        request.history = iscsi::without_secrets(&request.history);
-        self.pool.receive(&request, stream, tell)
-    }
-    fn space_use(&self, dataset: &str, of: engine_api::Spender) -> Result<Vec<engine_api::SpaceUse>> {
-        self.pool.space_use(dataset, of)
-    }
-    fn explain_space(&self, dataset: &str) -> Result<engine_api::SpaceExplained> {
-        self.pool.explain_space(dataset)
-    }
-    fn diff(&self, from: &str, to: &str, tell: &mut dyn FnMut(engine_api::DiffEntry)) -> Result<()> {
-        self.pool.diff(from, to, tell)
-    }
-    fn deleted_files(&self, dataset: &str) -> Result<u64> {
-        self.pool.deleted_files(dataset)
-    }
-    fn holds(&self, snapshot: &str) -> Result<Vec<(String, u64)>> {
-        self.pool.holds(snapshot)
-    }
-    fn delegations(&self, dataset: &str) -> Result<Vec<engine_api::Delegation>> {
-        self.pool.delegations(dataset)
-    }
-    fn history(&self, internal: bool) -> Result<Vec<engine_api::HistoryRecord>> {
-        self.pool.history(internal)
-    }
-    fn open_fs(&self, dataset: &str) -> Result<Arc<dyn engine_api::FileSystem>> {
-        self.pool.open_fs(dataset)
-    }
-    fn open_volume(&self, dataset: &str) -> Result<Arc<dyn engine_api::Volume>> {
-        self.pool.open_volume(dataset)
-    }
-    fn give_up(&self) {
-        self.pool.give_up();
-    }
-    fn sync(&self) -> Result<u64> {
-        self.pool.sync()
-    }
-    fn sync_empty(&self) -> Result<u64> {
-        self.pool.sync_empty()
-    }
-    fn prefetch_dedup_tables(&self) -> Result<()> {
-        self.pool.prefetch_dedup_tables()
-    }
-    fn errors(&self) -> Result<Vec<String>> {
-        self.pool.errors()
-    }
-    fn log_counts(&self) -> engine_api::Counts {
-        self.pool.log_counts()
-    }
-    fn vdev_tallies(&self) -> Vec<engine_api::VdevTallies> {
-        self.pool.vdev_tallies()
-    }
-    fn advise(&self, question: &engine_api::AdviceQuestion) -> Result<engine_api::Advice> {
-        self.pool.advise(question)
-    }
-    fn estimate_dedup(&self, dataset: &str) -> Result<engine_api::DedupEstimate> {
-        self.pool.estimate_dedup(dataset)
+
+    fn is_to_come(&self, pool: Option<u64>) -> bool {
+        lock(&self.to_come).values().any(|guid| pool.is_none_or(|wanted| wanted == *guid))
     }
 }

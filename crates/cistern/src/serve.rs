@@ -12,18 +12,19 @@ use std::time::Duration;
 use api::{ApiServer, Config};
 use appliance::Appliance;
 use engine::{LocalEngine, Options as EngineOptions};
-use engine_api::Engine;
+use engine_api::{Engine, Serving};
 use env::{Env, Keepsake, MemoryFile};
 use nfs::{Server, ServerConfig};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use sockets::inherited::Inherited;
 use sockets::{Budget, Limits};
-use stdx::behalf::{Caller, on_behalf_of};
+use stdx::behalf::{Actor, on_behalf_of};
 use stdx::os_error::words;
 
 use crate::bench::rehearse::Children;
 use crate::disk_watch::Watches;
+use crate::job_list::JobList;
 use crate::local::Local;
 use crate::mount_list::MountList;
 use crate::options::{HELP, Options, Parsed, parse};
@@ -103,18 +104,21 @@ impl Daemon {
             hostname: host::name(),
             cachefile: cachefile(options, &state),
             stage: Children::of_this_program(),
+            ..EngineOptions::default()
         };
         let memory = Memory::load(&state).map_err(|error| {
             format!("{}: the list of pools cannot be read: {error}", state.join("pools").display())
         })?;
+        let jobs = JobList::load(&state).map_err(|error| {
+            format!("{}: the list of jobs cannot be read: {error}", state.join("jobs").display())
+        })?;
         let is_first = memory.absent().is_empty();
         let entropy = env.entropy.clone();
-        let local_engine = LocalEngine::new(env, engine_options);
-        let engine = RememberingEngine::new(local_engine.clone(), memory);
+        let engine = RememberingEngine::new(env, engine_options, memory);
         let limits = fuse::Limits::within(options.cache, budget.held());
         let local = Local::new(engine.clone(), MountList::in_state(&state), limits);
         let local = local.map_err(|error| words(&error))?;
-        let told = heed_signals(signals, local_engine.clone(), local.clone())?;
+        let told = heed_signals(signals, engine.local(), local.clone())?;
         // The socket first: it tells whether another daemon runs here, before any disk is touched.
         let socket = options.socket.clone().unwrap_or_else(|| state.join("cistern.sock"));
         let config = Config {
@@ -124,14 +128,14 @@ impl Daemon {
         };
         let appliance =
             Appliance { engine: engine.clone(), local: local.clone(), auto_mount: options.automount };
-        let api = api::serve(config, appliance, local.clone())
+        let api = api::serve(config, appliance, local.clone(), jobs)
             .map_err(|error| format!("{}: {}", socket.display(), words(&error)))?;
         local.remove_dead();
         bring_back(&engine, &local, &api).map_err(|error| words(&error))?;
         if options.first_start && is_first && engine.pools().is_empty() {
             let make = || first_start::make(&*engine, &state);
             let (user, group) = host::owner().unwrap_or_default();
-            let owner = Caller::administrator(user, group);
+            let owner = Actor::administrator(user, group);
             on_behalf_of(Arc::new(owner), make).map_err(|error| format!("first start: {error}"))?;
         }
         let nfs = match options.nfs {
@@ -166,7 +170,7 @@ impl Daemon {
         if let Some(socket) = inherited.rest().first() {
             return Err(format!("socket {socket} was handed over, and no option names its address"));
         }
-        let watches = Watches::start(local_engine).map_err(|error| error.to_string())?;
+        let watches = Watches::start(engine.local()).map_err(|error| error.to_string())?;
         announce(&engine, &socket, nfs.as_ref(), iscsi.as_deref(), &nbd);
         Ok(Daemon { engine, local, api, nfs, iscsi, nbd, watches, keep, told })
     }
@@ -291,12 +295,12 @@ fn search(options: &Options, state: &Path) -> Vec<String> {
     vec!["/dev".to_owned(), disks.to_string_lossy().into_owned()]
 }
 
-fn start_nfs(config: ServerConfig, engine: Arc<dyn Engine>) -> Result<Server, String> {
+fn start_nfs(config: ServerConfig, engine: Arc<dyn Serving>) -> Result<Server, String> {
     let addr = config.addr;
     Server::start(config, engine).map_err(|error| format!("NFS cannot be served on {addr}: {error}"))
 }
 
-fn start_iscsi(config: iscsi::ServerConfig, engine: Arc<dyn Engine>) -> Result<iscsi::Server, String> {
+fn start_iscsi(config: iscsi::ServerConfig, engine: Arc<dyn Serving>) -> Result<iscsi::Server, String> {
     iscsi::Server::start(config, engine).map_err(|error| format!("iSCSI cannot be served on {error}"))
 }
 
@@ -352,7 +356,7 @@ fn announce(
     println!("Ctrl-C exports the pools and stops.");
 }
 
-fn announce_nfs(engine: &dyn Engine, nfs: &Server) {
+fn announce_nfs(engine: &dyn Serving, nfs: &Server) {
     let addr = nfs.addr();
     println!("  NFS          {addr} (version 3, MOUNT on the same port)");
     let client = if addr.ip().is_unspecified() { "127.0.0.1".to_owned() } else { addr.ip().to_string() };

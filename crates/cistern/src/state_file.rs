@@ -1,12 +1,15 @@
 //! Small files below the state directory, a record a line with tabs between its fields, each
-//! replaced as a whole.
+//! replaced as a whole; to one lines are added as well. Nobody else reads them.
 //!
 //! A tab, a line feed or a backslash in a field is written as an octal number, as in proc(5): paths
 //! may have any of them.
 
 use std::fs;
 use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
+
+use stdx::octal;
 
 /// What is there; empty where there is no file yet.
 ///
@@ -22,13 +25,21 @@ pub fn read(file: &Path) -> io::Result<String> {
 /// What is there stays until all of the new is on the disk.
 pub fn replace(file: &Path, text: &str) -> io::Result<()> {
     let new = file.with_extension("new");
-    let mut to = fs::File::create(&new)?;
-    to.write_all(text.as_bytes())?;
-    to.sync_all()?;
-    fs::rename(&new, file)?;
+    let mut to = fs::File::options().write(true).create(true).truncate(true).mode(0o600).open(&new)?;
+    let written = to.write_all(text.as_bytes()).and_then(|()| to.sync_all());
+    if let Err(error) = written.and_then(|()| fs::rename(&new, file)) {
+        // It may have taken the last space of a full disk.
+        drop(fs::remove_file(&new));
+        return Err(error);
+    }
     // Durable is what the folder says, too.
     let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
     fs::File::open(folder.unwrap_or(Path::new(".")))?.sync_all()
+}
+
+/// Adds to what is there. That outlives the program; the machine, once the file is replaced.
+pub fn append(file: &Path, text: &str) -> io::Result<()> {
+    fs::File::options().append(true).open(file)?.write_all(text.as_bytes())
 }
 
 /// A record, with its line feed.
@@ -53,24 +64,10 @@ fn escaped(field: &str) -> String {
     text
 }
 
-/// A backslash without an octal number behind it stands for itself.
+/// A backslash without an octal number behind it stands for itself. An older version escaped
+/// nothing: what would be no text is one of its fields.
 fn plain(field: &str) -> String {
-    let mut parts = field.split('\\');
-    let mut text = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        let octal = part.get(..3).and_then(|digits| u8::from_str_radix(digits, 8).ok()).filter(u8::is_ascii);
-        match octal {
-            Some(byte) => {
-                text.push(char::from(byte));
-                text += &part[3..];
-            }
-            None => {
-                text.push('\\');
-                text += part;
-            }
-        }
-    }
-    text
+    String::from_utf8(octal::unescape(field.as_bytes())).unwrap_or_else(|_| field.to_owned())
 }
 
 #[cfg(test)]

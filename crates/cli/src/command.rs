@@ -4,6 +4,7 @@
 
 use crate::client::Client;
 use crate::fail::{Outcome, Stop};
+use api_types::Warnings;
 use std::io::Write;
 use stdx::os_error::words;
 
@@ -68,8 +69,8 @@ impl Cx<'_> {
         Ok(writeln!(self.io.err, "{text}")?)
     }
     /// What went wrong beside the work; 1 if anything did.
-    pub fn warn(&mut self, warnings: &[String]) -> Outcome {
-        for text in warnings {
+    pub fn warn(&mut self, warnings: &Warnings) -> Outcome {
+        for text in &warnings.sentences {
             self.complain(text)?;
         }
         Ok(i32::from(!warnings.is_empty()))

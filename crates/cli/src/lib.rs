@@ -56,64 +56,14 @@ pub fn zfs(args: &[String]) -> i32 {
     on_standard_streams(Program::Zfs, args)
 }
 
-/// `cistern arcstat`, likewise.
-pub fn arcstat(args: &[String]) -> i32 {
-    with_standard_streams(|io| arcstat::run(args, &default_socket(), io))
-}
-
-/// `cistern volume`, likewise.
-pub fn volume(args: &[String]) -> i32 {
-    with_standard_streams(|io| volume::run(args, &default_socket(), io))
-}
-
-/// `cistern zilstat`, likewise.
-pub fn zilstat(args: &[String]) -> i32 {
-    with_standard_streams(|io| zilstat::run(args, &default_socket(), io))
-}
-
-/// `cistern zinject`, likewise.
-pub fn zinject(args: &[String]) -> i32 {
-    with_standard_streams(|io| zinject::run(args, &default_socket(), io))
-}
-
-/// `cistern tunable`, likewise.
-pub fn tunable(args: &[String]) -> i32 {
-    with_standard_streams(|io| tunable::run(args, &default_socket(), io))
-}
-
-/// `cistern kstat`, likewise.
-pub fn kstat(args: &[String]) -> i32 {
-    with_standard_streams(|io| kstat::run(args, &default_socket(), io))
-}
-
-/// `cistern dedup-estimate`, likewise.
-pub fn dedup_estimate(args: &[String]) -> i32 {
-    with_standard_streams(|io| dedup_estimate::run(args, &default_socket(), io))
-}
-
-/// `cistern advise`, likewise.
-pub fn advise(args: &[String]) -> i32 {
-    with_standard_streams(|io| advise::run(args, &default_socket(), io))
-}
-
-/// `cistern explain-space`, likewise.
-pub fn explain_space(args: &[String]) -> i32 {
-    with_standard_streams(|io| explain::run(args, &default_socket(), io))
-}
-
-/// `cistern iscsi`, likewise.
-pub fn iscsi(args: &[String]) -> i32 {
-    with_standard_streams(|io| iscsi::run(args, &default_socket(), io))
-}
-
 /// `mount.fuse.cistern`, likewise.
 pub fn mount_helper(args: &[String]) -> i32 {
     with_standard_streams(|io| mount_helper::run(args, &default_socket(), io))
 }
 
-/// `cistern log`, likewise.
-pub fn log(args: &[String]) -> i32 {
-    with_standard_streams(|io| log::run(args, &default_socket(), io))
+/// `cistern NAME`, likewise. `None`: there is no such command of the appliance itself.
+pub fn own(name: &str, args: &[String]) -> Option<i32> {
+    with_standard_streams(|io| run_own(name, args, &default_socket(), io))
 }
 
 /// A command of the appliance itself by its name, with its arguments, as [`run`] for `zpool` and
@@ -121,6 +71,7 @@ pub fn log(args: &[String]) -> i32 {
 pub fn run_own(name: &str, args: &[String], socket: &std::path::Path, io: &mut Io<'_>) -> Option<i32> {
     match name {
         "arcstat" => Some(arcstat::run(args, socket, io)),
+        "volume" => Some(volume::run(args, socket, io)),
         "zilstat" => Some(zilstat::run(args, socket, io)),
         "tunable" => Some(tunable::run(args, socket, io)),
         "kstat" => Some(kstat::run(args, socket, io)),
@@ -130,7 +81,6 @@ pub fn run_own(name: &str, args: &[String], socket: &std::path::Path, io: &mut I
         "explain-space" => Some(explain::run(args, socket, io)),
         "iscsi" => Some(iscsi::run(args, socket, io)),
         "log" => Some(log::run(args, socket, io)),
-        "mount.fuse.cistern" => Some(mount_helper::run(args, socket, io)),
         _ => None,
     }
 }
@@ -139,7 +89,7 @@ fn on_standard_streams(program: Program, args: &[String]) -> i32 {
     with_standard_streams(|io| run(program, args, &default_socket(), io))
 }
 
-fn with_standard_streams(work: impl for<'a> FnOnce(&'a mut Io<'a>) -> i32) -> i32 {
+fn with_standard_streams<T>(work: impl for<'a> FnOnce(&'a mut Io<'a>) -> T) -> T {
     let (stdout, stderr) = (std::io::stdout(), std::io::stderr());
     let colour = stdout.is_terminal() && std::env::var_os("NO_COLOR").is_none();
     let progress = stderr.is_terminal();

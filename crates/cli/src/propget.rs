@@ -236,7 +236,7 @@ fn widths(
     };
     let measure = |(at, field): (usize, &Field)| {
         let least = match field {
-            Field::Value => columns.iter().map(|one| one.min_width(format.domain)).max().unwrap_or(0),
+            Field::Value => columns.iter().map(Column::min_width).max().unwrap_or(0),
             Field::Source if name_width > 4 => name_width + "inherited from".len(),
             _ => 0,
         };

@@ -4,8 +4,8 @@ use crate::clock;
 use crate::fail::{Stop, fail, usage};
 use crate::human::{nicebytes, nicenum};
 use api_types::{
-    DATASET_PROPERTIES, POOL_PROPERTIES, PropKind, PropValue, PropertyChange, PropertyDef, Source,
-    dataset_property, is_dataset_at_property, is_feature_property, is_user_property, pool_property,
+    DatasetProperty, PoolProperty, PropKind, PropType, PropValue, PropertyChange, PropertyDef, Reads, Shown,
+    Source, is_dataset_at_property, is_feature_property, is_user_property,
 };
 
 /// Whose properties.
@@ -13,6 +13,17 @@ use api_types::{
 pub enum Domain {
     Dataset,
     Pool,
+}
+
+impl Domain {
+    /// What is known of a property, by its name or alias. Those that only others have are unknown.
+    pub fn definition(self, name: &str) -> Option<&'static PropertyDef> {
+        let row = match self {
+            Domain::Dataset => DatasetProperty::named(name).map(DatasetProperty::row),
+            Domain::Pool => PoolProperty::named(name).map(PoolProperty::row),
+        };
+        row.filter(|row| row.shown != Shown::Nowhere)
+    }
 }
 
 /// A property that was asked for.
@@ -28,20 +39,18 @@ impl Column {
         self.def.map_or_else(|| self.name.to_uppercase(), |def| def.column.to_owned())
     }
     pub fn right_aligned(&self) -> bool {
-        self.def.map_or_else(|| is_dataset_at_property(&self.name), PropertyDef::right_aligned)
+        self.def.map_or_else(|| is_dataset_at_property(&self.name), PropertyDef::is_right_aligned)
     }
     /// At least as wide as every value that it may take where these are few, as five digits of a
     /// number, and as its heading (module/zcommon/zprop_common.c, `zprop_width`).
-    pub fn min_width(&self, domain: Domain) -> usize {
+    pub fn min_width(&self) -> usize {
         let Some(def) = self.def else { return self.name.len() };
-        let values = match (domain, def.name) {
-            // Its number in the one table is that of `health` in the other, which 2.1 to 2.3 take
-            // for it.
-            (Domain::Dataset, "referenced") => 8,
-            (Domain::Pool, "health") => 8,
-            (Domain::Dataset, "compression") => "zstd-fast-1000".len(),
-            (Domain::Dataset, "dedup") => "blake3,verify".len(),
-            _ if def.right_aligned() => 5,
+        let values = match (def.width, def.kind) {
+            (Some(width), _) => width,
+            _ if def.is_right_aligned() => 5,
+            (None, PropType::Choice(_, words)) if def.values.contains('[') => {
+                words.iter().map(|(word, _)| word.len()).max().unwrap_or(0)
+            }
             _ if def.values.contains(['<', '[']) || !def.values.contains('|') => 0,
             _ => def.values.split('|').map(|value| value.trim().len()).max().unwrap_or(0),
         };
@@ -61,15 +70,11 @@ pub fn proper(name: &str) -> &str {
 /// One property by name, alias or pattern.
 pub fn column(domain: Domain, name: &str) -> Option<Column> {
     let name = proper(name);
-    let def = match domain {
-        Domain::Dataset => dataset_property(name),
-        Domain::Pool => pool_property(name),
-    };
     let special = match domain {
         Domain::Dataset => is_user_property(name) || is_dataset_at_property(name),
         Domain::Pool => is_feature_property(name) || is_user_property(name),
     };
-    match def {
+    match domain.definition(name) {
         Some(def) => Some(Column { name: def.name.to_owned(), def: Some(def) }),
         None => special.then(|| Column { name: name.to_owned(), def: None }),
     }
@@ -81,15 +86,13 @@ pub fn columns(domain: Domain, list: &str) -> Result<Vec<Column>, Stop> {
         return usage("bad property list: no properties specified");
     }
     if list == "all" {
-        let table = match domain {
-            Domain::Dataset => DATASET_PROPERTIES,
-            Domain::Pool => POOL_PROPERTIES,
+        let listed = match domain {
+            Domain::Dataset => DatasetProperty::listed(),
+            Domain::Pool => PoolProperty::listed(),
         };
-        let shown = table.iter().filter(|def| !def.hidden || def.name == "name");
-        let mut all: Vec<Column> = shown.filter_map(|def| column(domain, def.name)).collect();
-        // The name is what a line begins with, wherever the table has it.
-        all.sort_by_key(|one| one.name != "name");
-        return Ok(all);
+        // The name is what a line begins with.
+        let names = std::iter::once("name").chain(listed.iter().map(|def| def.name));
+        return Ok(names.filter_map(|name| column(domain, name)).collect());
     }
     let mut found = Vec::new();
     for name in list.split(',') {
@@ -123,57 +126,34 @@ pub fn add(list: &mut Vec<PropertyChange>, prop: PropertyChange) -> Result<(), S
     Ok(())
 }
 
-/// Sizes that OpenZFS prints with a B where they are small (lib/libzfs/libzfs_dataset.c,
-/// `zfs_prop_get`).
-const IN_BYTES: [&str; 11] = [
-    "referenced",
-    "available",
-    "used",
-    "usedbysnapshots",
-    "usedbydataset",
-    "usedbyrefreservation",
-    "usedbychildren",
-    "quota",
-    "refquota",
-    "reservation",
-    "refreservation",
-];
-/// Numbers that name something: shortened they would be useless.
-const IDENTIFIERS: [&str; 9] =
-    ["guid", "createtxg", "objsetid", "load_guid", "version", "pbkdf2iters", "keyguid", "ivsetguid", "txg"];
-
 /// Most bytes of a list of clones, the last of which may be cut (`ZFS_MAXPROPLEN`).
 const CLONES: usize = 4095;
 
-/// The value for people, or with `-p` for programs.
+/// The value for people, or with `-p` for programs (lib/libzfs/libzfs_dataset.c, `zfs_prop_get`).
 pub fn show(domain: Domain, prop: &PropValue, literal: bool) -> String {
     let value = prop.value.as_str();
     if value.is_empty() {
         return "-".into();
     }
+    let reads = |how: Reads| domain.definition(&prop.name).filter(|def| def.reads == how);
     match prop.kind {
         PropKind::Text if prop.name == "clones" => value[..value.floor_char_boundary(CLONES)].to_owned(),
         PropKind::Text => value.to_owned(),
         PropKind::Size if value == "none" => {
-            let zero = literal && IN_BYTES.contains(&prop.name.as_str());
-            if zero { "0" } else { "none" }.into()
+            if literal && reads(Reads::Bytes).is_some() { "0" } else { "none" }.into()
         }
         PropKind::Size | PropKind::Count if value == "0" && !literal && is_quota_of_somebody(&prop.name) => {
             "none".into()
         }
         PropKind::Size => number(value, literal, |size| match domain {
             Domain::Dataset if is_dataset_at_property(&prop.name) => nicebytes(size),
-            Domain::Dataset if IN_BYTES.contains(&prop.name.as_str()) => match size {
-                0 if prop.name.contains("quota")
-                    || prop.name.contains("reservation") && prop.name.len() < 15 =>
-                {
-                    "none".into()
-                }
-                size => nicebytes(size),
+            _ => match reads(Reads::Bytes) {
+                Some(def) if def.kind == PropType::Limit(size) => "none".into(),
+                Some(_) => nicebytes(size),
+                None => nicenum(size),
             },
-            _ => nicenum(size),
         }),
-        PropKind::Count => number(value, literal || IDENTIFIERS.contains(&prop.name.as_str()), |count| {
+        PropKind::Count => number(value, literal || reads(Reads::Identifier).is_some(), |count| {
             if count == u64::MAX { "none".into() } else { nicenum(count) }
         }),
         PropKind::Ratio => ratio(value, literal),

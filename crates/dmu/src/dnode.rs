@@ -219,7 +219,7 @@ impl Dnode {
         if state.attrs().exists {
             return Err(DmuError::Exists);
         }
-        let changes = self.change(&mut state, tx.txg());
+        let changes = self.change(&mut state, tx.touch());
         changes.attrs = Attrs::of(&phys);
         Ok(())
     }

@@ -277,7 +277,7 @@ impl Objset {
         make: impl FnOnce(&Arc<Dnode>) -> Result<(), DmuError>,
     ) -> Result<Arc<Dnode>, DmuError> {
         let phys = spec.phys(self.policy().dnode_slots)?;
-        let object = self.reserve(phys.slots() as u8, tx.txg())?;
+        let object = self.reserve(phys.slots() as u8, tx.touch())?;
         let dnode = self.new_dnode(object, phys, tx);
         if let Err(error) = make(&dnode) {
             dnode.free(tx)?;
@@ -298,7 +298,7 @@ impl Objset {
         if object >= MAX_OBJECT || object % SLOTS + phys.slots() as u64 > SLOTS {
             return Err(DmuError::Invalid("object number"));
         }
-        let reserved = self.reserve_in(object / SLOTS, Some(object), phys.slots() as u8, tx.txg())?;
+        let reserved = self.reserve_in(object / SLOTS, Some(object), phys.slots() as u8, tx.touch())?;
         let dnode = self.new_dnode(reserved.ok_or(DmuError::Exists)?, phys, tx);
         self.publish(&dnode);
         Ok(dnode)
@@ -308,7 +308,7 @@ impl Objset {
     fn new_dnode(&self, object: u64, phys: DnodePhys, tx: &Tx) -> Arc<Dnode> {
         let dnode = Dnode::new(object, &self.core, phys, false);
         let mut state = dnode.state_mut();
-        let changes = dnode.change(&mut state, tx.txg());
+        let changes = dnode.change(&mut state, tx.touch());
         changes.attrs.exists = true;
         changes.allocated = true;
         drop(state);
@@ -329,7 +329,7 @@ impl Objset {
         }
         let dnode = self.hold(object)?;
         dnode.free(tx)?;
-        env::lock(&self.taken).note(object, dnode.slots(), tx.txg());
+        env::lock(&self.taken).note(object, dnode.slots(), tx.touch());
         Ok(())
     }
 
@@ -429,12 +429,12 @@ impl Objset {
     pub fn set_zil_header(&self, header: ZilHeader, tx: &Tx) {
         let mut root = env::lock(&self.root);
         root.phys.zil_header = header;
-        root.dirty[tx.txg() as usize % TXG_SIZE] = true;
+        root.dirty[tx.touch() as usize % TXG_SIZE] = true;
     }
 
     /// The root goes out with this group even if nothing else of the object set changes.
     pub fn mark_dirty(&self, tx: &Tx) {
-        env::lock(&self.root).dirty[tx.txg() as usize % TXG_SIZE] = true;
+        env::lock(&self.root).dirty[tx.touch() as usize % TXG_SIZE] = true;
     }
 
     /// `ondisk::objset::FLAG_*`.
@@ -446,7 +446,7 @@ impl Objset {
     pub fn set_flags(&self, flags: u64, tx: &Tx) {
         let mut root = env::lock(&self.root);
         root.phys.flags = flags;
-        root.dirty[tx.txg() as usize % TXG_SIZE] = true;
+        root.dirty[tx.touch() as usize % TXG_SIZE] = true;
     }
 
     /// Objects in use as of the last sync.

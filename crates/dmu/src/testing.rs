@@ -8,7 +8,7 @@ use env::{IoClass, lock};
 use ondisk::blkptr::Dva;
 use ondisk::object_type::ObjectType;
 use ondisk::objset::ObjsetType;
-use ondisk::{BlkPtr, ChecksumKind, CompressKind, Endian};
+use ondisk::{BlkPtr, ChecksumKind, CompressKind};
 
 use crate::objset::Objset;
 use crate::owner::{Admission, BlockOwner, Holds, SyncTx, TxHold};
@@ -55,7 +55,6 @@ impl MemStore {
         bp.set_dva(0, Dva::new(0, offset, len))
             .set_compression(CompressKind::Off)
             .set_checksum(ChecksumKind::Fletcher4, [0; 4])
-            .set_byteorder(Endian::Little)
             .set_birth(txg, txg);
         bp.set_fill(policy.fill);
         lock(&self.blocks).insert(offset, item.data.clone());

@@ -14,12 +14,12 @@ use crate::owner::TxHold;
 pub struct Tx {
     txg: Txg,
     hold: Option<TxHold>,
-    used: AtomicBool,
+    touched: AtomicBool,
 }
 
 impl Tx {
     pub(crate) fn open(hold: TxHold) -> Tx {
-        Tx { txg: hold.txg(), hold: Some(hold), used: AtomicBool::new(false) }
+        Tx { txg: hold.txg(), hold: Some(hold), touched: AtomicBool::new(false) }
     }
 
     /// For whoever has entered a group on behalf of more than one object set's changes.
@@ -29,18 +29,25 @@ impl Tx {
 
     /// For whoever is syncing `txg`.
     pub fn syncing(txg: Txg) -> Tx {
-        Tx { txg, hold: None, used: AtomicBool::new(false) }
+        Tx { txg, hold: None, touched: AtomicBool::new(false) }
     }
 
+    /// The group.
     pub fn txg(&self) -> Txg {
-        self.used.store(true, Relaxed);
         self.txg
     }
 
-    /// Whether anybody has asked for the group, as whoever changes an object does: if not, nothing
-    /// has been changed.
-    pub fn is_used(&self) -> bool {
-        self.used.load(Relaxed)
+    /// Notes that something is changed in the group, and gives the group. Every change of an object
+    /// does so. In syncing context, whoever changes anything else that stays where a later step
+    /// fails does so before that change.
+    pub fn touch(&self) -> Txg {
+        self.touched.store(true, Relaxed);
+        self.txg
+    }
+
+    /// Whether anything has been changed: see [`Tx::touch`].
+    pub fn is_touched(&self) -> bool {
+        self.touched.load(Relaxed)
     }
 
     pub fn is_syncing(&self) -> bool {

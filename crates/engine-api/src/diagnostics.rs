@@ -1,6 +1,6 @@
 //! Troubles: what the engine tells of them, and how it is given some on purpose.
 
-use crate::{ActiveFault, Error, Fault, Result, Tunable, Zevent};
+use crate::{ActiveFault, Fault, Result, Tunable, Zevent};
 
 /// What an engine tells of troubles, and those that can be made: for operators and tests, not for
 /// servers.
@@ -32,43 +32,4 @@ pub trait Diagnostics: Send + Sync {
 pub enum Condemn {
     Degrade,
     Fault,
-}
-
-/// Of an engine that has no troubles: nothing is told, and nothing can be made.
-pub struct NoDiagnostics;
-
-impl Diagnostics for NoDiagnostics {
-    fn zevents(&self, _eid: u64, _patience: u64) -> Vec<Zevent> {
-        Vec::new()
-    }
-
-    fn clear_zevents(&self) -> u64 {
-        0
-    }
-
-    fn inject(&self, _fault: &Fault) -> Result<ActiveFault> {
-        Err(Error::Unsupported("faults on demand".into()))
-    }
-
-    fn injected(&self) -> Vec<ActiveFault> {
-        Vec::new()
-    }
-
-    fn cancel_fault(&self, _id: u64) -> bool {
-        false
-    }
-
-    fn condemn(&self, _pool: &str, _guid: u64, _how: Condemn) -> Result<()> {
-        Err(Error::Unsupported("faults on demand".into()))
-    }
-
-    fn drop_cache(&self) {}
-
-    fn tunables(&self) -> Vec<Tunable> {
-        Vec::new()
-    }
-
-    fn set_tunable(&self, _name: &str, _value: u64) -> Result<()> {
-        Err(Error::NotFound)
-    }
 }

@@ -1,11 +1,11 @@
 //! Pools and the engine that holds them.
 
 use crate::{
-    Advice, AdviceQuestion, CacheFileSearch, Change, Committed, DatasetFilter, DatasetInfo, DedupEstimate,
-    Delegation, DestroyPlan, DestroyQuery, Diagnostics, FeatureInfo, FileSystem, FsId, HistoryRecord,
-    Importable, NodeKind, PoolSpec, PoolStatus, PropValue, PropertyChange, ReceiveEvent, ReceiveRequest,
-    Received, Result, SendEvent, SendRequest, SpaceExplained, SpaceUse, Spender, Time, TokenContents,
-    Upgradable, VdevTallies, Volume, VolumePlan,
+    Advice, AdviceQuestion, CacheFileSearch, Cancel, Change, Committed, DatasetFilter, DatasetInfo,
+    DedupEstimate, Delegation, DestroyPlan, DestroyQuery, Diagnostics, FeatureInfo, FileSystem,
+    HistoryRecord, Importable, NodeKind, PoolSpec, PoolStatus, PropValue, PropertyChange, ReceiveEvent,
+    ReceiveRequest, Received, Result, SendEvent, SendRequest, Serving, SpaceExplained, SpaceUse, Spender,
+    Time, TokenContents, Upgradable, VdevTallies, Volume, VolumePlan,
 };
 use std::io::{Read, Write};
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use std::sync::Arc;
 pub type Counts = Vec<(&'static str, u64)>;
 
 /// What an import may do.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct ImportOptions {
     /// Folders or device paths to search; empty means where the engine keeps looking by itself.
     pub search: Vec<String>,
@@ -46,6 +46,8 @@ pub struct ImportOptions {
     pub altroot: Option<String>,
     pub props: Vec<PropertyChange>,
     pub history: String,
+    /// Whoever asked can take it back until the pool is imported.
+    pub cancel: Cancel,
 }
 
 /// What became of a node.
@@ -69,33 +71,6 @@ pub struct DiffEntry {
     pub path: Vec<u8>,
     /// Where it is now, if it was renamed.
     pub to: Option<Vec<u8>>,
-}
-
-/// A file system that is open for serving.
-#[derive(Clone)]
-pub struct Served {
-    pub dataset: String,
-    pub id: FsId,
-    /// Where clients see it; `None` for mountpoint=none or legacy.
-    pub mountpoint: Option<String>,
-    /// The property as set: `off`, `on` or options.
-    pub sharenfs: String,
-    pub readonly: bool,
-    /// What the pool keeps on its disks, the same wherever it is imported, and no protocol tells.
-    /// Pools of old software have none.
-    pub secret: Option<[u8; 32]>,
-    pub fs: Arc<dyn FileSystem>,
-}
-
-/// A volume that is open for serving.
-#[derive(Clone)]
-pub struct ServedVolume {
-    pub dataset: String,
-    /// The property as set: what it is served as.
-    pub share: String,
-    /// When it came to be, in this pool: seconds since 1970.
-    pub created: u64,
-    pub volume: Arc<dyn Volume>,
 }
 
 /// An imported pool.
@@ -173,7 +148,7 @@ pub trait Pool: Send + Sync {
 }
 
 /// The engine: pools by name.
-pub trait Engine: Send + Sync {
+pub trait Engine: Serving {
     fn create(&self, spec: &PoolSpec) -> Result<Arc<dyn Pool>>;
     /// The features that pools can be given, in OpenZFS's order.
     fn features(&self) -> Vec<FeatureInfo>;
@@ -191,21 +166,6 @@ pub trait Engine: Send + Sync {
     fn read_token(&self, token: &str) -> Result<TokenContents>;
     /// `zpool labelclear`
     fn label_clear(&self, path: &str, force: bool) -> Result<()>;
-    /// Every file system that may be served now (canmount, encryption and pool state allow it), in
-    /// name order.
-    fn served(&self) -> Vec<Served>;
-    /// One of them, for a file handle.
-    fn served_by_id(&self, id: FsId) -> Option<Served>;
-    /// Every volume of which this property of the user's is set, and not to `off`; in name order.
-    fn served_volumes(&self, property: &str) -> Vec<ServedVolume>;
-    /// Grows whenever the answer of `served`, `served_volumes` or `is_to_come` may have changed.
-    fn served_generation(&self) -> u64;
-    /// Whether a pool, by its guid, is still to come: it was imported when the program last ran,
-    /// and its import has not ended. `None`: whether any is. What lies in it is not known to be
-    /// gone.
-    fn is_to_come(&self, _pool: Option<u64>) -> bool {
-        false
-    }
     /// What is told of troubles, and how some are made.
     fn diagnostics(&self) -> &dyn Diagnostics;
     /// What the cache did, which all pools share, as the kstat `arcstats`.

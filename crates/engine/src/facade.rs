@@ -46,9 +46,9 @@ use ::pool::spa::labels::{self, FoundPool};
 use ::pool::spa::rewind::Rewind;
 use ::pool::txg::Limits;
 use engine_api::{
-    ActiveFault, CacheFileSearch, Condemn, Counts, Diagnostics, Engine, Error, Fault, FeatureInfo, FsId,
-    ImportOptions, Importable, Pool, PoolSpec, PropertyChange, Result, Served, ServedVolume, TokenContents,
-    Tunable, Zevent,
+    ActiveFault, CacheFileSearch, Condemn, Counts, Diagnostics, Engine, Error, Fault, FeatureInfo,
+    ImportOptions, Importable, NoPolicy, Policy, Pool, PoolSpec, PropertyChange, Result, Served,
+    ServedVolume, Serving, TokenContents, Tunable, Zevent,
 };
 use env::watch::{AtWork, Watch};
 use env::{DiskError, Env, Keepsake, Nanos, OpenMode, lock};
@@ -89,6 +89,8 @@ pub struct Options {
     pub cachefile: Option<String>,
     /// Where the advisor rehearses.
     pub stage: Option<Arc<dyn Stage>>,
+    /// What the program has to say about what is asked of pools.
+    pub policy: Arc<dyn Policy>,
 }
 
 impl Default for Options {
@@ -103,6 +105,7 @@ impl Default for Options {
             hostname: "localhost".into(),
             cachefile: None,
             stage: None,
+            policy: Arc::new(NoPolicy),
         }
     }
 }
@@ -208,8 +211,8 @@ impl LocalEngine {
 
     fn adopt(&self, pool: Arc<::pool::Pool>, cachefile: CacheFile) -> Arc<LocalPool> {
         let (around, generation) = (self.around.env.clone(), self.generation.clone());
-        let default = self.options.cachefile.clone();
-        let pool = LocalPool::new(around, pool, generation, self.options.stage.clone(), (cachefile, default));
+        let Options { stage, policy, cachefile: default, .. } = self.options.clone();
+        let pool = LocalPool::new(around, pool, generation, stage, policy, (cachefile, default));
         pool.do_volumes_again();
         lock(&self.pools).insert(pool.name(), pool.clone());
         self.generation.fetch_add(1, SeqCst);
@@ -221,8 +224,9 @@ impl LocalEngine {
         if destroy && self.is_coming(name) {
             return Err(Refused::new(Action::Destroy { name: name.to_owned() }, Reason::Importing).into());
         }
-        // Nothing of an import is left that is cancelled.
-        if !destroy && self.transits.cancel(&self.around.env, name) {
+        // Nothing of an import is left that is cancelled; one that had just come to its end is
+        // exported as any other pool.
+        if !destroy && self.transits.cancel(&self.around.env, name) && self.local_pool(name).is_err() {
             return Ok(());
         }
         let pool = self.local_pool(name)?;
@@ -360,6 +364,9 @@ fn served_of(pool: &Arc<LocalPool>) -> Vec<Served> {
 
 impl Engine for LocalEngine {
     fn create(&self, spec: &PoolSpec) -> Result<Arc<dyn Pool>> {
+        let policy = &*self.options.policy;
+        let mut fs_props = spec.fs_props.clone();
+        policy.admit(&mut fs_props)?;
         administrators_only()?;
         let _at_work = self.at_work("creation", &spec.name);
         let _one = self.one_create();
@@ -372,7 +379,6 @@ impl Engine for LocalEngine {
         if lock(&self.pools).contains_key(name) {
             return Err(exists().into());
         }
-        let mut fs_props = spec.fs_props.clone();
         if let Some(mountpoint) = &spec.mountpoint {
             fs_props.push(PropertyChange { name: "mountpoint".into(), value: mountpoint.clone() });
         }
@@ -397,7 +403,7 @@ impl Engine for LocalEngine {
             altroot: spec.altroot.clone(),
             host: self.host(),
             force: spec.force,
-            history: spec.history.clone(),
+            history: policy.recorded(&spec.history),
         };
         let pool = self.adopt(create(&self.around, &create_spec).map_err(api_error)?, settings.cachefile);
         if !limits.is_empty() {
@@ -431,6 +437,10 @@ impl Engine for LocalEngine {
         let refuse = |reason: Reason| Refused::new(Action::Import { pool: which.to_owned() }, reason);
         let exists = || refuse(ImportFault::NameTaken.into());
         let leash = Arc::new(Leash::default());
+        options.cancel.on_cancel({
+            let leash = leash.clone();
+            move || leash.cancel()
+        });
         let _transit = self.transits.come(&name, pool.guid, leash.clone()).ok_or_else(exists)?;
         if lock(&self.pools).values().any(|imported| imported.guid() == pool.guid || imported.name() == name)
         {
@@ -450,14 +460,14 @@ impl Engine for LocalEngine {
             temporary: options.temporary,
             altroot: options.altroot.clone(),
             host: self.host(),
-            history: options.history.clone(),
+            history: self.options.policy.recorded(&options.history),
             leash,
         };
         let pool = import(&self.around, &pool, &spec).map_err(api_error)?;
         let local = self.adopt(pool, cachefile);
         let props = cachefile::without(&options.props);
         if !props.is_empty() && !options.dry_run {
-            local.commit(&engine_api::Change::SetPoolProperties { props }, "")?;
+            local.make_change(&engine_api::Change::SetPoolProperties { props }, "")?;
         }
         if options.dry_run {
             let shown: Arc<dyn Pool> = local.clone();
@@ -516,15 +526,22 @@ impl Engine for LocalEngine {
         }
     }
 
+    fn diagnostics(&self) -> &dyn Diagnostics {
+        self
+    }
+
+    fn cache_counts(&self) -> Counts {
+        let pools: Vec<Arc<LocalPool>> = lock(&self.pools).values().cloned().collect();
+        let devices: usize = pools.iter().map(|pool| pool.status().cache.len()).sum();
+        let cache = &self.around.cache;
+        measure::cache_counts(&cache.stats(), cache.room() as u64, devices as u64)
+    }
+}
+
+impl Serving for LocalEngine {
     fn served(&self) -> Vec<Served> {
         let pools: Vec<Arc<LocalPool>> = lock(&self.pools).values().cloned().collect();
         pools.iter().flat_map(served_of).collect()
-    }
-
-    fn served_by_id(&self, id: FsId) -> Option<Served> {
-        let pools: Vec<Arc<LocalPool>> = lock(&self.pools).values().cloned().collect();
-        let pool = pools.iter().find(|pool| pool.guid() == id.pool_guid)?;
-        served_of(pool).into_iter().find(|served| served.id == id)
     }
 
     fn served_volumes(&self, property: &str) -> Vec<ServedVolume> {
@@ -537,17 +554,6 @@ impl Engine for LocalEngine {
 
     fn served_generation(&self) -> u64 {
         self.generation.load(SeqCst)
-    }
-
-    fn diagnostics(&self) -> &dyn Diagnostics {
-        self
-    }
-
-    fn cache_counts(&self) -> Counts {
-        let pools: Vec<Arc<LocalPool>> = lock(&self.pools).values().cloned().collect();
-        let devices: usize = pools.iter().map(|pool| pool.status().cache.len()).sum();
-        let cache = &self.around.cache;
-        measure::cache_counts(&cache.stats(), cache.room() as u64, devices as u64)
     }
 }
 

@@ -83,11 +83,6 @@ impl Env {
         }
     }
 
-    /// Real clock, entropy and threads over the given disks; for tests over [`MemDisks`].
-    pub fn with_disks(disks: Arc<dyn Disks>) -> Env {
-        Env { disks, ..Env::real() }
-    }
-
     /// What an operator has set, or the default.
     pub fn tunable(&self, tunable: Tunable) -> u64 {
         self.tunables.get(tunable)

@@ -1,4 +1,5 @@
-//! Taking a lock, with the project's one answer to poison: pass the panic on.
+//! Taking a lock, with the one answer of the engine to poison: pass the panic on. Servers go on
+//! instead: `sockets::lock`.
 
 use std::sync::{Mutex, MutexGuard};
 

@@ -53,27 +53,22 @@ impl MemDisks {
 
     /// Adds a disk with these contents and 512-byte sectors.
     pub fn add_image(&self, path: &str, bytes: Vec<u8>) {
-        self.insert(path, bytes, SectorSize { logical: 512, physical: 512 }, None);
+        self.insert(path, bytes, SectorSize { logical: 512, physical: 512 }, false);
     }
 
-    /// Adds a zeroed disk that gives bytes their place when they are first written.
-    pub fn add_sparse(&self, path: &str, size: u64) {
-        let sector = SectorSize { logical: 512, physical: 512 };
-        self.insert(path, vec![0; size as usize], sector, Some(Mutex::default()));
+    /// Adds a zeroed disk with the given sectors. One that is sparse gives bytes their place when
+    /// they are first written.
+    pub fn add_with(&self, path: &str, size: u64, sector: SectorSize, is_sparse: bool) {
+        self.insert(path, vec![0; size as usize], sector, is_sparse);
     }
 
-    /// Adds a zeroed disk with the given sectors.
-    pub fn add_with_sectors(&self, path: &str, size: u64, sector: SectorSize) {
-        self.insert(path, vec![0; size as usize], sector, None);
-    }
-
-    fn insert(&self, path: &str, bytes: Vec<u8>, sector: SectorSize, placed: Option<Mutex<BTreeSet<u64>>>) {
+    fn insert(&self, path: &str, bytes: Vec<u8>, sector: SectorSize, is_sparse: bool) {
         let platter = Platter {
             bytes: Mutex::new(bytes),
             counts: Mutex::default(),
             exclusive: AtomicU64::new(0),
             sector,
-            placed,
+            placed: is_sparse.then(Mutex::default),
         };
         lock(&self.0).insert(path.to_owned(), Arc::new(platter));
     }

@@ -3,7 +3,7 @@ use std::thread;
 use super::*;
 
 fn env() -> Env {
-    Env::with_disks(Arc::new(MemDisks::new()))
+    Env { disks: Arc::new(MemDisks::new()), ..Env::real() }
 }
 
 #[test]

@@ -4,7 +4,6 @@
 //! told once of each piece of work that takes longer than it should. Nothing here waits: the lock
 //! is held for a moment only, so a look gets an answer however stuck everybody else is.
 
-use std::any::Any;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -73,12 +72,6 @@ impl Drop for AtWork {
     fn drop(&mut self) {
         self.watch.tasks().under_way.remove(&self.number);
     }
-}
-
-/// What a panic said.
-pub fn panic_text(panic: &(dyn Any + Send)) -> String {
-    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
-    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "panic".to_owned())
 }
 
 #[cfg(test)]

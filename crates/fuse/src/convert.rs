@@ -1,6 +1,6 @@
 //! Between the engine's values and the kernel's numbers.
 
-use engine_api::{NewNode, NodeKind};
+use engine_api::{Error, NewNode, NodeKind, Result};
 
 /// Unit of `st_blocks`.
 pub const BLOCK: u64 = 512;
@@ -18,17 +18,19 @@ pub fn type_bits(kind: NodeKind) -> u32 {
     }
 }
 
-/// What mknod(2) asks for; `None` for a type that it cannot make. A regular file comes as
-/// `NewNode::File`.
-pub fn new_node(mode: u32, rdev: u32) -> Option<NewNode> {
+/// What mknod(2) asks for. A regular file comes as `NewNode::File`.
+///
+/// # Errors
+/// `Invalid` for a type that it cannot make.
+pub fn new_node(mode: u32, rdev: u32) -> Result<NewNode> {
     let (major, minor) = decode_rdev(rdev);
     match mode & libc::S_IFMT {
-        0 | libc::S_IFREG => Some(NewNode::File),
-        libc::S_IFIFO => Some(NewNode::Fifo),
-        libc::S_IFSOCK => Some(NewNode::Socket),
-        libc::S_IFCHR => Some(NewNode::CharDev { major, minor }),
-        libc::S_IFBLK => Some(NewNode::BlockDev { major, minor }),
-        _ => None,
+        0 | libc::S_IFREG => Ok(NewNode::File),
+        libc::S_IFIFO => Ok(NewNode::Fifo),
+        libc::S_IFSOCK => Ok(NewNode::Socket),
+        libc::S_IFCHR => Ok(NewNode::CharDev { major, minor }),
+        libc::S_IFBLK => Ok(NewNode::BlockDev { major, minor }),
+        _ => Err(Error::Invalid("a node of no known kind".into())),
     }
 }
 

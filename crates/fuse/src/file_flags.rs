@@ -39,7 +39,8 @@ pub fn answer(
     cmd: u32,
     given: &[u8],
 ) -> Result<Option<Vec<u8>>> {
-    let fs = &server.fs;
+    let at = server.fs.at(node)?;
+    let (fs, node) = (&at.fs, at.node);
     let of_one: fn(Bits) -> u32 = |bits| bits.0;
     let of_other: fn(Bits) -> u32 = |bits| bits.1;
     // Nodes that are neither files nor directories have no project.

@@ -1,13 +1,14 @@
 //! Open files and directories: each one `FileSystem::open`, closed exactly once.
 
-use engine_api::{Error, FileSystem, NodeId, Result};
+use crate::flat::Flat;
+use engine_api::{Error, NodeId, Result};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 pub struct Handles {
-    fs: Arc<dyn FileSystem>,
+    fs: Arc<Flat>,
     next: AtomicU64,
     open: RwLock<Open>,
 }
@@ -55,13 +56,14 @@ pub fn is_direct(flags: i32) -> bool {
 }
 
 impl Handles {
-    pub fn new(fs: Arc<dyn FileSystem>) -> Handles {
+    pub fn new(fs: Arc<Flat>) -> Handles {
         Handles { fs, next: AtomicU64::new(1), open: RwLock::default() }
     }
 
     /// `flags`: of open(2).
     pub fn open(&self, node: NodeId, flags: i32) -> Result<u64> {
-        self.fs.open(node)?;
+        let at = self.fs.at(node)?;
+        at.fs.open(at.node)?;
         Ok(self.take(node, flags))
     }
 
@@ -108,14 +110,21 @@ impl Handles {
             }
         }
         drop(open);
-        self.fs.close(handle.node);
+        self.let_go(handle.node);
     }
 
     /// The connection is gone, and an aborted one sends no releases.
     pub fn close_all(&self) {
         let open = std::mem::take(&mut *self.write());
         for handle in open.all.values() {
-            self.fs.close(handle.node);
+            self.let_go(handle.node);
+        }
+    }
+
+    /// Undoes one `FileSystem::open`, unless the node is gone.
+    fn let_go(&self, node: NodeId) {
+        if let Ok(at) = self.fs.at(node) {
+            at.fs.close(at.node);
         }
     }
 

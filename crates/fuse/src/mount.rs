@@ -165,7 +165,7 @@ fn attempt(
 ) -> std::result::Result<Mount, Failed> {
     let device = Arc::new(Device::mount(at, options).map_err(Failed::Mount)?);
     let xattr = Arc::new(AtomicBool::new(options.xattr));
-    let fs: Arc<dyn FileSystem> = Flat::new(fs);
+    let fs = Flat::new(fs);
     let whose = Arc::downgrade(&fs);
     let inodes = Arc::new(Inodes::new(move || Some(whose.upgrade()?.root()), pool.room()));
     let notifier = Notifier::new(inodes.clone(), &device, pool.crowd());

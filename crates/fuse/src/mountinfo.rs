@@ -11,6 +11,7 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
+use stdx::octal;
 
 /// How long a mount may take to say that it is dead. One that lives may take for ever.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -31,17 +32,8 @@ fn line(text: &[u8]) -> Option<Line<'_>> {
     let (device, at) = (fields.nth(2)?, fields.nth(1)?);
     fields.find(|field| field == b"-")?;
     let kind = fields.next()?;
-    let mut path = Vec::with_capacity(at.len());
-    let mut rest = at;
-    while let Some((first, others)) = rest.split_first() {
-        let octal = match (first, others.get(..3)) {
-            (b'\\', Some(digits)) => str::from_utf8(digits).ok().and_then(|d| u8::from_str_radix(d, 8).ok()),
-            _ => None,
-        };
-        path.push(octal.unwrap_or(*first));
-        rest = if octal.is_some() { &others[3..] } else { others };
-    }
-    Some(Line { device: str::from_utf8(device).ok()?, path, kind: str::from_utf8(kind).ok()? })
+    let (device, kind) = (str::from_utf8(device).ok()?, str::from_utf8(kind).ok()?);
+    Some(Line { device, path: octal::unescape(at), kind })
 }
 
 fn lines(all: &[u8]) -> impl DoubleEndedIterator<Item = Line<'_>> {

@@ -15,7 +15,7 @@ use crate::request::{self, Body, Header};
 use crate::ring;
 use crate::server::{Server, WriteHow};
 use crate::trust::Trust;
-use engine_api::{Attr, Changed, Error, NewNode, NodeKind, ReadBuf, Result, Seek, Watcher};
+use engine_api::{Attr, Changed, Error, NewNode, NodeId, NodeKind, ReadBuf, Result, Seek, Watcher};
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
@@ -159,9 +159,7 @@ impl Ops {
                 self.entry(mark, (req.node, name), server.make(req, name, &what, 0o777, 0), answer);
             }
             Body::MkNod { name, mode, umask, rdev } => {
-                let what =
-                    new_node(mode, rdev).ok_or_else(|| Error::Invalid("a node of no known kind".into()));
-                let made = what.and_then(|what| server.make(req, name, &what, mode, umask));
+                let made = new_node(mode, rdev).and_then(|what| server.make(req, name, &what, mode, umask));
                 self.entry(mark, (req.node, name), made, answer);
             }
             Body::MkDir { name, mode, umask } => {
@@ -194,12 +192,7 @@ impl Ops {
                     from_cache: write_flags & abi::WRITE_CACHE != 0,
                     kill_setid: write_flags & abi::WRITE_KILL_SUIDGID != 0,
                 };
-                let written = server.write(req, fh, offset, data, &how);
-                if let Ok(Some(node)) = written {
-                    self.notifier.changed(node, Changed::DATA);
-                    self.notifier.wait(DROP);
-                }
-                give(written, answer, |_| reply::size(data.len() as u32));
+                self.written(server.write(req, fh, offset, data, &how), data.len(), answer);
             }
             Body::StatFs => give(server.statfs(req.node), answer, |stat| reply::statfs(&stat)),
             Body::Release { fh } => {
@@ -235,6 +228,15 @@ impl Ops {
             // checks access by itself, and copies a range through its page cache.
             Body::Other => answer.error(libc::ENOSYS),
         }
+    }
+
+    /// So many bytes were written, of the node past pages that the kernel may hold.
+    fn written(&self, written: Result<Option<NodeId>>, bytes: usize, answer: Answer) {
+        if let Ok(Some(node)) = written {
+            self.notifier.changed(node, Changed::DATA);
+            self.notifier.wait(DROP);
+        }
+        give(written, answer, |_| reply::size(bytes as u32));
     }
 
     fn open(&self, ino: u64, flags: i32, answer: Answer) {

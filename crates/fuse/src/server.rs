@@ -2,13 +2,14 @@
 
 use crate::abi;
 use crate::caller::{as_caller, as_caller_with_mode};
+use crate::flat::{At, Flat};
 use crate::handles::{Handles, is_direct};
 use crate::inodes::Inodes;
 use crate::request::Header;
 use crate::trust::Trust;
 use engine_api::{
-    Attr, CreateMode, Cred, Error, FileSystem, FsStat, NewNode, NodeId, NodeKind, Origin, ReadBuf,
-    RenameMode, Result, Seek, SetAttr, Stable, XattrMode,
+    Attr, CreateMode, Cred, Error, FsStat, NewNode, NodeId, NodeKind, Origin, ReadBuf, RenameMode, Result,
+    Seek, SetAttr, Stable, XattrMode,
 };
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -27,7 +28,7 @@ const RESERVE_PERCENT: u64 = 110;
 const TOLD: Duration = Duration::from_secs(60);
 
 pub struct Server {
-    pub fs: Arc<dyn FileSystem>,
+    pub fs: Arc<Flat>,
     pub inodes: Arc<Inodes>,
     pub handles: Handles,
     /// What is changed here is marked with this.
@@ -55,7 +56,7 @@ pub struct WriteHow {
 impl Server {
     /// `origin`: the kernel is told what is changed with any other.
     pub fn new(
-        fs: Arc<dyn FileSystem>,
+        fs: Arc<Flat>,
         inodes: Arc<Inodes>,
         origin: Option<Origin>,
         cache: Duration,
@@ -99,15 +100,24 @@ impl Server {
     /// The kernel is given a node that it holds under this number, by a name in a directory. A
     /// snapshot's place is not believed at all, for it goes without the kernel being told.
     pub fn trust_by_name(&self, ino: u64, attr: &Attr, dir: u64, name: &[u8]) -> Trust {
-        match self.fs.crossing(attr.node) {
-            Ok(None) => {}
-            Ok(Some(_)) | Err(_) => return Trust { name: Duration::ZERO, attr: Duration::ZERO },
+        match self.fs.is_crossing(attr.node) {
+            Ok(false) => {}
+            Ok(true) | Err(_) => return Trust { name: Duration::ZERO, attr: Duration::ZERO },
         }
         let is_told = self.is_told() && self.inodes.remember_name(ino, dir, name);
         if !is_told {
             self.inodes.believes(self.cache);
         }
         Trust { name: if is_told { self.told() } else { self.cache }, attr: self.trust(attr) }
+    }
+
+    fn at(&self, ino: u64) -> Result<At> {
+        self.fs.at(self.inodes.node(ino)?)
+    }
+
+    /// Where the node of an open file is.
+    fn at_open(&self, fh: u64) -> Result<At> {
+        self.fs.at(self.handles.get(fh)?.node)
     }
 
     pub fn lookup(&self, req: &Header, name: &[u8]) -> Result<Attr> {
@@ -125,40 +135,44 @@ impl Server {
     }
 
     pub fn statfs(&self, ino: u64) -> Result<FsStat> {
-        self.fs.statfs(self.inodes.node(ino)?)
+        let at = self.at(ino)?;
+        at.fs.statfs(at.node)
     }
 
     pub fn readlink(&self, req: &Header) -> Result<Vec<u8>> {
-        let node = self.inodes.node(req.node)?;
-        as_caller(req, self.origin(), |cred| self.fs.readlink(cred, node))
+        let at = self.at(req.node)?;
+        as_caller(req, self.origin(), |cred| at.fs.readlink(cred, at.node))
     }
 
     pub fn unlink(&self, req: &Header, name: &[u8]) -> Result<()> {
-        let dir = self.inodes.node(req.node)?;
-        as_caller(req, self.origin(), |cred| self.fs.remove(cred, dir, name))?;
+        let dir = self.at(req.node)?;
+        as_caller(req, self.origin(), |cred| dir.fs.remove(cred, dir.node, name))?;
         self.inodes.removed(req.node, name);
         Ok(())
     }
 
     pub fn rmdir(&self, req: &Header, name: &[u8]) -> Result<()> {
-        let dir = self.inodes.node(req.node)?;
-        as_caller(req, self.origin(), |cred| self.fs.rmdir(cred, dir, name))?;
+        let dir = self.at(req.node)?;
+        as_caller(req, self.origin(), |cred| dir.fs.rmdir(cred, dir.node, name))?;
         self.inodes.removed(req.node, name);
         Ok(())
     }
 
     /// Another name, in the directory that is asked, for node `ino`.
     pub fn link(&self, req: &Header, ino: u64, name: &[u8]) -> Result<Attr> {
-        let (node, dir) = (self.inodes.node(ino)?, self.inodes.node(req.node)?);
-        as_caller(req, self.origin(), |cred| self.fs.link(cred, node, dir, name)).map(|(attr, _)| attr)
+        let (at, dir) = self.fs.both(self.inodes.node(ino)?, self.inodes.node(req.node)?)?;
+        let linked = as_caller(req, self.origin(), |cred| at.fs.link(cred, at.node, dir, name));
+        linked.map(|(attr, _)| at.attr(attr))
     }
 
     pub fn read(&self, fh: u64, offset: u64, size: u32) -> Result<ReadBuf> {
-        self.fs.read(&self.root(), self.handles.get(fh)?.node, offset, size as usize)
+        let at = self.at_open(fh)?;
+        at.fs.read(&self.root(), at.node, offset, size as usize)
     }
 
     pub fn commit(&self, fh: u64) -> Result<()> {
-        self.fs.commit(self.handles.get(fh)?.node).map(drop)
+        let at = self.at_open(fh)?;
+        at.fs.commit(at.node).map(drop)
     }
 
     /// The kernel may have changes of a mapped file that are not here yet.
@@ -167,7 +181,8 @@ impl Server {
     }
 
     pub fn seek(&self, fh: u64, offset: u64, what: Seek) -> Result<u64> {
-        self.fs.seek(&self.root(), self.handles.get(fh)?.node, offset, what)
+        let at = self.at_open(fh)?;
+        at.fs.seek(&self.root(), at.node, offset, what)
     }
 
     pub fn setattr(&self, req: &Header, fh: Option<u64>, set: &SetAttr) -> Result<Attr> {
@@ -180,17 +195,12 @@ impl Server {
                 if set.mode.is_none() {
                     set.mode = self.mode_without_setid(req, &self.fs.getattr(node)?);
                 }
-                (node, self.fs.setattr(&self.root(), node, &set)?.1)
+                (node, self.fs.setattr(&self.root(), node, &set)?)
             }
             _ => {
                 let node = self.inodes.node(req.node)?;
-                (
-                    node,
-                    as_caller_with_mode(req, self.origin(), set.mode, |cred| {
-                        self.fs.setattr(cred, node, set)
-                    })?
-                    .1,
-                )
+                let call = |cred: &Cred| self.fs.setattr(cred, node, set);
+                (node, as_caller_with_mode(req, self.origin(), set.mode, call)?)
             }
         };
         if changes_program && self.remove_capabilities(node)? {
@@ -200,10 +210,10 @@ impl Server {
     }
 
     pub fn make(&self, req: &Header, name: &[u8], what: &NewNode, mode: u32, umask: u32) -> Result<Attr> {
-        let parent = self.inodes.node(req.node)?;
+        let dir = self.at(req.node)?;
         let attr = SetAttr { mode: Some(mode & posix::MODE_MASK), ..SetAttr::default() };
-        let call = |cred: &Cred| self.fs.make(&masked(cred, umask), parent, name, what, &attr);
-        Ok(as_caller_with_mode(req, self.origin(), attr.mode, call)?.attr)
+        let call = |cred: &Cred| dir.fs.make(&masked(cred, umask), dir.node, name, what, &attr);
+        Ok(dir.attr(as_caller_with_mode(req, self.origin(), attr.mode, call)?.attr))
     }
 
     /// open(2) with O_CREAT where the kernel saw no such name, with a mode and a umask. Gives the
@@ -215,17 +225,18 @@ impl Server {
         (mode, umask): (u32, u32),
         flags: i32,
     ) -> Result<(Attr, u64)> {
-        let parent = self.inodes.node(req.node)?;
+        let dir = self.at(req.node)?;
         let how = if flags & libc::O_EXCL != 0 { CreateMode::Guarded } else { CreateMode::Unchecked };
         let size = (flags & libc::O_TRUNC != 0).then_some(0);
         let attr = SetAttr { mode: Some(mode & posix::MODE_MASK), size, ..SetAttr::default() };
         let call = |cred: &Cred| {
-            let created = self.fs.create(&masked(cred, umask), parent, name, how, &attr)?;
+            let created = dir.fs.create(&masked(cred, umask), dir.node, name, how, &attr)?;
+            let attr = dir.attr(created.attr);
             // It appeared since the kernel looked, so the kernel has not checked it.
             if !created.new {
-                self.check_open(cred, created.attr.node, flags)?;
+                self.check_open(cred, attr.node, flags)?;
             }
-            Ok(created.attr)
+            Ok(attr)
         };
         let attr = as_caller_with_mode(req, self.origin(), attr.mode, call)?;
         Ok((attr, self.handles.open(attr.node, flags)?))
@@ -233,15 +244,16 @@ impl Server {
 
     /// open(2) with O_TMPFILE in a directory.
     pub fn create_unnamed(&self, req: &Header, (mode, umask): (u32, u32), flags: i32) -> Result<(Attr, u64)> {
-        let dir = self.inodes.node(req.node)?;
+        let dir = self.at(req.node)?;
         let attr = SetAttr { mode: Some(mode & posix::MODE_MASK), ..SetAttr::default() };
-        let call = |cred: &Cred| self.fs.create_unnamed(&masked(cred, umask), dir, &attr);
-        let attr = as_caller_with_mode(req, self.origin(), attr.mode, call)?;
+        let call = |cred: &Cred| dir.fs.create_unnamed(&masked(cred, umask), dir.node, &attr);
+        let attr = dir.attr(as_caller_with_mode(req, self.origin(), attr.mode, call)?);
         Ok((attr, self.handles.take(attr.node, flags)))
     }
 
     fn check_open(&self, cred: &Cred, node: NodeId, flags: i32) -> Result<()> {
-        let access = self.fs.access(cred, node)?;
+        let at = self.fs.at(node)?;
+        let access = at.fs.access(cred, at.node)?;
         let wanted = match flags & libc::O_ACCMODE {
             libc::O_RDONLY => access.read,
             libc::O_WRONLY => access.modify,
@@ -288,11 +300,11 @@ impl Server {
             flags if flags & libc::O_DSYNC != 0 => Stable::DataSync,
             _ => Stable::Unstable,
         };
-        let root = self.root();
+        let (root, at) = (self.root(), self.fs.at(handle.node)?);
         let written = if how.flags & libc::O_APPEND != 0 && !how.from_cache {
-            self.fs.append(&root, handle.node, data, stable)?.1
+            at.fs.append(&root, at.node, data, stable)?.1
         } else {
-            self.fs.write(&root, handle.node, offset, data, stable)?
+            at.fs.write(&root, at.node, offset, data, stable)?
         };
         if how.kill_setid
             && let Some(mode) = self.mode_without_setid(req, &written.after)
@@ -326,7 +338,8 @@ impl Server {
     /// its first one, and again only after somebody has given capabilities to any file of this
     /// mount. Says whether there were any.
     fn remove_capabilities(&self, node: NodeId) -> Result<bool> {
-        match self.fs.removexattr(&self.root(), node, CAPABILITY) {
+        let remove = |at: At| at.fs.removexattr(&self.root(), at.node, CAPABILITY);
+        match self.fs.at(node).and_then(remove) {
             Ok(()) => Ok(true),
             Err(Error::NotFound | Error::Unsupported(_)) => Ok(false),
             Err(error) => Err(error),
@@ -347,9 +360,9 @@ impl Server {
             libc::RENAME_EXCHANGE => RenameMode::Exchange,
             _ => return Err(Error::Invalid("rename flags".into())),
         };
-        let (source, target) = (self.inodes.node(from.0)?, self.inodes.node(to.0)?);
-        let ends = ((source, from.1), (target, to.1));
-        as_caller(req, self.origin(), |cred| self.fs.rename(cred, ends.0, ends.1, mode))?;
+        let (at, target) = self.fs.both(self.inodes.node(from.0)?, self.inodes.node(to.0)?)?;
+        let ends = ((at.node, from.1), (target, to.1));
+        as_caller(req, self.origin(), |cred| at.fs.rename(cred, ends.0, ends.1, mode))?;
         Ok(self.inodes.renamed(from, to, mode == RenameMode::Exchange))
     }
 
@@ -361,10 +374,11 @@ impl Server {
         const ZERO: i32 = libc::FALLOC_FL_ZERO_RANGE;
         const ZERO_AND_KEEP: i32 = ZERO | KEEP;
         let (root, node) = (self.root(), self.handles.get(fh)?.node);
+        let at = self.fs.at(node)?;
         let end = offset.checked_add(len).ok_or(Error::FileTooLarge)?;
         match mode {
-            PUNCH | ZERO | ZERO_AND_KEEP => self.fs.punch(&root, node, offset, len)?,
-            0 | KEEP if len > self.fs.statfs(node)?.avail_bytes / RESERVE_PERCENT * 100 => {
+            PUNCH | ZERO | ZERO_AND_KEEP => at.fs.punch(&root, at.node, offset, len)?,
+            0 | KEEP if len > at.fs.statfs(at.node)?.avail_bytes / RESERVE_PERCENT * 100 => {
                 return Err(Error::NoSpace);
             }
             0 | KEEP => {}
@@ -384,11 +398,11 @@ impl Server {
             libc::XATTR_REPLACE => XattrMode::Replace,
             _ => return Err(Error::Invalid("setxattr flags".into())),
         };
-        let node = self.inodes.node(req.node)?;
+        let at = self.at(req.node)?;
         // An ACL takes setgid away where its setter is not in the file's group.
         let groups_matter = (name == ACCESS).then_some(posix::SETGID);
         as_caller_with_mode(req, self.origin(), groups_matter, |cred| {
-            self.fs.setxattr(cred, node, name, value, mode)
+            at.fs.setxattr(cred, at.node, name, value, mode)
         })?;
         if name == CAPABILITY {
             self.capabilities_set.fetch_add(1, Ordering::AcqRel);
@@ -398,8 +412,8 @@ impl Server {
 
     pub fn getxattr(&self, req: &Header, name: &[u8]) -> Result<Vec<u8>> {
         self.check_xattr_name(name)?;
-        let node = self.inodes.node(req.node)?;
-        match as_caller(req, self.origin(), |cred| self.fs.getxattr(cred, node, name)) {
+        let at = self.at(req.node)?;
+        match as_caller(req, self.origin(), |cred| at.fs.getxattr(cred, at.node, name)) {
             // The kernel asks before it lets anybody in: where ACLs are off there is none.
             Err(Error::Unsupported(_)) if name == ACCESS || name == DEFAULT => Err(Error::NotFound),
             answer => answer,
@@ -408,21 +422,21 @@ impl Server {
 
     /// Names, each ended by a NUL.
     pub fn listxattr(&self, req: &Header) -> Result<Vec<u8>> {
-        let node = self.inodes.node(req.node)?;
-        let mut names = as_caller(req, self.origin(), |cred| self.fs.listxattr(cred, node))?;
+        let at = self.at(req.node)?;
+        let mut names = as_caller(req, self.origin(), |cred| at.fs.listxattr(cred, at.node))?;
         names.retain(|name| !name.starts_with(USER) || self.xattr.load(Ordering::Relaxed));
         Ok(names.into_iter().flat_map(|name| name.into_iter().chain([0])).collect())
     }
 
     pub fn removexattr(&self, req: &Header, name: &[u8]) -> Result<()> {
         self.check_xattr_name(name)?;
-        let node = self.inodes.node(req.node)?;
+        let at = self.at(req.node)?;
         if name == CAPABILITY {
             // The kernel asks a user for CAP_SETFCAP; by itself it takes capabilities away in the
             // name of whoever truncates the program.
-            return self.fs.removexattr(&self.root(), node, name);
+            return at.fs.removexattr(&self.root(), at.node, name);
         }
-        as_caller(req, self.origin(), |cred| self.fs.removexattr(cred, node, name))
+        as_caller(req, self.origin(), |cred| at.fs.removexattr(cred, at.node, name))
     }
 
     /// Attributes of users are refused without xattr (`zpl_xattr_user_get` in

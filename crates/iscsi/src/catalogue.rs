@@ -9,15 +9,15 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
-use engine_api::{Engine, Volume, VolumeId};
+use engine_api::{Serving, Volume, VolumeId};
 use scsi::{Identity, LogicalUnit, Target, TargetPort};
+use sockets::lock;
 
-use crate::lock::lock;
 use crate::share::{Credentials, PROPERTY, Share, parse};
 
 /// See the module.
 pub struct Catalogue {
-    engine: Arc<dyn Engine>,
+    engine: Arc<dyn Serving>,
     /// Groups of portals that there are, in order.
     groups: Vec<u16>,
     state: Mutex<State>,
@@ -61,7 +61,7 @@ fn identity(id: VolumeId, dataset: &str) -> Identity {
 }
 
 impl Catalogue {
-    pub fn new(engine: Arc<dyn Engine>, mut groups: Vec<u16>) -> Catalogue {
+    pub fn new(engine: Arc<dyn Serving>, mut groups: Vec<u16>) -> Catalogue {
         groups.sort_unstable();
         groups.dedup();
         Catalogue { engine, groups, state: Mutex::default(), retries: AtomicU64::new(0) }

@@ -10,15 +10,15 @@
 //! Source: RFC 7143 4.2.2, 11.
 
 use std::io::{self, BufReader};
-use std::net::{SocketAddr, TcpStream};
+use std::net::TcpStream;
 use std::sync::Arc;
 use std::thread;
 
 use scsi::codes::{asc, sense_key};
 use scsi::{Answer, Status};
-use sockets::attentive::{Attentive, Lookout};
+use sockets::attentive::Attentive;
 use sockets::hurried::Hurried;
-use sockets::{Lease, Peer};
+use sockets::{Accepted, Lease, lock};
 
 use crate::cdb::weight;
 use crate::gather::Wrong;
@@ -26,7 +26,6 @@ use crate::house::House;
 use crate::limits::{
     BATCH, BATCH_BYTES, BUFFER, DEFAULT_SEGMENT, LOGIN_TIME, PENALTY, SEGMENT, SILENCE, WINDOW,
 };
-use crate::lock::lock;
 use crate::login::{Login, Step};
 use crate::pdu::initiator::{Command, DataOut, Opcode, turn_of};
 use crate::pdu::target::{Failure, NopIn, RejectReason};
@@ -36,15 +35,16 @@ use crate::requests::Next;
 use crate::session::{Connection, Turn, Wire};
 
 /// A connection from its first byte to its last.
-pub fn serve(house: &House, stream: &Arc<TcpStream>, guest: &Arc<Peer>, door: Door, peer: SocketAddr) {
-    let connection = match log_in(house, stream, guest, door, peer) {
+pub fn serve(house: &House, accepted: &Accepted<TcpStream>, door: Door) {
+    let peer = accepted.addr;
+    let connection = match log_in(house, accepted, door) {
         Ok(Some(connection)) => connection,
         Ok(None) => return,
         Err(error) => return tracing::info!(%peer, %error, "connection closed before it logged in"),
     };
     let initiator = &connection.member.initiator;
     tracing::info!(%peer, initiator, target = connection.member.target, "logged in");
-    let ended = connection.read(&house.lookout);
+    let ended = connection.read(accepted.requests());
     connection.see_off();
     connection.finish();
     if let (Ok(Next::Resets), Some(target)) = (&ended, &connection.session.target) {
@@ -62,19 +62,18 @@ pub fn serve(house: &House, stream: &Arc<TcpStream>, guest: &Arc<Peer>, door: Do
 /// `None`: that came to nothing.
 fn log_in(
     house: &House,
-    stream: &Arc<TcpStream>,
-    guest: &Arc<Peer>,
+    accepted: &Accepted<TcpStream>,
     door: Door,
-    peer: SocketAddr,
 ) -> Result<Option<Arc<Connection>>, PduError> {
+    let (stream, peer) = (&*accepted.stream, accepted.addr);
     // Its answers are short: they all fit into what the system holds, or the initiator takes none.
     stream.set_write_timeout(Some(LOGIN_TIME))?;
-    let (mut from, mut to) = (Hurried::new(&**stream, LOGIN_TIME), &**stream);
+    let (mut from, mut to) = (Hurried::new(stream, LOGIN_TIME), stream);
     let mut login = Login::new(house, door.group, peer.ip());
     while let Some(request) = Pdu::read(&mut from, Digests::default(), DEFAULT_SEGMENT)? {
         let step = match login.step(&request) {
             Step::Done(answer, member, joins) => {
-                let wire = Wire::new(stream, guest)?;
+                let wire = Wire::new(accepted)?;
                 match house.sessions.enter(wire, *member, joins, door.clone(), &house.catalogue) {
                     Ok(connection) => {
                         let answer = answer.of_session(connection.session.handle).into_pdu();
@@ -82,7 +81,7 @@ fn log_in(
                             house.sessions.leave(&connection, false);
                             return Err(error.into());
                         }
-                        guest.prove();
+                        accepted.peer.prove();
                         return Ok(Some(connection));
                     }
                     Err(failure) => login.fail(&request, failure),
@@ -109,11 +108,10 @@ fn log_in(
 }
 
 impl Connection {
-    fn read(self: &Arc<Self>, lookout: &Lookout) -> Result<Next, PduError> {
+    fn read(self: &Arc<Self>, requests: Attentive<'_>) -> Result<Next, PduError> {
         self.wire.stream.set_read_timeout(Some(SILENCE))?;
         let digests = self.member.parameters.digests;
-        let attentive = Attentive::new(&self.wire.stream, &self.wire.peer, lookout.clone());
-        let mut from = BufReader::with_capacity(BUFFER, attentive);
+        let mut from = BufReader::with_capacity(BUFFER, requests);
         // Where others bring commands too, the turn of the next may have to wait for them.
         let is_alone = self.session.parameters.max_connections == 1;
         let (mut asked, mut taken) = (false, 0);

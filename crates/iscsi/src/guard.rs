@@ -7,10 +7,9 @@ use std::net::IpAddr;
 use std::sync::{Mutex, MutexGuard};
 use std::time::Instant;
 
-use sockets::place;
+use sockets::{lock, place};
 
 use crate::limits::{GUARDED, PENALTY, TRIES};
-use crate::lock::lock;
 
 /// See the module.
 #[derive(Default)]

@@ -3,8 +3,6 @@
 
 use std::sync::Arc;
 
-use sockets::attentive::Lookout;
-
 use crate::catalogue::Catalogue;
 use crate::guard::Guard;
 use crate::sessions::Sessions;
@@ -16,5 +14,4 @@ pub struct House {
     pub guard: Guard,
     /// Gives numbers that nobody can guess, for challenges.
     pub random: Arc<dyn Fn() -> u64 + Send + Sync>,
-    pub lookout: Lookout,
 }

@@ -3,10 +3,10 @@
 //! A connection comes through a portal (`portal`) and has a thread that reads it (`conn`): its
 //! initiator logs in (`login`) to a session that there is or that it begins (`sessions`), then the
 //! thread takes PDUs (`pdu`), gathers what a command writes (`gather`), and hands whole commands to
-//! the session (`session`), which has them executed, by their reader or its crew (`crew`), and
-//! answered by their connection ([`sockets::outbox`]). What has to be on stable storage first is
-//! waited for by keepers (`keepers`). What is served is what the volumes say themselves (`share`,
-//! `catalogue`).
+//! the session (`session`), which has them executed, by their reader or its crew, and answered by
+//! their connection. What is served is what the volumes say themselves (`share`, `catalogue`). The
+//! crew ([`sockets::workers`]), the box for answers ([`sockets::outbox`]) and the keepers of what
+//! has to be on stable storage first ([`sockets::keepers`]) are those of all servers.
 //!
 //! ```text
 //!   listen ─▶ conn ─▶ login ─▶ house ─▶ sessions ─▶ session ─▶ crew ─▶ scsi::Target ─▶ engine
@@ -31,15 +31,12 @@ mod catalogue;
 mod cdb;
 mod chap;
 mod conn;
-mod crew;
 mod gather;
 mod guard;
 mod house;
-mod keepers;
 mod keys;
 mod limits;
 mod listen;
-mod lock;
 mod login;
 mod md5;
 mod member;

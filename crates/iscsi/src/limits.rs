@@ -15,9 +15,6 @@ pub const BUFFER: usize = 64 << 10;
 /// of those answers: so the initiator has something to do meanwhile.
 pub const BATCH: usize = 16;
 pub const BATCH_BYTES: usize = 128 << 10;
-/// Threads of a connection that wait for what it wrote to be on stable storage: while one waits for
-/// a flush, the other's records are written.
-pub const KEEPERS: usize = 2;
 /// Bytes from which on a command is a long one.
 pub const LONG: usize = 64 << 10;
 /// Bytes of additional headers.

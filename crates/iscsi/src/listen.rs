@@ -4,10 +4,9 @@ use std::io;
 use std::net::TcpStream;
 use std::sync::Arc;
 
-use engine_api::Engine;
-use sockets::attentive::Lookout;
+use engine_api::Serving;
 use sockets::inherited::Inherited;
-use sockets::{Budget, Listening, Peer};
+use sockets::{Accepted, Budget, Listening};
 
 use crate::catalogue::Catalogue;
 use crate::conn;
@@ -39,7 +38,7 @@ pub struct Server {
 }
 
 impl Server {
-    pub fn start(config: ServerConfig, engine: Arc<dyn Engine>) -> io::Result<Server> {
+    pub fn start(config: ServerConfig, engine: Arc<dyn Serving>) -> io::Result<Server> {
         let (mut listeners, mut portals) = (Vec::new(), Vec::new());
         for Portal { addr, group } in config.portals {
             let named = |error: io::Error| io::Error::new(error.kind(), format!("{addr}: {error}"));
@@ -54,7 +53,6 @@ impl Server {
             sessions: Arc::default(),
             guard: Guard::default(),
             random: config.random,
-            lookout: Lookout::default(),
         });
         let portals: Arc<[Portal]> = portals.into();
         let sockets = sockets::Config {
@@ -67,9 +65,8 @@ impl Server {
             drain: DRAIN - PARTING,
         };
         let own = (house.clone(), portals.clone());
-        let listening = Listening::start(sockets, listeners, move |place, stream, peer| {
-            enter(&own.0, &own.1, place, stream, peer);
-        })?;
+        let listening =
+            Listening::start(sockets, listeners, move |accepted| enter(&own.0, &own.1, accepted))?;
         let watch = Watch::start(house.catalogue.clone(), house.sessions.clone())?;
         portals.iter().for_each(|portal| tracing::info!(%portal, "serving iSCSI"));
         Ok(Server { house, listening, watch, portals })
@@ -100,9 +97,9 @@ impl Drop for Server {
     }
 }
 
-fn enter(house: &House, portals: &Arc<[Portal]>, place: usize, stream: &Arc<TcpStream>, guest: &Arc<Peer>) {
-    // Who has gone again has no address, and nothing to be told.
-    let (Ok(peer), Ok(local)) = (stream.peer_addr(), stream.local_addr()) else { return };
-    let door = Door { portals: portals.clone(), group: portals[place].group, local };
-    conn::serve(house, stream, guest, door, peer);
+fn enter(house: &House, portals: &Arc<[Portal]>, accepted: &Accepted<TcpStream>) {
+    // Who has gone again has nothing to be told.
+    let Ok(local) = accepted.stream.local_addr() else { return };
+    let door = Door { portals: portals.clone(), group: portals[accepted.place].group, local };
+    conn::serve(house, accepted, door);
 }

@@ -23,13 +23,13 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock, Weak};
 use std::time::{Duration, Instant};
 
 use scsi::Nexus;
+use sockets::lock;
 use sockets::pace::Pace;
+use sockets::workers::{self, Workers};
 
 use crate::catalogue::Catalogue;
 use crate::cdb::CLASSES;
-use crate::crew::Crew;
-use crate::limits::{BLIND, DRAIN, LOG_OUT, TURN, WINDOW};
-use crate::lock::lock;
+use crate::limits::{BLIND, CREW, DRAIN, IDLE_THREAD, LOG_OUT, THREAD_STACK, TURN, WINDOW};
 use crate::member::Member;
 use crate::parameters::Parameters;
 use crate::pdu::target::{Event, Failure};
@@ -53,7 +53,8 @@ pub struct Session {
     /// Itself.
     own: Weak<Session>,
     view: Mutex<View>,
-    pub crew: Arc<Crew>,
+    /// The threads that work on its commands.
+    pub crew: Workers,
     pace: Pace<CLASSES>,
     state: Mutex<State>,
     /// Anything of the state.
@@ -123,6 +124,12 @@ impl Session {
             blind: None,
             stats: BTreeMap::new(),
         };
+        let crew = workers::Config {
+            name: |_| "iscsi-crew".to_owned(),
+            threads: CREW,
+            stack: THREAD_STACK,
+            idle_age: IDLE_THREAD,
+        };
         Arc::new_cyclic(|own| Session {
             handle,
             initiator: member.initiator.clone(),
@@ -133,7 +140,7 @@ impl Session {
             catalogue,
             own: own.clone(),
             view: Mutex::default(),
-            crew: Arc::default(),
+            crew: Workers::new(crew),
             pace: Pace::new([Duration::ZERO; CLASSES]),
             state: Mutex::new(state),
             changed: Condvar::new(),
@@ -222,10 +229,10 @@ impl Session {
         let connections = self.state().connections.clone();
         for connection in connections {
             let told = told.clone();
-            self.crew.submit(Box::new(move || {
+            self.crew.submit(move || {
                 connection.announce(event);
                 drop(told);
-            }));
+            });
         }
     }
 

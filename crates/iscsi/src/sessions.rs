@@ -11,9 +11,10 @@ use std::collections::BTreeMap;
 use std::sync::mpsc;
 use std::sync::{Arc, Mutex, MutexGuard};
 
+use sockets::lock;
+
 use crate::catalogue::Catalogue;
 use crate::limits::{PARTING, TRY_AGAIN};
-use crate::lock::lock;
 use crate::member::{Member, Name};
 use crate::pdu::target::{Event, Failure};
 use crate::portal::Door;

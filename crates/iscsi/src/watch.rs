@@ -7,9 +7,10 @@
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 
+use sockets::lock;
+
 use crate::catalogue::Catalogue;
 use crate::limits::LOOK_EVERY;
-use crate::lock::lock;
 use crate::sessions::Sessions;
 
 /// The thread that looks. See the module.

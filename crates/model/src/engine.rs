@@ -1,12 +1,9 @@
-//! An engine that only knows which file systems it serves: enough for the servers' tests.
+//! What a server asks of an engine, and nothing else of one.
 
-use engine_api::{
-    CacheFileSearch, Counts, Engine, Error, FsId, ImportOptions, Importable, Pool, PoolSpec, Result, Served,
-    ServedVolume, TokenContents,
-};
+use engine_api::{Served, ServedVolume, Serving};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-/// Serves what it is told to; pools it has none.
+/// Serves what it is told to.
 #[derive(Default)]
 pub struct MemEngine {
     served: Mutex<(u64, Vec<Served>)>,
@@ -38,58 +35,14 @@ impl MemEngine {
     }
 }
 
-fn unsupported<T>() -> Result<T> {
-    Err(Error::Unsupported("the model has no pools".into()))
-}
-
-impl Engine for MemEngine {
-    fn create(&self, _spec: &PoolSpec) -> Result<Arc<dyn Pool>> {
-        unsupported()
-    }
-    fn features(&self) -> Vec<engine_api::FeatureInfo> {
-        Vec::new()
-    }
-    fn importable(&self, _: &[String], _: Option<&CacheFileSearch>) -> Result<Vec<Importable>> {
-        unsupported()
-    }
-    fn import(&self, _which: &str, _options: &ImportOptions) -> Result<Arc<dyn Pool>> {
-        unsupported()
-    }
-    fn export(&self, _name: &str, _force: bool) -> Result<()> {
-        unsupported()
-    }
-    fn destroy(&self, _name: &str, _force: bool) -> Result<()> {
-        unsupported()
-    }
-    fn pool(&self, _name: &str) -> Result<Arc<dyn Pool>> {
-        unsupported()
-    }
-    fn pools(&self) -> Vec<Arc<dyn Pool>> {
-        Vec::new()
-    }
-    fn read_token(&self, _token: &str) -> Result<TokenContents> {
-        unsupported()
-    }
-    fn label_clear(&self, _path: &str, _force: bool) -> Result<()> {
-        unsupported()
-    }
+impl Serving for MemEngine {
     fn served(&self) -> Vec<Served> {
         self.lock().1.clone()
-    }
-    fn served_by_id(&self, id: FsId) -> Option<Served> {
-        self.lock().1.iter().find(|served| served.id == id).cloned()
     }
     fn served_volumes(&self, _property: &str) -> Vec<ServedVolume> {
         self.volumes.lock().expect("nothing panics under this lock").clone()
     }
     fn served_generation(&self) -> u64 {
         self.lock().0
-    }
-    fn diagnostics(&self) -> &dyn engine_api::Diagnostics {
-        &engine_api::NoDiagnostics
-    }
-
-    fn cache_counts(&self) -> Counts {
-        Counts::new()
     }
 }

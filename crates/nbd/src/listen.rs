@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sockets::hurried::Hurried;
-use sockets::{Budget, Listening, Peer};
+use sockets::{Accepted, Budget, Listening};
 
 use crate::exports::Exports;
 use crate::{handshake, transmission};
@@ -34,8 +34,8 @@ impl Server {
         exports: Arc<dyn Exports>,
         budget: Arc<Budget>,
     ) -> io::Result<Server> {
-        let serve = move |_, stream: &Arc<UnixStream>, peer: &Arc<Peer>| {
-            if let Err(error) = run(&*exports, stream, peer) {
+        let serve = move |accepted: &Accepted<UnixStream>| {
+            if let Err(error) = run(&*exports, accepted) {
                 tracing::info!(%error, "network block device closed");
             }
         };
@@ -71,7 +71,8 @@ impl Drop for Server {
     }
 }
 
-fn run(exports: &dyn Exports, stream: &UnixStream, peer: &Arc<Peer>) -> io::Result<()> {
+fn run(exports: &dyn Exports, accepted: &Accepted<UnixStream>) -> io::Result<()> {
+    let (stream, peer) = (&*accepted.stream, &accepted.peer);
     stream.set_write_timeout(Some(PATIENCE))?;
     let Some(agreed) = handshake::negotiate(Hurried::new(stream, PATIENCE), stream, exports)? else {
         return Ok(());

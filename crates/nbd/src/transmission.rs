@@ -7,11 +7,11 @@
 use std::io::{self, BufReader, BufWriter, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread;
 
 use engine_api::{Error, ReadBuf, Seek, Stable};
-use sockets::{Lease, Peer};
+use sockets::{Lease, Peer, lock};
 
 use crate::handshake::Agreed;
 use crate::wire::{
@@ -67,10 +67,6 @@ pub fn serve(stream: &UnixStream, peer: &Arc<Peer>, agreed: Agreed) -> io::Resul
         }
         connection.work()
     })
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Connection<'_> {

@@ -3,32 +3,30 @@
 //! The reader does by itself what will not wait: that costs no thread switch, and the replies to a
 //! burst of small calls leave together. It knows by measuring: per class of request a moving
 //! average of how long the engine took (see [`sockets::pace`]). What has been slow goes to the
-//! workers, so that later requests overtake it, unless the request is alone on the connection
-//! anyway. When workers or the connection's allowance are exhausted the reader works too, which
-//! stops it from reading: that is the backpressure.
+//! workers ([`sockets::workers`]), so that later requests overtake it, unless the request is alone
+//! on the connection anyway. When workers or the connection's allowance are exhausted the reader
+//! works too, which stops it from reading: that is the backpressure.
 //!
 //! What a call brings and what its reply may be is leased before it is worked on
 //! ([`sockets::budget`]); where there is no room, the reader waits, having sent what there is.
 //!
 //! Replies that may not leave before a change is on stable storage are put aside, and the reader
-//! goes on. A *keeper* takes all that are there, waits once, and sends them together; so a hundred
-//! writes in flight need two threads, not a hundred. The reader itself is the keeper of a request
-//! that is alone.
+//! goes on ([`sockets::keepers`]). The reader itself is the keeper of a request that is alone.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use sockets::attentive::Attentive;
+use sockets::keepers::Promises;
 use sockets::outbox::Outbox;
 use sockets::pace::{FAST, Pace};
+use sockets::workers::{Jobs, Workers};
 use sockets::{Lease, Peer};
 use sunrpc::record::{self, Patience, Pool, RecordError};
 
-use crate::limits::{BATCH_BYTES, BATCH_REPLIES, KEEPERS, RECORD_TIME};
+use crate::limits::{BATCH_BYTES, BATCH_REPLIES, LEAST_SHARE, QUEUED_REQUESTS, RECORD_TIME};
 use crate::service::{Answer, Begun, CLASSES, Promised, Service, Session, fault, kind_of};
-use crate::workers::Workers;
 
 /// The class of waiting for stable storage, behind those of requests; and what is assumed of it
 /// until it has been measured.
@@ -45,64 +43,30 @@ pub struct Conn {
     outbox: Outbox,
     pace: Pace<{ CLASSES + 1 }>,
     /// Requests with workers.
-    in_flight: Mutex<usize>,
-    landed: Condvar,
-    promises: Mutex<Promises>,
-    /// Promises were kept.
-    kept: Condvar,
-    /// Connections that have requests with workers.
-    busy: Arc<AtomicUsize>,
-}
-
-/// Replies that wait for stable storage.
-#[derive(Default)]
-struct Promises {
-    /// Nobody waits for these yet.
-    waiting: Vec<(Promised, Lease)>,
-    /// All that are not in the outbox yet.
-    open: usize,
-    keepers: usize,
+    jobs: Arc<Jobs>,
+    /// Replies that wait for stable storage.
+    promises: Promises<(Promised, Lease)>,
 }
 
 impl Conn {
-    fn promises(&self) -> MutexGuard<'_, Promises> {
-        self.promises.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Keeps what is promised, as long as there is anything and not enough others are at it.
     fn keep(&self) {
-        loop {
-            let batch = {
-                let mut promises = self.promises();
-                if promises.waiting.is_empty() || promises.keepers == KEEPERS {
-                    return;
-                }
-                promises.keepers += 1;
-                std::mem::take(&mut promises.waiting)
-            };
-            let keeping = Keeping { conn: self, count: batch.len() };
+        let keep = |batch: Vec<(Promised, Lease)>| {
             let start = Instant::now();
             for (promised, lease) in batch {
                 let reply = promised.keep();
                 self.outbox.push(Some(lease), |pieces| reply.put(pieces));
             }
             self.pace.note(KEEPING, start.elapsed());
-            drop(keeping);
-            self.outbox.write_all();
-        }
+        };
+        self.promises.keep(keep, || self.outbox.write_all());
     }
 
     /// As [`Conn::keep`], and waits for the other keepers until fewer than `most` promises are
     /// open.
     fn keep_below(&self, most: usize) {
         self.keep();
-        let promises = self.promises();
-        let below = |promises: &mut Promises| promises.open >= most && promises.keepers == KEEPERS;
-        drop(self.kept.wait_while(promises, below).unwrap_or_else(PoisonError::into_inner));
-    }
-
-    fn in_flight(&self) -> MutexGuard<'_, usize> {
-        self.in_flight.lock().unwrap_or_else(PoisonError::into_inner)
+        self.promises.wait_below(most);
     }
 
     /// Works on a record; false when the peer talks nonsense. The reply is in the outbox, not yet
@@ -120,10 +84,8 @@ impl Conn {
             Ok(Begun::Answer(Answer::Nothing)) => {}
             Ok(Begun::Answer(Answer::HangUp)) => return false,
             Ok(Begun::Promised(promised)) => {
-                let mut promises = self.promises();
-                promises.open += 1;
                 lease.resize(promised.len());
-                promises.waiting.push((promised, lease));
+                self.promises.put((promised, lease));
             }
             Err(_) => {
                 tracing::error!(session = ?self.session, "request ended in a panic");
@@ -136,42 +98,6 @@ impl Conn {
         true
     }
 
-    fn take_off(&self) {
-        let mut in_flight = self.in_flight();
-        *in_flight += 1;
-        if *in_flight == 1 {
-            self.busy.fetch_add(1, Ordering::Relaxed);
-        }
-    }
-
-    fn land(&self) {
-        let mut in_flight = self.in_flight();
-        *in_flight -= 1;
-        if *in_flight == 0 {
-            self.busy.fetch_sub(1, Ordering::Relaxed);
-            self.landed.notify_all();
-        }
-    }
-}
-
-/// A keeper at work. Its end is noted however it comes, for others wait for it.
-struct Keeping<'a> {
-    conn: &'a Conn,
-    /// Promises that it took.
-    count: usize,
-}
-
-impl Drop for Keeping<'_> {
-    fn drop(&mut self) {
-        let mut promises = self.conn.promises();
-        promises.keepers -= 1;
-        promises.open -= self.count;
-        drop(promises);
-        self.conn.kept.notify_all();
-    }
-}
-
-impl Conn {
     pub fn new(
         service: Arc<Service>,
         session: Session,
@@ -187,11 +113,8 @@ impl Conn {
             peer,
             outbox,
             pace: Pace::new(guesses),
-            in_flight: Mutex::new(0),
-            landed: Condvar::new(),
-            promises: Mutex::default(),
-            kept: Condvar::new(),
-            busy: workers.busy(),
+            jobs: workers.jobs(),
+            promises: Promises::default(),
         })
     }
 
@@ -208,11 +131,7 @@ impl Conn {
         let mut reader = record::Reader::guarded(pool, self.peer.clone(), patience);
         let ended = read_loop(&self, &mut reader, &mut from, workers);
         self.keep_below(1);
-        let mut in_flight = self.in_flight();
-        while *in_flight > 0 {
-            in_flight = self.landed.wait(in_flight).unwrap_or_else(PoisonError::into_inner);
-        }
-        drop(in_flight);
+        self.jobs.wait();
         self.outbox.finish();
         ended
     }
@@ -238,10 +157,11 @@ fn read_loop(
         }
         let Some(lease) = lease.filter(|lease| lease.bytes() >= bytes) else { return Err(RecordError::Cut) };
         let pace = conn.pace.of(kind.class);
-        let in_flight = *conn.in_flight();
+        let in_flight = conn.jobs.in_flight();
         let alone = || in_flight == 0 && !reader.has_more() && !from.have_arrived();
         let is_quick = pace < FAST || (pace < BEARABLE && alone());
-        let by_reader = is_quick || in_flight >= workers.share() || !workers.has_room();
+        let by_reader =
+            is_quick || in_flight >= workers.share(LEAST_SHARE) || !workers.has_room(QUEUED_REQUESTS);
         if by_reader {
             if !conn.work(kind.class, &record, lease) {
                 return Err(RecordError::Impossible("record is no call"));
@@ -253,17 +173,16 @@ fn read_loop(
                 continue;
             }
         } else {
-            conn.take_off();
-            let conn = conn.clone();
-            workers.submit(Box::new(move || {
+            let (conn, flight) = (conn.clone(), conn.jobs.take_off());
+            workers.submit(move || {
                 if !conn.work(kind.class, &record, lease) {
                     tracing::debug!(session = ?conn.session, "record is no call");
                 }
                 drop(record);
                 conn.outbox.write_all();
                 conn.keep();
-                conn.land();
-            }));
+                drop(flight);
+            });
         }
         conn.outbox.write_all();
         if by_reader {
@@ -277,24 +196,17 @@ fn read_loop(
 /// Finds somebody who keeps what was promised just now. `alone` tells whether nothing else waits on
 /// this connection.
 fn see_promises_kept(conn: &Arc<Conn>, alone: &dyn Fn() -> bool, workers: &Workers) {
-    let (open, keepers) = {
-        let promises = conn.promises();
-        if promises.waiting.is_empty() {
-            return;
-        }
-        (promises.open, promises.keepers)
-    };
-    if (conn.pace.of(KEEPING) < BEARABLE && alone()) || !workers.has_room() {
+    let Some(open) = conn.promises.unattended() else { return };
+    if (conn.pace.of(KEEPING) < BEARABLE && alone()) || !workers.has_room(QUEUED_REQUESTS) {
         conn.keep();
-    } else if keepers < KEEPERS {
-        conn.take_off();
-        let conn = conn.clone();
-        workers.submit(Box::new(move || {
+    } else if conn.promises.want_keeper() {
+        let (conn, flight) = (conn.clone(), conn.jobs.take_off());
+        workers.submit(move || {
             conn.keep();
-            conn.land();
-        }));
+            drop(flight);
+        });
     }
-    if open >= workers.share() {
+    if open >= workers.share(LEAST_SHARE) {
         conn.keep_below(open);
     }
 }

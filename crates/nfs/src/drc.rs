@@ -19,9 +19,10 @@
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::hash::{BuildHasher, Hash, Hasher};
 use std::net::IpAddr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use foldhash::quality::FixedState;
+use sockets::lock;
 use stdx::call::CallId;
 use sunrpc::msg::{Call, Credential};
 
@@ -147,7 +148,7 @@ pub struct Cache {
 
 impl Cache {
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 
     /// `now` in seconds of any clock that only goes forward.

@@ -28,7 +28,6 @@ mod shares;
 mod stats;
 mod status;
 mod v3;
-mod workers;
 
 pub use export::{ExportOptions, Host, NOBODY, Rule, Squash, parse as parse_sharenfs};
 pub use handle::{Handle, Key as HandleKey};

@@ -25,12 +25,9 @@ pub const WORKERS: usize = 512;
 /// Requests that any connection may have with workers, however many share them, and replies that
 /// wait for stable storage; beyond, its reader works or waits itself.
 pub const LEAST_SHARE: usize = 16;
-/// Threads of a connection that wait for what its calls have changed to be on stable storage: while
-/// one waits for a flush, the other's records are written.
-pub const KEEPERS: usize = 2;
-/// Stack of such a thread. What is never touched takes no memory.
+/// Stack of a worker. What is never touched takes no memory.
 pub const THREAD_STACK: usize = 512 << 10;
-/// A thread that had nothing to do for this long ends.
+/// A worker that had nothing to do for this long ends.
 pub const IDLE_THREAD: Duration = Duration::from_secs(5);
 /// Replies written together at most, by number and bytes.
 pub const BATCH_REPLIES: usize = 32;

@@ -8,19 +8,20 @@ use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use engine_api::Engine;
-use sockets::attentive::{Attentive, Lookout};
+use engine_api::Serving;
 use sockets::inherited::Inherited;
-use sockets::outbox::Outbox;
-use sockets::{Budget, Listening, Peer};
+use sockets::workers::{self, Workers};
+use sockets::{Accepted, Budget, Listening};
 use sunrpc::portmap;
 use sunrpc::record::Pool;
 
 use crate::conn::Conn;
-use crate::limits::{CONNECTIONS, DRAIN, FROM_ONE_PLACE, LARGE_BUFFERS_KEPT, MAX_RECORD, STALL, WORKERS};
+use crate::limits::{
+    CONNECTIONS, DRAIN, FROM_ONE_PLACE, IDLE_THREAD, LARGE_BUFFERS_KEPT, MAX_RECORD, STALL, THREAD_STACK,
+    WORKERS,
+};
 use crate::service::Service;
 use crate::stats::ClientStats;
-use crate::workers::Workers;
 use crate::{mount, v3};
 
 /// How to serve.
@@ -70,16 +71,20 @@ struct Shared {
     service: Arc<Service>,
     workers: Workers,
     pool: Arc<Pool>,
-    lookout: Lookout,
 }
 
 impl Server {
-    pub fn start(config: ServerConfig, engine: Arc<dyn Engine>) -> io::Result<Server> {
+    pub fn start(config: ServerConfig, engine: Arc<dyn Serving>) -> io::Result<Server> {
+        let workers = workers::Config {
+            name: |number| format!("nfs-{number}"),
+            threads: config.workers,
+            stack: THREAD_STACK,
+            idle_age: IDLE_THREAD,
+        };
         let shared = Arc::new(Shared {
             service: Arc::new(Service::new(engine, config.old_handles)),
-            workers: Workers::new(config.workers),
+            workers: Workers::new(workers),
             pool: Pool::new(MAX_RECORD, LARGE_BUFFERS_KEPT),
-            lookout: Lookout::default(),
         });
         let mut listeners = vec![config.inherited.tcp(config.addr)?];
         if let Some(addr) = config.mount_addr {
@@ -99,7 +104,7 @@ impl Server {
             drain: DRAIN,
         };
         let own = shared.clone();
-        let listening = Listening::start(sockets, listeners, move |_, stream, peer| run(&own, stream, peer))?;
+        let listening = Listening::start(sockets, listeners, move |accepted| run(&own, accepted))?;
         tracing::info!(%addr, %mount_addr, "serving NFSv3");
         let server = Server { shared, listening, addr, mount_addr, registered: AtomicBool::new(false) };
         server.registered.store(config.register && server.tell_rpcbind(true), Ordering::SeqCst);
@@ -165,24 +170,16 @@ impl Drop for Server {
     }
 }
 
-fn run(shared: &Shared, stream: &Arc<TcpStream>, peer: &Arc<Peer>) {
-    // Who has gone again has no address, and nothing to be told.
-    let Ok(client) = stream.peer_addr() else { return };
-    if let Err(error) = serve(shared, stream, peer, client) {
-        tracing::info!(%client, %error, "connection closed");
+fn run(shared: &Shared, accepted: &Accepted<TcpStream>) {
+    if let Err(error) = serve(shared, accepted) {
+        tracing::info!(client = %accepted.addr, %error, "connection closed");
     }
 }
 
-fn serve(
-    shared: &Shared,
-    stream: &Arc<TcpStream>,
-    peer: &Arc<Peer>,
-    client: SocketAddr,
-) -> Result<(), Box<dyn std::error::Error>> {
-    stream.set_read_timeout(Some(STALL))?;
-    let session = shared.service.session(client);
-    let from = Attentive::new(stream, peer, shared.lookout.clone());
-    let to = Outbox::new(stream.clone(), peer.clone())?;
-    let conn = Conn::new(shared.service.clone(), session, peer.clone(), to, &shared.workers);
-    Ok(conn.serve(from, &shared.workers, shared.pool.clone())?)
+fn serve(shared: &Shared, accepted: &Accepted<TcpStream>) -> Result<(), Box<dyn std::error::Error>> {
+    accepted.stream.set_read_timeout(Some(STALL))?;
+    let session = shared.service.session(accepted.addr);
+    let (peer, to) = (accepted.peer.clone(), accepted.outbox()?);
+    let conn = Conn::new(shared.service.clone(), session, peer, to, &shared.workers);
+    Ok(conn.serve(accepted.requests(), &shared.workers, shared.pool.clone())?)
 }

@@ -6,9 +6,10 @@
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use engine_api::{Attr, NodeKind};
+use sockets::lock;
 use sunrpc::msg::AUTH_SYS;
 use sunrpc::xdr::{Decoder, Encoder, Malformed};
 
@@ -38,7 +39,7 @@ pub struct Mounts(Mutex<BTreeSet<(IpAddr, String)>>);
 
 impl Mounts {
     fn with<T>(&self, work: impl FnOnce(&mut BTreeSet<(IpAddr, String)>) -> T) -> T {
-        work(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        work(&mut lock(&self.0))
     }
 }
 

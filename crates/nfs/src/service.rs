@@ -16,7 +16,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Instant;
 
-use engine_api::{Engine, Happened, Promise, ReadBuf};
+use engine_api::{Happened, Promise, ReadBuf, Serving};
 use sockets::outbox::Pieces;
 use stdx::call::{Keeping, working_on};
 use stdx::patience::hurried;
@@ -174,7 +174,7 @@ pub struct Service {
 
 impl Service {
     /// `old_handles`: as in [`crate::ServerConfig`].
-    pub fn new(engine: Arc<dyn Engine>, old_handles: bool) -> Service {
+    pub fn new(engine: Arc<dyn Serving>, old_handles: bool) -> Service {
         Service {
             shares: Shares::new(engine, old_handles),
             cache: Arc::default(),

@@ -8,7 +8,8 @@ use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
-use engine_api::{Attr, Cred, Engine, FileSystem, FsId, NodeId};
+use engine_api::{Attr, Cred, FileSystem, FsId, NodeId, Serving};
+use sockets::lock;
 
 use crate::export::{ExportOptions, Names, parse};
 use crate::handle::{Handle, Key, Sealed};
@@ -54,7 +55,7 @@ pub struct Grant {
 
 /// The current table, and what is needed to judge clients.
 pub struct Shares {
-    engine: Arc<dyn Engine>,
+    engine: Arc<dyn Serving>,
     table: RwLock<Arc<Table>>,
     names: Names,
     /// Handles of servers before this version are good.
@@ -62,7 +63,7 @@ pub struct Shares {
 }
 
 impl Shares {
-    pub fn new(engine: Arc<dyn Engine>, old_handles: bool) -> Shares {
+    pub fn new(engine: Arc<dyn Serving>, old_handles: bool) -> Shares {
         Shares { engine, table: RwLock::default(), names: Names::default(), old_handles }
     }
 
@@ -97,7 +98,7 @@ impl Shares {
 }
 
 impl Table {
-    fn build(generation: u64, engine: &dyn Engine) -> Table {
+    fn build(generation: u64, engine: &dyn Serving) -> Table {
         let mut shares = Vec::new();
         let mut keys: HashMap<u64, Arc<Key>> = HashMap::new();
         for served in engine.served() {
@@ -153,7 +154,7 @@ impl Table {
     }
 
     fn known_snapshots(&self) -> MutexGuard<'_, HashMap<FsId, FsId>> {
-        self.snapshots.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.snapshots)
     }
 
     /// What seals the handles of a pool.

@@ -3,7 +3,9 @@
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
+
+use sockets::lock;
 
 use crate::limits::COUNTED_CLIENTS;
 
@@ -65,7 +67,7 @@ pub(crate) struct Stats {
 
 impl Stats {
     pub fn of(&self, client: IpAddr) -> Arc<Counters> {
-        let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut clients = lock(&self.clients);
         if clients.len() >= COUNTED_CLIENTS && !clients.contains_key(&client) {
             return self.others.clone();
         }
@@ -74,7 +76,7 @@ impl Stats {
 
     /// By address, the rest at the end.
     pub fn copy(&self) -> Vec<ClientStats> {
-        let clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
+        let clients = lock(&self.clients);
         let mut all: Vec<ClientStats> =
             clients.iter().map(|(&addr, counters)| counters.copy(Some(addr))).collect();
         all.sort_by_key(|stats| stats.client);

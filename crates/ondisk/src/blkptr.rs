@@ -420,10 +420,6 @@ impl BlkPtr {
         self.set_prop(TYPE, object_type.0 as u64)
     }
 
-    pub const fn set_level(&mut self, level: u8) -> &mut Self {
-        self.set_prop(LEVEL, level as u64)
-    }
-
     /// Of a block that is not encrypted itself, in a data set that is.
     pub const fn set_authenticated(&mut self, authenticated: bool) -> &mut Self {
         self.set_prop(CRYPT, authenticated as u64)
@@ -431,10 +427,6 @@ impl BlkPtr {
 
     pub const fn set_dedup(&mut self, dedup: bool) -> &mut Self {
         self.set_prop(DEDUP, dedup as u64)
-    }
-
-    pub const fn set_byteorder(&mut self, endian: Endian) -> &mut Self {
-        self.set_prop(BYTEORDER, matches!(endian, Endian::Little) as u64)
     }
 
     /// Sets both births; an equal physical one is stored as 0.

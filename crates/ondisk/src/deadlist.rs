@@ -26,12 +26,7 @@ pub fn is_old_form(object_type: ObjectType) -> bool {
     object_type == ObjectType::BPOBJ
 }
 
-/// The name under which a ZAP of integers keeps `number`: lower-case hexadecimal without prefix.
-pub fn int_key(number: u64) -> String {
-    format!("{number:x}")
-}
-
-/// The number a name of a ZAP of integers stands for.
+/// The number a name of a ZAP of integers stands for: lower-case hexadecimal without prefix.
 pub fn parse_int_key(name: &[u8]) -> Option<u64> {
     let name = std::str::from_utf8(name).ok()?;
     if name.starts_with('+') { None } else { u64::from_str_radix(name, 16).ok() }

@@ -1,4 +1,5 @@
-//! OpenZFS's bytes on disk: every magic, offset, enum value and bit, and nothing else.
+//! OpenZFS's bytes on disk: every magic, offset, enum value and bit, and nothing else. The words of
+//! properties and their numbers are in `api-types`.
 //!
 //! Invariants:
 //! - No I/O and no state. Bytes come in as slices and go out as arrays or vectors.

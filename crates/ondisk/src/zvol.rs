@@ -15,5 +15,3 @@ pub const DATA: u64 = 1;
 pub const PROPS: u64 = 2;
 /// Its one name.
 pub const SIZE: &str = "size";
-/// Of blocks, in bytes, where nobody says (`ZVOL_DEFAULT_BLOCKSIZE` in include/sys/fs/zfs.h).
-pub const DEFAULT_BLOCK: u64 = 16 << 10;

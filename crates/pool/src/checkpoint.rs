@@ -27,6 +27,7 @@ use ondisk::object_type::pool_directory;
 use ondisk::spacemap::{Entries, Entry, MapType, MapWriter, OFFSET_END};
 use ondisk::uberblock::Uberblock;
 use refusal::{Action, Reason, Refused};
+use stdx::mark::mark;
 use storage::Segment;
 
 use crate::history::Record;
@@ -190,8 +191,9 @@ impl Core {
                 }
             };
             left -= tail.segments.len() as u64;
+            mark("discarded checkpoint gives space back");
             for segment in &tail.segments {
-                self.storage.free_kept(vdev, *segment, tx.txg());
+                self.storage.free_kept(vdev, *segment, tx.touch());
                 kept.space = kept.space.saturating_sub(segment.len);
             }
             if tail.length == 0 {

@@ -31,6 +31,7 @@ use env::{Env, Nanos, Quirk, lock};
 use ondisk::ddt::{BLOCK_SHIFT, Class, DdtKey, Histogram, Slot, Slots};
 use ondisk::object_type::{ObjectType, pool_directory};
 use ondisk::{BlkPtr, ChecksumKind};
+use stdx::mark::mark;
 use storage::{DedupName, DedupSource, Found, Storage};
 
 use crate::Result;
@@ -199,6 +200,7 @@ impl Ddt {
         while !rest.is_empty() {
             let allowed = self.allowed(&mut state).min(rest.len());
             if allowed == 0 {
+                mark("dedup references wait for the next group");
                 state.is_behind = true;
                 stay.extend_from_slice(rest);
                 break;

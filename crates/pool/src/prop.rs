@@ -1,6 +1,6 @@
 //! Properties: what a value may be, how it reads, and where it comes from.
 //!
-//! The table is [`ondisk::prop`]; how values are stored and inherited is [`crate::dsl`]'s business.
+//! The tables are in `api-types`; how values are stored and inherited is [`crate::dsl`]'s business.
 //! Here text becomes numbers and numbers text.
 //!
 //! Sources: lib/libzfs/libzfs_dataset.c (`zfs_valid_proplist`), libzfs_util.c
@@ -8,35 +8,12 @@
 
 mod check;
 
-use api_types::{DatasetKind, PropKind, Source};
-use ondisk::prop::{BOOKMARK, FILESYSTEM, Prop, PropType, Render, SNAPSHOT, UNLIMITED, VOLUME};
+use api_types::{PropType, PropertyDef, Reads, Source};
 use ondisk::version::newest_file_system;
 use ondisk::znode;
 
 pub(crate) use check::is_too_new;
 pub use check::{AUTO, Checker, is_built, parse_pool_value};
-
-/// The bit of a kind of datasets in the table of properties.
-pub(crate) fn types_of(kind: DatasetKind) -> u8 {
-    match kind {
-        DatasetKind::Filesystem => FILESYSTEM,
-        DatasetKind::Volume => VOLUME,
-        DatasetKind::Snapshot => SNAPSHOT,
-        DatasetKind::Bookmark => BOOKMARK,
-    }
-}
-
-/// How a value of a property is shown to people.
-pub fn prop_kind(prop: &Prop) -> PropKind {
-    match prop.render {
-        Render::Size => PropKind::Size,
-        Render::Count => PropKind::Count,
-        Render::Ratio => PropKind::Ratio,
-        Render::Percent => PropKind::Percent,
-        Render::Time => PropKind::Time,
-        Render::Text => PropKind::Text,
-    }
-}
 
 /// A stored value.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -142,28 +119,25 @@ pub fn mountpoint(value: &str, source: &Source, name: &str, altroot: Option<&str
 }
 
 /// The exact form of a stored value.
-pub fn exact(prop: &Prop, value: &RawValue) -> String {
+pub fn exact(row: &PropertyDef, value: &RawValue) -> String {
     match value {
         RawValue::Text(text) => text.clone(),
-        RawValue::Number(number) => match prop.kind {
-            PropType::Choice(..) => prop.word_of(*number).map_or_else(|| number.to_string(), str::to_owned),
-            _ if prop.render == Render::Ratio => format!("{}.{:02}", number / 100, number % 100),
+        RawValue::Number(number) => match row.kind {
+            PropType::Choice(..) => row.word_of(*number).map_or_else(|| number.to_string(), str::to_owned),
+            _ if row.reads == Reads::Ratio => format!("{}.{:02}", number / 100, number % 100),
             _ => number.to_string(),
         },
     }
 }
 
 /// The value of a property nobody set.
-pub fn default_of(prop: &Prop) -> RawValue {
-    match prop.kind {
-        PropType::Number(number) | PropType::Choice(number, _) => RawValue::Number(number),
+pub fn default_of(row: &PropertyDef) -> RawValue {
+    match row.kind {
+        PropType::Number(number) | PropType::Limit(number) | PropType::Choice(number, _) => {
+            RawValue::Number(number)
+        }
         PropType::Text(text) => RawValue::Text(text.unwrap_or("").to_owned()),
     }
-}
-
-/// Whether "no limit" is the largest number rather than 0.
-pub(crate) fn none_number(name: &str) -> u64 {
-    if matches!(name, "filesystem_limit" | "snapshot_limit") { UNLIMITED } else { 0 }
 }
 
 #[cfg(test)]

@@ -119,7 +119,7 @@ impl Pool {
                 // Nothing is believed of what a disk has taken and may still lose.
                 core.storage.flush_all().map_err(|_| PoolError::Suspended)?;
                 let behind = core.behind_in(*top);
-                core.dtl.excise(&core.storage, phys.max_txg, tx.txg(), &|guid| behind.contains(&guid));
+                core.dtl.excise(&core.storage, phys.max_txg, tx.touch(), &|guid| behind.contains(&guid));
                 core.forget_newcomers();
             }
             self.end_rebuild(*top, STATE_COMPLETE, tx)?;

@@ -194,7 +194,7 @@ impl Core {
     /// Gives the space of a block back. Syncing context.
     pub(crate) fn free_now(&self, bp: &BlkPtr, tx: &Tx) {
         self.scan.freed(bp);
-        self.storage.free(bp, tx.txg());
+        self.storage.free(bp, tx.touch());
     }
 
     /// Puts a freed block on the list that the next group frees.

@@ -171,7 +171,7 @@ impl SpaceMaps {
         tx: &Tx,
         keep: &mut dyn FnMut(&VdevSpace, &[Segment]) -> Result<()>,
     ) -> Result<()> {
-        for change in storage.take_changes(tx.txg()) {
+        for change in storage.take_changes(tx.touch()) {
             let vdev = self.vdev(change.vdev).expect("the allocator only knows vdevs that have maps");
             if !change.kept.is_empty() {
                 keep(&vdev, &change.kept)?;

@@ -155,6 +155,9 @@ pub enum Action {
         path: String,
     },
     OpenCachefile,
+    CancelJob {
+        job: u64,
+    },
     /// For tests of the appliance (`zinject`).
     AddFault,
     /// A folder of the host.

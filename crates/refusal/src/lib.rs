@@ -13,6 +13,7 @@
 
 mod action;
 mod import;
+mod job;
 mod mount;
 mod name;
 mod property;
@@ -24,6 +25,7 @@ mod words;
 
 pub use action::{Action, Stream};
 pub use import::{ImportFault, Member};
+pub use job::JobFault;
 pub use mount::MountFault;
 pub use name::NameFault;
 pub use property::PropertyFault;

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    ImportFault, MountFault, NameFault, PropertyFault, ReceiveFault, Refused, ScanFault, SendFault,
+    ImportFault, JobFault, MountFault, NameFault, PropertyFault, ReceiveFault, Refused, ScanFault, SendFault,
     SweepFault, VdevFault,
 };
 
@@ -140,6 +140,7 @@ pub enum Reason {
     Send(SendFault),
     Receive(ReceiveFault),
     Mount(MountFault),
+    Job(JobFault),
     /// Each of several.
     Several(Vec<Refused>),
 }
@@ -188,4 +189,5 @@ from_fault! {
     SendFault => Send,
     ReceiveFault => Receive,
     MountFault => Mount,
+    JobFault => Job,
 }

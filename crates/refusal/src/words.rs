@@ -137,6 +137,7 @@ impl Display for Action {
             Action::Initialize { device } => write!(f, "cannot initialize '{device}'"),
             Action::ClearLabel { path } => write!(f, "failed to clear label for {path}"),
             Action::OpenCachefile => f.write_str("failed to open cache file"),
+            Action::CancelJob { job } => write!(f, "cannot cancel job {job}"),
             Action::AddFault => f.write_str("failed to add handler"),
             Action::Use { path } => f.write_str(path),
             Action::Mount { name } => write!(f, "cannot mount '{name}'"),
@@ -250,6 +251,7 @@ impl Display for Reason {
             Reason::Send(fault) => fault.fmt(f),
             Reason::Receive(fault) => fault.fmt(f),
             Reason::Mount(fault) => fault.fmt(f),
+            Reason::Job(fault) => fault.fmt(f),
             Reason::Several(all) => several(f, all),
         }
     }

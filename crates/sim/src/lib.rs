@@ -8,7 +8,8 @@
 //! and fail, and cuts the power at any write of the record; in [`lapses`] a disk misses writes and
 //! catches up, then others leave; [`copies`] sends and receives trees of datasets; [`units`] has
 //! several initiators at work on volumes, and [`callers`] change names, a [`crew`] each;
-//! [`writers`] wait for intent logs, on log devices that fail.
+//! [`writers`] wait for intent logs, on log devices that fail. [`rare`] has the paths of the engine
+//! that all these runs have to take.
 
 pub mod attrition;
 pub mod callers;
@@ -25,6 +26,7 @@ pub mod machine;
 pub mod memory;
 pub mod operator;
 pub mod promised;
+pub mod rare;
 pub mod run;
 pub mod swarm;
 pub mod time;
@@ -41,9 +43,5 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 /// Runs something, with a panic of the engine turned into words too.
 pub fn caught<T>(run: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
     let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(run));
-    caught.unwrap_or_else(|panic| {
-        let text = panic.downcast_ref::<String>().cloned();
-        let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
-        Err(format!("panic: {}", text.unwrap_or_default()))
-    })
+    caught.unwrap_or_else(|panic| Err(format!("panic: {}", stdx::panics::text(&*panic).unwrap_or_default())))
 }

@@ -24,7 +24,7 @@ use crate::Peer;
 const A_MOMENT: Duration = Duration::from_micros(100);
 
 /// Whether somebody is looking; shared by all connections of a server.
-pub type Lookout = Arc<AtomicBool>;
+pub(crate) type Lookout = Arc<AtomicBool>;
 
 /// A stream of requests. See the module.
 pub struct Attentive<'a> {
@@ -37,7 +37,7 @@ pub struct Attentive<'a> {
 
 impl Attentive<'_> {
     /// What it reads, the peer was heard to say.
-    pub fn new<'a>(stream: &'a TcpStream, peer: &'a Peer, lookout: Lookout) -> Attentive<'a> {
+    pub(crate) fn new<'a>(stream: &'a TcpStream, peer: &'a Peer, lookout: Lookout) -> Attentive<'a> {
         Attentive { stream, peer, lookout, is_worth_it: false }
     }
 

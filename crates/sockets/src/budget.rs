@@ -29,10 +29,11 @@
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed, Ordering::SeqCst};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use crate::drain::Drain;
+use crate::lock::lock;
 use crate::place;
 
 /// What a connection may hold whatever all others do.
@@ -78,10 +79,6 @@ impl Default for Limits {
     fn default() -> Limits {
         Limits::within(256 << 20)
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// One of the three counts: bytes, and who waits for room, in order.

@@ -13,10 +13,12 @@ use std::net::{SocketAddr, TcpListener};
 use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::{env, io, process};
 
 use nix::sys::socket::{getsockopt, sockopt};
+
+use crate::lock::lock;
 
 /// The first descriptor (`SD_LISTEN_FDS_START`).
 const FIRST: RawFd = 3;
@@ -84,7 +86,7 @@ impl Inherited {
 
     /// What nobody has taken: names and places.
     pub fn rest(&self) -> Vec<String> {
-        let found = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = lock(&self.0);
         let words = |one: &Found| match &one.at {
             Place::Tcp(addr) => format!("'{}' ({addr})", one.name),
             Place::Unix(path) => format!("'{}' ({})", one.name, path.display()),
@@ -93,7 +95,7 @@ impl Inherited {
     }
 
     fn find(&self, at: &Place) -> Option<OwnedFd> {
-        let mut found = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut found = lock(&self.0);
         let index = found.iter().position(|one| one.at == *at)?;
         Some(found.remove(index).fd)
     }

@@ -1,6 +1,10 @@
-//! Sockets of servers: a thread for each that accepts, and one for each connection; how it reads
-//! ([`attentive`]), and what it does by itself of what it reads ([`pace`]); what it may hold
-//! ([`budget`]), and how replies leave ([`outbox`]) and wait in the system ([`unsent`]).
+//! What servers are made of: a thread for each socket that accepts, and one for each connection;
+//! how it reads ([`attentive`]), what it does by itself of what it reads ([`pace`]), and who does
+//! the rest ([`workers`]) or waits for stable storage ([`keepers`]); what it may hold ([`budget`]),
+//! and how replies leave ([`outbox`]) and wait in the system ([`unsent`]).
+//!
+//! A protocol says how many connections it takes and serves one ([`Listening::start`]). It is given
+//! the connection with its count of memory, its reader and its box for replies ([`Accepted`]).
 //!
 //! A stranger can make connections, and say nothing. So there are so many at the most, and fewer of
 //! them from one place ([`place`]); where one too many comes, the one goes that was silent for
@@ -20,16 +24,19 @@ pub mod budget;
 mod drain;
 pub mod hurried;
 pub mod inherited;
+pub mod keepers;
+mod lock;
 pub mod outbox;
 pub mod pace;
 pub mod peer;
 mod place;
 mod unsent;
+pub mod workers;
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::io::{self, PipeReader, PipeWriter};
-use std::net::{IpAddr, Shutdown, TcpListener, TcpStream};
+use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::AsFd;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -39,8 +46,12 @@ use std::time::{Duration, Instant};
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
+use attentive::{Attentive, Lookout};
+use outbox::Outbox;
+
 pub use budget::{Budget, Lease, Limits, Peer};
 pub use drain::STALL;
+pub use lock::lock;
 pub use place::place;
 
 /// Connections that may be about to end beside those that are allowed.
@@ -51,9 +62,13 @@ const LOOK: Duration = Duration::from_secs(1);
 /// What comes out of a listening socket.
 pub trait Stream: Sized + Send + Sync + 'static {
     type Listener: AsFd + Send + 'static;
+    /// Where a peer is.
+    type Addr: Copy + Send + 'static;
     fn accept(listener: &Self::Listener) -> io::Result<Self>;
-    /// Where the peer is, if not on this machine. An error: it has gone again.
-    fn from(&self) -> io::Result<Option<IpAddr>>;
+    /// Where the peer is. An error: it has gone again.
+    fn addr(&self) -> io::Result<Self::Addr>;
+    /// The same, if that is not this machine.
+    fn ip(addr: Self::Addr) -> Option<IpAddr>;
     fn shut(&self, how: Shutdown) -> io::Result<()>;
     /// Accepting does not wait.
     fn hurry(listener: &Self::Listener) -> io::Result<()>;
@@ -61,6 +76,7 @@ pub trait Stream: Sized + Send + Sync + 'static {
 
 impl Stream for TcpStream {
     type Listener = TcpListener;
+    type Addr = SocketAddr;
 
     fn accept(listener: &TcpListener) -> io::Result<TcpStream> {
         let stream = listener.accept()?.0;
@@ -69,8 +85,12 @@ impl Stream for TcpStream {
         Ok(stream)
     }
 
-    fn from(&self) -> io::Result<Option<IpAddr>> {
-        Ok(Some(self.peer_addr()?.ip()))
+    fn addr(&self) -> io::Result<SocketAddr> {
+        self.peer_addr()
+    }
+
+    fn ip(addr: SocketAddr) -> Option<IpAddr> {
+        Some(addr.ip())
     }
 
     fn shut(&self, how: Shutdown) -> io::Result<()> {
@@ -84,13 +104,18 @@ impl Stream for TcpStream {
 
 impl Stream for UnixStream {
     type Listener = UnixListener;
+    type Addr = ();
 
     fn accept(listener: &UnixListener) -> io::Result<UnixStream> {
         Ok(listener.accept()?.0)
     }
 
-    fn from(&self) -> io::Result<Option<IpAddr>> {
-        Ok(None)
+    fn addr(&self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn ip((): ()) -> Option<IpAddr> {
+        None
     }
 
     fn shut(&self, how: Shutdown) -> io::Result<()> {
@@ -128,9 +153,30 @@ pub struct Listening<S: Stream> {
     acceptors: Mutex<Vec<JoinHandle<()>>>,
 }
 
-/// What a connection's thread does: it gets the listener's place in the list, the connection, and
-/// who that is.
-type Serve<S> = dyn Fn(usize, &Arc<S>, &Arc<Peer>) + Send + Sync;
+/// What a connection's thread does.
+type Serve<S> = dyn Fn(&Accepted<S>) + Send + Sync;
+
+/// A connection, for whoever serves it.
+pub struct Accepted<S: Stream> {
+    /// Of the listener that it came to, in the list of listeners.
+    pub place: usize,
+    pub stream: Arc<S>,
+    pub addr: S::Addr,
+    pub peer: Arc<Peer>,
+    lookout: Lookout,
+}
+
+impl Accepted<TcpStream> {
+    /// What the peer sends.
+    pub fn requests(&self) -> Attentive<'_> {
+        Attentive::new(&self.stream, &self.peer, self.lookout.clone())
+    }
+
+    /// Where replies go. The stream's timeout for writing is the box's from now on.
+    pub fn outbox(&self) -> io::Result<Outbox> {
+        Outbox::new(self.stream.clone(), self.peer.clone())
+    }
+}
 
 /// A connection that is open.
 struct Open<S> {
@@ -138,18 +184,19 @@ struct Open<S> {
     peer: Arc<Peer>,
 }
 
-struct Shared<S> {
+struct Shared<S: Stream> {
     config: Config,
     serve: Box<Serve<S>>,
     open: Mutex<HashMap<u64, Open<S>>>,
     ended: Condvar,
     next: AtomicU64,
     stopping: AtomicBool,
+    lookout: Lookout,
 }
 
 impl<S: Stream> Shared<S> {
     fn open(&self) -> MutexGuard<'_, HashMap<u64, Open<S>>> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.open)
     }
 
     fn forget(&self, id: u64) {
@@ -217,7 +264,7 @@ impl<S: Stream> Listening<S> {
     pub fn start(
         config: Config,
         listeners: Vec<S::Listener>,
-        serve: impl Fn(usize, &Arc<S>, &Arc<Peer>) + Send + Sync + 'static,
+        serve: impl Fn(&Accepted<S>) + Send + Sync + 'static,
     ) -> io::Result<Listening<S>> {
         let shared = Arc::new(Shared {
             config,
@@ -226,6 +273,7 @@ impl<S: Stream> Listening<S> {
             ended: Condvar::new(),
             next: AtomicU64::new(0),
             stopping: AtomicBool::new(false),
+            lookout: Lookout::default(),
         });
         let (stopped, running) = io::pipe()?;
         let listening = Listening { shared, running: Mutex::new(Some(running)), acceptors: Mutex::default() };
@@ -239,14 +287,14 @@ impl<S: Stream> Listening<S> {
     }
 
     fn acceptors(&self) -> MutexGuard<'_, Vec<JoinHandle<()>>> {
-        self.acceptors.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.acceptors)
     }
 
     /// Stops accepting, has what was read finished, closes every connection. Returns when all is
     /// done.
     pub fn stop(&self) {
         self.shared.stopping.store(true, Ordering::SeqCst);
-        drop(self.running.lock().unwrap_or_else(PoisonError::into_inner).take());
+        drop(lock(&self.running).take());
         for acceptor in std::mem::take(&mut *self.acceptors()) {
             drop(acceptor.join());
         }
@@ -304,11 +352,11 @@ fn accept<S: Stream>(shared: &Arc<Shared<S>>, place: usize, listener: &S::Listen
 
 fn begin<S: Stream>(shared: &Arc<Shared<S>>, place: usize, stream: S) -> io::Result<()> {
     // Who has gone again has no address, and nothing to be told.
-    let Ok(from) = stream.from() else { return Ok(()) };
+    let Ok(addr) = stream.addr() else { return Ok(()) };
     let (id, stream) = (shared.next.fetch_add(1, Ordering::Relaxed), Arc::new(stream));
     let own = stream.clone();
     // It may have ended by itself meanwhile.
-    let peer = shared.config.budget.peer(from, move || drop(own.shut(Shutdown::Both)));
+    let peer = shared.config.budget.peer(S::ip(addr), move || drop(own.shut(Shutdown::Both)));
     {
         let mut open = shared.open();
         if !shared.admits(&open, peer.from()) {
@@ -317,16 +365,24 @@ fn begin<S: Stream>(shared: &Arc<Shared<S>>, place: usize, stream: S) -> io::Res
         }
         open.insert(id, Open { stream: stream.clone(), peer: peer.clone() });
     }
-    let own = shared.clone();
-    let spawned = thread::Builder::new().name(format!("{}-conn", shared.config.name)).spawn(move || {
-        (own.serve)(place, &stream, &peer);
-        drop(stream.shut(Shutdown::Both));
-        own.forget(id);
-    });
-    if spawned.is_err() {
-        shared.forget(id);
+    let ends = Ends { shared: shared.clone(), id, stream: stream.clone() };
+    let accepted = Accepted { place, stream, addr, peer, lookout: shared.lookout.clone() };
+    let serve = move || (ends.shared.serve)(&accepted);
+    thread::Builder::new().name(format!("{}-conn", shared.config.name)).spawn(serve).map(drop)
+}
+
+/// Ends a connection, also one whose thread panics or cannot be had.
+struct Ends<S: Stream> {
+    shared: Arc<Shared<S>>,
+    id: u64,
+    stream: Arc<S>,
+}
+
+impl<S: Stream> Drop for Ends<S> {
+    fn drop(&mut self) {
+        drop(self.stream.shut(Shutdown::Both));
+        self.shared.forget(self.id);
     }
-    spawned.map(drop)
 }
 
 #[cfg(test)]

@@ -24,6 +24,7 @@ use nix::sys::socket::{MsgFlags, sendmsg};
 
 use crate::budget::{Lease, Peer};
 use crate::drain::Slow;
+use crate::lock::lock;
 use crate::unsent::{LITTLE, Much};
 
 /// A writer stays as long as a peer takes so much in each such time: 5 MiB a second.
@@ -172,7 +173,7 @@ impl State {
 
 impl Outbox {
     /// The stream's timeout for writing is the box's from now on.
-    pub fn new(stream: Arc<TcpStream>, peer: Arc<Peer>) -> io::Result<Outbox> {
+    pub(crate) fn new(stream: Arc<TcpStream>, peer: Arc<Peer>) -> io::Result<Outbox> {
         stream.set_write_timeout(Some(WAIT))?;
         let state = State {
             pieces: Pieces::default(),
@@ -257,7 +258,7 @@ impl Outbox {
 
 impl Inner {
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 
     fn tell(&self, state: &State) {

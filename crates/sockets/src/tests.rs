@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, SockaddrIn, bind, connect, socket};
 
-use crate::{Budget, Config, Listening, Peer};
+use crate::{Accepted, Budget, Config, Listening};
 
 fn config(connections: usize) -> Config {
     let (drain, budget) = (Duration::from_millis(50), Arc::new(Budget::default()));
@@ -17,15 +17,15 @@ fn config(connections: usize) -> Config {
 
 /// Answers each byte with itself and the listener's place, until `stuck` bytes came: then it writes
 /// to nobody.
-fn echo(place: usize, stream: &Arc<TcpStream>, peer: &Peer, stuck: usize) {
-    let (mut from, mut byte) = (&**stream, [0]);
+fn echo(accepted: &Accepted<TcpStream>, stuck: usize) {
+    let (mut from, mut byte) = (&*accepted.stream, [0]);
     for _ in 0..stuck {
         if from.read(&mut byte).unwrap_or(0) == 0 {
             return;
         }
-        peer.note_heard();
-        peer.prove();
-        from.write_all(&[byte[0], place as u8]).unwrap();
+        accepted.peer.note_heard();
+        accepted.peer.prove();
+        from.write_all(&[byte[0], accepted.place as u8]).unwrap();
     }
     while from.write_all(&[0; 4096]).is_ok() {}
 }
@@ -33,9 +33,19 @@ fn echo(place: usize, stream: &Arc<TcpStream>, peer: &Peer, stuck: usize) {
 fn rig(config: Config, stuck: usize) -> (Listening<TcpStream>, [std::net::SocketAddr; 2]) {
     let listeners = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
     let addrs = [0, 1].map(|place: usize| listeners[place].local_addr().unwrap());
-    let serve =
-        move |place: usize, stream: &Arc<TcpStream>, peer: &Arc<Peer>| echo(place, stream, peer, stuck);
+    let serve = move |accepted: &Accepted<TcpStream>| echo(accepted, stuck);
     (Listening::start(config, listeners.into(), serve).unwrap(), addrs)
+}
+
+/// Its connection is over, and nobody waits for its thread.
+#[test]
+fn a_connection_whose_server_panics_ends() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let addr = listener.local_addr().unwrap();
+    let serve = |_: &Accepted<TcpStream>| panic!("as this test wants it");
+    let listening = Listening::start(config(2), vec![listener], serve).unwrap();
+    assert!(is_over(&TcpStream::connect(addr).unwrap()));
+    listening.stop();
 }
 
 fn ask(mut stream: &TcpStream, byte: u8) -> Option<[u8; 2]> {
@@ -59,6 +69,25 @@ fn connections_are_served_by_the_place_they_came_to_until_all_is_stopped() {
     assert_eq!((ask(&peers[0], 7), ask(&peers[1], 8)), (None, None));
     assert!(TcpStream::connect(addrs[0]).is_err());
     listening.stop();
+}
+
+/// The echo is the port that a connection comes from.
+#[test]
+fn a_connection_comes_with_its_address_its_reader_and_its_box() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let addr = listener.local_addr().unwrap();
+    let serve = |accepted: &Accepted<TcpStream>| {
+        let (mut requests, replies) = (accepted.requests(), accepted.outbox().unwrap());
+        while requests.read(&mut [0]).is_ok_and(|len| len > 0) {
+            replies.push(None, |pieces| pieces.write(|own| own.extend(accepted.addr.port().to_be_bytes())));
+            replies.write_all();
+        }
+    };
+    let _listening = Listening::start(config(2), vec![listener], serve).unwrap();
+    for _ in 0..2 {
+        let peer = TcpStream::connect(addr).unwrap();
+        assert_eq!(ask(&peer, 7), Some(peer.local_addr().unwrap().port().to_be_bytes()));
+    }
 }
 
 #[test]
@@ -103,9 +132,9 @@ fn who_is_owed_an_answer_keeps_the_place() {
     let budget = config.budget.clone();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let addr = listener.local_addr().unwrap();
-    let serve = |_: usize, stream: &Arc<TcpStream>, peer: &Arc<Peer>| {
-        let _work = peer.charge(1);
-        drop((&**stream).read(&mut [0]));
+    let serve = |accepted: &Accepted<TcpStream>| {
+        let _work = accepted.peer.charge(1);
+        drop((&*accepted.stream).read(&mut [0]));
     };
     let _listening = Listening::start(config, vec![listener], serve).unwrap();
     let busy = [(); 2].map(|()| TcpStream::connect(addr).unwrap());

@@ -2,52 +2,70 @@
 //!
 //! Who asked for a command goes into a pool's history, and decides what the command may do.
 //! Whoever takes commands knows that from the connection they came by, and runs them
-//! [`on_behalf_of`] that caller; whoever wants to know asks [`caller`]. What is passed on to
-//! another thread is done for nobody but the program itself, unless that thread is told as well.
+//! [`on_behalf_of`] that actor; whoever wants to know asks [`actor`]. What is passed on to another
+//! thread is done for nobody but the program itself, unless that thread is told as well.
+//!
+//! Invariant: a thread works for somebody no longer than one call of [`on_behalf_of`] lasts, also
+//! where that ends in a panic.
 
 use std::cell::RefCell;
 use std::sync::Arc;
 
-/// Who asks for something.
+/// Who asks for something, and how.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Caller {
+pub struct Actor {
     pub user: u32,
     /// His own first, then the others; none twice matters.
     pub groups: Vec<u32>,
     /// May do everything: root, and the user that the program runs as.
     pub is_administrator: bool,
+    pub way: Way,
 }
 
-impl Caller {
+/// How somebody asks. All of these are on this machine, or pass for a user of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// Nobody asks: the program does it by itself.
+    Itself,
+    /// By the management socket: the user of the program at its other end.
+    Management,
+    /// By a directory in `.zfs/snapshot`: the user that the file system's protocol names.
+    SnapshotDirectory,
+}
+
+impl Actor {
     /// The program itself, and whoever is asked by nobody.
-    pub fn itself() -> Caller {
-        Caller { user: 0, groups: vec![0], is_administrator: true }
+    pub fn itself() -> Actor {
+        Actor::administrator(0, 0)
     }
 
-    /// An administrator of this number and group.
-    pub fn administrator(user: u32, group: u32) -> Caller {
-        Caller { user, groups: vec![group], is_administrator: true }
+    /// The program for an administrator of this number and group, who does not ask.
+    pub fn administrator(user: u32, group: u32) -> Actor {
+        Actor { user, groups: vec![group], is_administrator: true, way: Way::Itself }
     }
 }
 
-thread_local!(static CALLER: RefCell<Option<Arc<Caller>>> = const { RefCell::new(None) });
+thread_local!(static ACTOR: RefCell<Option<Arc<Actor>>> = const { RefCell::new(None) });
 
 /// Runs something on this thread for somebody.
-pub fn on_behalf_of<T>(caller: Arc<Caller>, work: impl FnOnce() -> T) -> T {
-    let _restored = Restored(CALLER.replace(Some(caller)));
+pub fn on_behalf_of<T>(actor: Arc<Actor>, work: impl FnOnce() -> T) -> T {
+    let _restored = Restored(ACTOR.replace(Some(actor)));
     work()
 }
 
 /// Whom this thread works for: the program itself, unless it was told.
-pub fn caller() -> Arc<Caller> {
-    CALLER.with_borrow(Clone::clone).unwrap_or_else(|| Arc::new(Caller::itself()))
+pub fn actor() -> Arc<Actor> {
+    ACTOR.with_borrow(Clone::clone).unwrap_or_else(|| Arc::new(Actor::itself()))
 }
 
 /// Puts back what was, also after a panic.
-struct Restored(Option<Arc<Caller>>);
+struct Restored(Option<Arc<Actor>>);
 
 impl Drop for Restored {
     fn drop(&mut self) {
-        CALLER.set(self.0.take());
+        ACTOR.set(self.0.take());
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -12,8 +12,9 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Weak};
 
-use env::watch::{Watch, panic_text};
+use env::watch::Watch;
 use env::{Nanos, Next, Worker, WorkerHandle};
+use stdx::panics;
 
 use crate::Storage;
 
@@ -75,7 +76,8 @@ impl Worker for Kept {
         let _at_work = self.watch.begin(name, now);
         catch_unwind(AssertUnwindSafe(|| self.worker.step(now))).unwrap_or_else(|panic| {
             if let Some(storage) = self.storage.upgrade() {
-                storage.suspension().fault(format!("{name}: {}", panic_text(&*panic)));
+                let text = panics::text(&*panic).unwrap_or("panic");
+                storage.suspension().fault(format!("{name}: {text}"));
             }
             Next::Stop
         })

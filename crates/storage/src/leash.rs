@@ -14,6 +14,7 @@ use std::sync::atomic::Ordering::Relaxed;
 #[derive(Debug)]
 pub struct Leash {
     is_cancelled: AtomicBool,
+    is_let_go: AtomicBool,
     /// Blocks that may still be read; [`ENDLESS`] for any number.
     left: AtomicU64,
 }
@@ -22,7 +23,11 @@ const ENDLESS: u64 = u64::MAX;
 
 impl Default for Leash {
     fn default() -> Leash {
-        Leash { is_cancelled: AtomicBool::new(false), left: AtomicU64::new(ENDLESS) }
+        Leash {
+            is_cancelled: AtomicBool::new(false),
+            is_let_go: AtomicBool::new(false),
+            left: AtomicU64::new(ENDLESS),
+        }
     }
 }
 
@@ -35,16 +40,16 @@ impl Leash {
     /// The pool is imported: it has no end any more, and cannot be cancelled.
     pub fn let_go(&self) {
         self.left.store(ENDLESS, Relaxed);
-        self.is_cancelled.store(false, Relaxed);
+        self.is_let_go.store(true, Relaxed);
     }
 
-    /// Nothing more is read.
+    /// Nothing more is read, unless the pool is imported.
     pub fn cancel(&self) {
         self.is_cancelled.store(true, Relaxed);
     }
 
     pub fn is_cancelled(&self) -> bool {
-        self.is_cancelled.load(Relaxed)
+        self.is_cancelled.load(Relaxed) && !self.is_let_go.load(Relaxed)
     }
 
     /// Cancelled, or at its end.

@@ -32,6 +32,7 @@ use std::sync::atomic::{AtomicBool, AtomicU8, Ordering::SeqCst};
 use std::sync::{Condvar, Mutex, OnceLock};
 
 use env::{Env, Quirk, lock};
+use stdx::mark::mark;
 use stdx::patience::is_hurried;
 
 /// The property `failmode`, by the numbers it has on disk.
@@ -213,6 +214,9 @@ impl Suspension {
         let mut state = lock(&self.state);
         if state.cause == Some(Cause::Multihost) || (state.cause.is_some() && !state.patient) {
             return false;
+        }
+        if state.cause.is_some() {
+            mark("suspended pool goes on");
         }
         state.cause = None;
         self.is_on.store(false, SeqCst);

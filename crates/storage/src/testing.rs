@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use env::{Env, FaultDisks, MemDisks};
+use env::{Env, FaultDisks, MemDisks, SectorSize};
 use ondisk::object_type::ObjectType;
 use ondisk::{BlkPtr, ChecksumKind, CompressKind};
 
@@ -109,19 +109,22 @@ pub fn rig_of_files(widths: &[usize], logs: &[usize], parity: Option<u64>) -> Ri
         tops[0].kind = VdevKind::Raidz(parity);
         tops[0].ashift = Some(12);
     }
-    rig_on(tops, 0, &MemDisks::add_sparse)
+    rig_on(tops, 0, true)
 }
 
 fn rig_of_tops(tops: Vec<VdevConfig>, cache: usize) -> Rig {
-    rig_on(tops, cache, &MemDisks::add)
+    rig_on(tops, cache, false)
 }
 
-fn rig_on(tops: Vec<VdevConfig>, cache: usize, add: &dyn Fn(&MemDisks, &str, u64)) -> Rig {
+fn rig_on(tops: Vec<VdevConfig>, cache: usize, is_sparse: bool) -> Rig {
     let disks = MemDisks::new();
+    let add = |path: &String| {
+        disks.add_with(path, DISK, SectorSize { logical: 512, physical: 512 }, is_sparse);
+    };
     let mut root = VdevConfig { children: tops, ..VdevConfig::new(VdevKind::Root, 0, 7) };
-    root.visit_mut(&mut |vdev| vdev.path.iter().for_each(|path| add(&disks, path, DISK)));
+    root.visit_mut(&mut |vdev| vdev.path.iter().for_each(add));
     let faults = FaultDisks::new(Arc::new(disks.clone()));
-    let env = Env::with_disks(Arc::new(faults.clone()));
+    let env = Env { disks: Arc::new(faults.clone()), ..Env::real() };
     let storage = Storage::new(env, Cache::new(cache), 7);
     storage.open_tree(&root, OpenIntent::Create).unwrap();
     storage.attach_space(Arc::new(Empty));

@@ -61,10 +61,11 @@ impl From<Malformed> for CallError {
 pub struct Client {
     stream: TcpStream,
     reader: record::Reader,
-    program: u32,
-    version: u32,
-    credential: Credential,
-    xid: u32,
+    pub(crate) program: u32,
+    pub(crate) version: u32,
+    pub(crate) credential: Credential,
+    /// Of the next call.
+    pub(crate) xid: u32,
 }
 
 impl Client {
@@ -81,23 +82,9 @@ impl Client {
         Ok(Client { stream, reader, program, version, credential, xid: first_xid() })
     }
 
-    /// Calls other than the one used so far go to this program.
-    pub fn set_program(&mut self, program: u32, version: u32) {
-        (self.program, self.version) = (program, version);
-    }
-
-    pub fn set_credential(&mut self, credential: Credential) {
-        self.credential = credential;
-    }
-
     /// How long to wait for each piece of a reply, its beginning included.
     pub fn set_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
         self.stream.set_read_timeout(timeout)
-    }
-
-    /// The transaction id of the next call; a repeated one is a retransmission.
-    pub fn set_next_xid(&mut self, xid: u32) {
-        self.xid = xid;
     }
 
     /// Sends a call: `args`, then `data` with padding, whose length `args` has said already. Gives

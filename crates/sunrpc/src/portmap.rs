@@ -15,7 +15,6 @@ const PROGRAM: u32 = 100_000;
 const VERSION: u32 = 2;
 const SET: u32 = 1;
 const UNSET: u32 = 2;
-const GETPORT: u32 = 3;
 const TIMEOUT: Duration = Duration::from_millis(500);
 const ATTEMPTS: u32 = 2;
 /// Reserved ports that no well-known service has.
@@ -39,12 +38,6 @@ pub fn set(to: SocketAddr, program: u32, version: u32, protocol: Protocol, port:
 /// Takes back every registration of the program and version.
 pub fn unset(to: SocketAddr, program: u32, version: u32) -> io::Result<bool> {
     Ok(ask(to, UNSET, [program, version, 0, 0])? != 0)
-}
-
-/// The registered port, if there is one.
-pub fn port_of(to: SocketAddr, program: u32, version: u32, protocol: Protocol) -> io::Result<Option<u16>> {
-    let port = ask(to, GETPORT, [program, version, protocol as u32, 0])?;
-    Ok(u16::try_from(port).ok().filter(|&port| port != 0))
 }
 
 fn ask(to: SocketAddr, procedure: u32, mapping: [u32; 4]) -> io::Result<u32> {

@@ -14,10 +14,10 @@
 use std::fmt;
 use std::io::{self, Read};
 use std::ops::Deref;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
-use sockets::{Lease, Peer};
+use sockets::{Lease, Peer, lock};
 
 /// How far to read ahead; a record up to this long, mark included, is small.
 const AHEAD: usize = 16 << 10;
@@ -50,7 +50,7 @@ impl Pool {
     }
 
     fn free(&self) -> MutexGuard<'_, Vec<Vec<u8>>> {
-        self.free.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.free)
     }
 
     /// Memory that was never written to is not there yet, as far as the system goes.

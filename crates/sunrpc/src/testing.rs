@@ -1,14 +1,31 @@
 //! For tests: a portmapper that knows one port, for clients that cannot be told one and ask port
-//! 111 (qemu, showmount), and a network of a test's own, where that port is free whatever runs on
-//! the machine.
+//! 111 (qemu, showmount); a network of a test's own, where that port is free whatever runs on the
+//! machine; and a client that turns into another.
 
 use std::io::{self, Write};
 use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::os::fd::AsRawFd;
 
-use crate::msg::{Accepted, parse_call, put_accepted};
+use crate::client::Client;
+use crate::msg::{Accepted, Credential, parse_call, put_accepted};
 use crate::record::{Pool, Reader, mark};
 use crate::xdr::Encoder;
+
+impl Client {
+    /// Calls other than the one used so far go to this program.
+    pub fn set_program(&mut self, program: u32, version: u32) {
+        (self.program, self.version) = (program, version);
+    }
+
+    pub fn set_credential(&mut self, credential: Credential) {
+        self.credential = credential;
+    }
+
+    /// The transaction id of the next call; a repeated one is a retransmission.
+    pub fn set_next_xid(&mut self, xid: u32) {
+        self.xid = xid;
+    }
+}
 
 /// Gives the calling thread, and all threads and processes that it starts from now on, a network
 /// namespace in which there is only loopback, up, and nobody listens. Sockets that it has stay

@@ -104,6 +104,9 @@ fn a_decision_by_text_is_found() {
     assert_eq!(count("fn f(p: P) -> bool { (&p.detail).trim() == TEXT }"), 1);
     assert_eq!(count("fn f(p: P) { match p.problem.detail.as_str() { _ => {} } }"), 1);
     assert_eq!(count("fn f(error: E) -> bool { error.to_string().contains(\"busy\") }"), 1);
+    assert_eq!(count("fn f() { let it = |warning: &String| warning.starts_with(\"file\"); }"), 1);
+    assert_eq!(count("fn f(c: C) -> bool { c.warnings.sentences.contains(&text()) }"), 1);
+    assert_eq!(count("fn f(c: C) -> bool { c.warnings.reasons.contains(&Warning::Other) }"), 0);
     assert_eq!(count("fn f(p: P, n: u32) -> bool { p.kind == BUSY && n.to_string().len() > 1 }"), 0);
     assert_eq!(count("fn f(p: P) -> String { format!(\"x: {}\", p.detail) }"), 0);
 }

@@ -1,21 +1,13 @@
 //! A pool's condition on the wire: `condition` is the data, and `status`, `action` and `msgid` are
-//! its words, for programs that show them and decide nothing.
+//! its words, for programs that show them and decide nothing. The words count only where the data
+//! is missing, as a program of before sends it, or of a kind that is not known here.
 
 use std::borrow::Cow;
 
-use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::Condition;
-
-/// The words count only where the data is missing, as a program of before sends it, or of a kind
-/// that is not known here.
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Known<C> {
-    Condition(C),
-    Newer(IgnoredAny),
-}
+use crate::known::Known;
 
 pub fn serialize<S: Serializer>(condition: &Option<Condition>, to: S) -> Result<S::Ok, S::Error> {
     #[derive(Serialize)]
@@ -44,15 +36,12 @@ pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Conditio
         msgid: Option<String>,
     }
     let Told { condition, status, action, msgid } = Told::deserialize(from)?;
-    Ok(match (condition, status) {
-        (Some(Known::Condition(condition)), _) => Some(condition),
-        (None, None) => None,
-        (Some(Known::Newer(IgnoredAny)) | None, status) => Some(Condition::Other {
-            status: status.unwrap_or_default(),
-            action: action.unwrap_or_default(),
-            msgid,
-        }),
-    })
+    if condition.is_none() && status.is_none() {
+        return Ok(None);
+    }
+    let of_words =
+        || Condition::Other { status: status.unwrap_or_default(), action: action.unwrap_or_default(), msgid };
+    Ok(Some(condition.and_then(Known::value).unwrap_or_else(of_words)))
 }
 
 /// The same of a pool that is not imported, which always has one.
@@ -78,10 +67,7 @@ pub mod import {
             action: String,
         }
         let Told { condition, status, action } = Told::deserialize(from)?;
-        Ok(match condition {
-            Some(Known::Condition(condition)) => condition,
-            Some(Known::Newer(IgnoredAny)) | None => ImportCondition::Other { status, action },
-        })
+        Ok(condition.and_then(Known::value).unwrap_or(ImportCondition::Other { status, action }))
     }
 }
 

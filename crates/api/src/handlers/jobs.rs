@@ -3,7 +3,7 @@
 use crate::app::{Shared, answer};
 use crate::caller::asker;
 use crate::handlers::pools::query;
-use crate::problem::refuse;
+use crate::problem::{Refusal, refuse};
 use api_types::{API_VERSION, JobQuery, Version, kind};
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, State};
@@ -34,5 +34,17 @@ pub async fn one(
         Ok(id) => app.wait_for_job(id, wait, true).await,
         Err(_) => None,
     };
-    answer(found.ok_or_else(|| refuse(kind::NOT_FOUND, format!("no such job: {id}"))))
+    answer(found.ok_or_else(|| no_such_job(&id)))
+}
+
+pub async fn cancel(State(app): State<Shared>, Path(id): Path<String>) -> Response {
+    let asked = match id.parse() {
+        Ok(id) => app.jobs.cancel(id, &asker()),
+        Err(_) => None,
+    };
+    answer(asked.map_or_else(|| Err(no_such_job(&id)), |asked| asked.map_err(Refusal::from)))
+}
+
+fn no_such_job(id: &str) -> Refusal {
+    refuse(kind::NOT_FOUND, format!("no such job: {id}"))
 }

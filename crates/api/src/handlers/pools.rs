@@ -14,6 +14,7 @@ use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, State};
 use axum::response::Response;
 use engine_api::Change;
+use std::ops::ControlFlow;
 
 /// A query string, or the problem with it.
 pub fn query<T>(given: Result<Query<T>, QueryRejection>) -> Result<T, Refusal> {
@@ -53,9 +54,17 @@ fn run_create(app: &App, create: &PoolSpec, reporter: &Reporter) -> Result<JobRe
     })
 }
 
-/// Tells of each mount.
-fn mounting(reporter: &Reporter) -> impl FnMut(&str, u64, u64) {
-    |dataset, done, total| reporter.step(format!("mounting {dataset}"), done, total)
+/// Tells of each mount, and ends them where the job is cancelled.
+fn mounting(reporter: &Reporter) -> impl FnMut(&str, u64, u64) -> ControlFlow<()> {
+    |dataset, done, total| {
+        reporter.step(format!("mounting {dataset}"), done, total);
+        // No step follows the last.
+        reporter.set_cancellable(done + 1 < total);
+        match reporter.is_cancelled() {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        }
+    }
 }
 
 pub async fn import(State(app): State<Shared>, body: Body) -> Response {
@@ -64,7 +73,8 @@ pub async fn import(State(app): State<Shared>, body: Body) -> Response {
 
 fn run_import(app: &App, import: &PoolImport, reporter: &Reporter) -> Result<JobResult, Refusal> {
     reporter.step(format!("importing {}", import.which), 0, 0);
-    let options = convert::import_options(import);
+    reporter.set_cancellable(true);
+    let options = convert::import_options(import, reporter.cancellation());
     let mounts = (!import.no_mount && !import.dry_run).then_some(&import.mount_options[..]);
     let (pool, told) = app.appliance.import_pool(&import.which, &options, mounts, &mut mounting(reporter))?;
     let status = pool.status();

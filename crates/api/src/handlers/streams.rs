@@ -4,7 +4,7 @@ use crate::app::{App, Body as Json, Shared, blocking, commit, parse};
 use crate::flow::{self, Incoming, Outgoing};
 use crate::problem::{Refusal, refused};
 use crate::words::warnings;
-use api_types::{AbortReceive, Receive, SendRequest, StreamEvent, kind};
+use api_types::{AbortReceive, Receive, SendRequest, StreamEvent, Warnings, kind};
 use appliance::ReceiveTold;
 use axum::body::Body;
 use axum::extract::{Path, State};
@@ -22,7 +22,7 @@ fn run_receive(
     request: Receive,
     stream: &mut Incoming,
     out: &Outgoing,
-) -> Result<Vec<String>, Refusal> {
+) -> Result<Warnings, Refusal> {
     let no_mount = request.no_mount;
     let request = ReceiveRequest {
         target: request.target,
@@ -67,7 +67,7 @@ fn run_send(
     request: SendRequest,
     _nothing: &mut Incoming,
     out: &Outgoing,
-) -> Result<Vec<String>, Refusal> {
+) -> Result<Warnings, Refusal> {
     let pool = match &request.token {
         None => app.pool_of(&request.snapshot)?,
         Some(token) => sender_of(app, token, out)?,
@@ -81,7 +81,7 @@ fn run_send(
             SendEvent::Visited(blocks) => StreamEvent::Visited(blocks),
         });
     });
-    sent.map(|()| Vec::new()).map_err(Refusal::from)
+    sent.map(|()| Warnings::default()).map_err(Refusal::from)
 }
 
 /// The pool that a stream came from, if it is here. What the token says is told in any case:

@@ -1,5 +1,5 @@
 use super::*;
-use engine_api::refusal::{Action, Reason};
+use engine_api::refusal::Action;
 
 #[test]
 fn errors_keep_their_words_and_get_a_status() {
@@ -10,6 +10,8 @@ fn errors_keep_their_words_and_get_a_status() {
     assert_eq!((refused.status, refused.exit), (409, 1));
     assert_eq!(refused.detail, "cannot import 'x': pool was previously in use");
     assert_eq!(refused.refused, Some(Box::new(why)));
+    let cancelled = Refused::new(Action::Import { pool: "x".into() }, ImportFault::Cancelled);
+    assert_eq!((told(cancelled.into()).kind, refused.kind), (kind::CANCELLED.into(), kind::REFUSED.into()));
     assert_eq!(told(Error::NotFound).refused, None);
     assert_eq!(told(Error::NotFound).status, 404);
     assert_eq!(told(Error::NoSpace).kind, kind::NO_SPACE);

@@ -104,3 +104,28 @@ fn a_rollback_names_so_many_younger_snapshots_and_no_more() {
     let many = told(40);
     assert!(many.ends_with("\nt@31\nOutput limited to 32 snapshots/bookmarks"), "{many}");
 }
+
+#[test]
+fn a_warning_is_told_in_words_and_as_data() {
+    use api_types::Warning as Told;
+    let not_mounted =
+        Failure::Mount { dataset: "t/a".into(), mountpoint: "/t/a".into(), why: Error::NotEmpty };
+    let told = warnings(vec![
+        Warning::Failed(not_mounted),
+        Warning::MountedByRootAlone,
+        Warning::StaleMount { dataset: "t/b".into() },
+        Warning::Received("as it is".into()),
+    ]);
+    assert_eq!(
+        told.sentences,
+        [
+            "cannot mount '/t/a': directory is not empty",
+            "filesystem successfully created, but it may only be mounted by root",
+            "the mount of 't/b' may show for a minute what was there before",
+            "as it is"
+        ]
+    );
+    let refused = Told::Refused(Box::new(mount("/t/a".into(), MountFault::NotEmpty)));
+    let stale = Told::StaleMount { dataset: "t/b".into() };
+    assert_eq!(told.reasons, [refused, Told::MountedByRootAlone, stale, Told::Other]);
+}

@@ -97,7 +97,7 @@ impl Rig {
         let memory = MemDisks::new();
         let devices = ModelDisks::new(Arc::new(memory.clone()), env.clock.clone() as Arc<dyn Clock>);
         let add = |path: &str, model: DeviceModel| {
-            memory.add_with_sectors(path, DEVICE_SIZE, SectorSize { logical: 512, physical: 4096 });
+            memory.add_with(path, DEVICE_SIZE, SectorSize { logical: 512, physical: 4096 }, false);
             devices.set(path, model);
         };
         let disks: Vec<String> = (0..set_up.disks).map(disk).collect();

@@ -1,3 +1,5 @@
+use std::os::unix::fs::PermissionsExt;
+
 use super::*;
 
 #[test]
@@ -8,6 +10,7 @@ fn fields_come_back_as_they_were_written() {
         assert_eq!(fields(line.trim_end_matches('\n')).collect::<Vec<_>>(), all);
     }
     assert_eq!(fields("a\\b\\09\\777").collect::<Vec<_>>(), ["a\\b\\09\\777"], "of an older version");
+    assert_eq!(fields("a\\377").collect::<Vec<_>>(), ["a\\377"], "likewise");
 }
 
 #[test]
@@ -18,7 +21,10 @@ fn what_cannot_be_read_is_no_empty_file() {
     let file = folder.join("list");
     assert_eq!(read(&file).expect("there is none"), "");
     replace(&file, "new\n").expect("written");
-    assert_eq!(read(&file).expect("it is there"), "new\n");
+    append(&file, "more\n").expect("added");
+    assert_eq!(read(&file).expect("it is there"), "new\nmore\n");
+    assert!(append(&folder.join("other"), "more\n").is_err(), "there is none");
+    assert_eq!(fs::metadata(&file).expect("it is there").permissions().mode() & 0o777, 0o600);
     fs::write(&file, [0xff, 0xfe]).expect("written");
     assert!(read(&file).is_err(), "no text");
     assert!(read(&folder).is_err(), "no file");

@@ -242,26 +242,28 @@ fn who_may_not_mount_does_not_and_takes_no_mount_away() {
     check(daemon, &scratch);
 }
 
-/// One request with curl as a user, and what became of the job that it may have begun.
-fn request(daemon: &Daemon, user: u32, (verb, path, body): (&str, &str, &str)) -> String {
-    let send = |verb: &str, path: &str, body: &str| {
-        let mut curl = command_as(user, None, "curl");
-        curl.args(["-s", "-m", "60", "--unix-socket", &text(&daemon.socket()), "-X", verb]);
-        if verb == "POST" {
-            curl.args(["--data-binary", "@-"]);
-        }
-        curl.arg(format!("http://cistern{path}")).stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut child = curl.spawn().expect("curl is needed for this test");
-        child.stdin.take().expect("piped").write_all(body.as_bytes()).expect("curl reads");
-        String::from_utf8_lossy(&child.wait_with_output().expect("it ends").stdout).into_owned()
-    };
-    let mut answer = send(verb, path, body);
+/// The answer to one request with curl as a user.
+pub fn ask(daemon: &Daemon, user: u32, (verb, path, body): (&str, &str, &str)) -> String {
+    let mut curl = command_as(user, None, "curl");
+    curl.args(["-s", "-m", "60", "--unix-socket", &text(&daemon.socket()), "-X", verb]);
+    if verb == "POST" {
+        curl.args(["--data-binary", "@-"]);
+    }
+    curl.arg(format!("http://cistern{path}")).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = curl.spawn().expect("curl is needed for this test");
+    child.stdin.take().expect("piped").write_all(body.as_bytes()).expect("curl reads");
+    String::from_utf8_lossy(&child.wait_with_output().expect("it ends").stdout).into_owned()
+}
+
+/// The same, and what became of the job that it may have begun.
+fn request(daemon: &Daemon, user: u32, asked: (&str, &str, &str)) -> String {
+    let mut answer = ask(daemon, user, asked);
     for _ in 0..20 {
         let Some(id) = answer.strip_prefix("{\"id\":").and_then(|rest| rest.split(',').next()) else { break };
         if !answer.contains("\"state\":\"running\"") {
             break;
         }
-        answer = send("GET", &format!("/v1/jobs/{id}?wait_ms=5000"), "");
+        answer = ask(daemon, user, ("GET", &format!("/v1/jobs/{id}?wait_ms=5000"), ""));
     }
     answer
 }

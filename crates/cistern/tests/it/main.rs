@@ -21,6 +21,7 @@ mod first_start;
 mod fixtures;
 mod foreign;
 mod iscsi;
+mod jobs;
 mod kept;
 mod libnfs;
 mod local;

@@ -10,7 +10,7 @@ use crate::daemon::{Daemon, Scratch, program, text, timed};
 use crate::zdb::assert_clean;
 
 /// A daemon of a host of this number; neither imports by itself.
-fn host(scratch: &Scratch, name: &str, id: u32) -> Daemon {
+pub fn host(scratch: &Scratch, name: &str, id: u32) -> Daemon {
     fs::write(scratch.folder(name).join("hostid"), id.to_le_bytes())
         .expect("four bytes, as zgenhostid writes");
     Daemon::start_with(scratch, name, &[])

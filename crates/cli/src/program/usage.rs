@@ -2,7 +2,7 @@
 
 use super::Program;
 use crate::command::Command;
-use api_types::{DATASET_PROPERTIES, Edit, POOL_PROPERTIES, PropertyDef};
+use api_types::{DatasetProperty, Edit, PoolProperty};
 use std::fmt::Write;
 
 /// Everything that a program can do.
@@ -44,21 +44,13 @@ pub fn command(program: Program, command: &Command) -> String {
     text
 }
 
-fn visible(table: &'static [PropertyDef]) -> impl Iterator<Item = &'static PropertyDef> {
-    table.iter().filter(|row| !row.hidden)
-}
-
-fn values(row: &PropertyDef) -> &str {
-    if row.values.is_empty() { "-" } else { row.values }
-}
-
 fn dataset_table() -> String {
     let mut text = String::from("\nThe following properties are supported:\n");
     text.push_str("\n\tPROPERTY              EDIT  INHERIT   VALUES\n\n");
-    for row in visible(DATASET_PROPERTIES) {
-        let edit = if row.edit == Edit::Always { "YES" } else { " NO" };
-        let inherit = if row.inherit { "YES" } else { " NO" };
-        let _ = writeln!(text, "\t{:<22} {edit}      {inherit}   {}", row.name, values(row));
+    for row in DatasetProperty::listed() {
+        let edit = if row.edit() == Edit::Always { "YES" } else { " NO" };
+        let inherit = if row.is_inherited() { "YES" } else { " NO" };
+        let _ = writeln!(text, "\t{:<22} {edit}      {inherit}   {}", row.name, row.values);
     }
     text.push_str("\nSizes are specified in bytes with standard units such as K, M, G, etc.\n");
     text.push_str("\nUser-defined properties can be specified by using a name containing a colon (:).\n");
@@ -68,9 +60,9 @@ fn dataset_table() -> String {
 fn pool_table() -> String {
     let mut text = String::from("\nthe following properties are supported:\n");
     text.push_str("\n\tPROPERTY             EDIT   VALUES\n\n");
-    for row in visible(POOL_PROPERTIES) {
-        let edit = if row.edit == Edit::Always { " YES   " } else { "  NO   " };
-        let _ = writeln!(text, "\t{:<19}  {edit}{}", row.name, values(row));
+    for row in PoolProperty::listed() {
+        let edit = if row.edit() == Edit::Always { " YES   " } else { "  NO   " };
+        let _ = writeln!(text, "\t{:<19}  {edit}{}", row.name, row.values);
     }
     let _ = writeln!(text, "\t{:<19}   YES   disabled | enabled | active", "feature@...");
     text.push_str("\nThe feature@ properties must be appended with a feature name.\n");

@@ -35,3 +35,35 @@ fn lists_of_properties() {
         Err(Stop::Usage(text)) if text == "bad property list: invalid property 'foo'"));
     assert!(columns(Domain::Pool, "feature@lz4_compress").is_ok());
 }
+
+#[test]
+fn columns_are_as_wide_as_openzfs_makes_them() {
+    let width = |domain, name| column(domain, name).expect(name).min_width();
+    let datasets = [
+        ("referenced", 8),
+        ("used", 5),
+        ("creation", 8),
+        ("compression", 14),
+        ("dedup", 13),
+        ("checksum", 9),
+        ("mountpoint", 10),
+        ("sharenfs", 17),
+        ("com.example:x", 13),
+    ];
+    for (name, expected) in datasets {
+        assert_eq!(width(Domain::Dataset, name), expected, "{name}");
+    }
+    for (name, expected) in [("health", 8), ("size", 5), ("failmode", 8), ("compatibility", 13)] {
+        assert_eq!(width(Domain::Pool, name), expected, "{name}");
+    }
+}
+
+#[test]
+fn what_only_other_software_has_is_unknown_here() {
+    assert!(column(Domain::Dataset, "iscsioptions").is_none());
+    assert!(column(Domain::Dataset, "stmf_sbd_lu").is_none());
+    assert!(column(Domain::Dataset, "prevsnap").is_some(), "whoever names it is shown it");
+    let all = columns(Domain::Dataset, "all").expect("all");
+    let names: Vec<&str> = all.iter().map(|one| one.name.as_str()).collect();
+    assert_eq!((names[0], names[1], names.len()), ("name", "aclinherit", 88));
+}

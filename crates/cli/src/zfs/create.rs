@@ -3,9 +3,12 @@
 use super::{name_fault, select};
 use crate::command::Cx;
 use crate::fail::{Noun, Outcome, Stop, fail, reason, sentence, usage};
-use crate::{accounts, getopt, props};
+use crate::props::{self, Domain};
+use crate::{accounts, getopt};
 use api_types::refusal::{Action, Refused};
-use api_types::{Changed, DatasetCreate, DatasetPlan, Edit, PropertyChange, dataset_property, kind, routes};
+use api_types::{
+    Changed, DEFAULT_VOLBLOCKSIZE, DatasetCreate, DatasetPlan, Edit, PropertyChange, Warning, kind, routes,
+};
 use stdx::number;
 
 pub fn create(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
@@ -70,8 +73,8 @@ pub fn create(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
     match cx.client.post::<Changed>(routes::DATASETS, &request) {
         Ok(changed) => {
             // Who may not mount is told so instead.
-            let says_it = |warning: &String| warning.starts_with("filesystem successfully created");
-            if !changed.warnings.is_empty() && !changed.warnings.iter().any(says_it) {
+            let says_it = changed.warnings.reasons.contains(&Warning::MountedByRootAlone);
+            if !changed.warnings.is_empty() && !says_it {
                 cx.complain("filesystem successfully created, but not mounted")?;
             }
             cx.warn(&changed.warnings)
@@ -105,19 +108,16 @@ fn planned(cx: &mut Cx<'_>, request: &DatasetCreate, what: &str) -> Result<Datas
     })
 }
 
-/// Bytes of a volume's blocks where nobody says (`ZVOL_DEFAULT_BLOCKSIZE`).
-const DEFAULT_BLOCK: u64 = 16 << 10;
-
 fn warn_of_small_blocks(cx: &mut Cx<'_>, request: &DatasetCreate) -> Result<(), Stop> {
     let block = request.props.iter().find(|prop| prop.name == "volblocksize");
-    let Some(block) =
-        block.and_then(|prop| number::parse(&prop.value).ok()).filter(|block| *block < DEFAULT_BLOCK)
+    let least = DEFAULT_VOLBLOCKSIZE;
+    let Some(block) = block.and_then(|prop| number::parse(&prop.value).ok()).filter(|block| *block < least)
     else {
         return Ok(());
     };
     cx.complain(&format!(
-        "Warning: volblocksize ({block}) is less than the default minimum block size ({DEFAULT_BLOCK}).\n\
-         To reduce wasted space a volblocksize of {DEFAULT_BLOCK} is recommended."
+        "Warning: volblocksize ({block}) is less than the default minimum block size ({least}).\n\
+         To reduce wasted space a volblocksize of {least} is recommended."
     ))
 }
 
@@ -143,7 +143,7 @@ fn asked(options: &getopt::Parsed, plan: &DatasetPlan) -> Vec<(String, String)> 
         }
     }
     if let Some(volume) = &plan.volume {
-        if volume.block != DEFAULT_BLOCK && !texts.contains(&"volblocksize") {
+        if volume.block != DEFAULT_VOLBLOCKSIZE && !texts.contains(&"volblocksize") {
             put(&mut list, "volblocksize", volume.block.to_string());
         }
         if !list.contains(&("volsize".to_owned(), volume.size.to_string())) {
@@ -173,11 +173,12 @@ fn fault(request: &DatasetCreate) -> Option<String> {
     if !name.contains('/') {
         return Some("missing dataset name".into());
     }
-    let readonly =
-        |prop: &&PropertyChange| dataset_property(&prop.name).is_some_and(|def| def.edit == Edit::Never);
+    let readonly = |prop: &&PropertyChange| {
+        Domain::Dataset.definition(&prop.name).is_some_and(|def| def.edit() == Edit::Never)
+    };
     let found = request.props.iter().find(readonly).map(|prop| format!("'{}' is readonly", prop.name));
     found.or_else(|| {
-        let unknown = |prop: &&PropertyChange| props::column(props::Domain::Dataset, &prop.name).is_none();
+        let unknown = |prop: &&PropertyChange| props::column(Domain::Dataset, &prop.name).is_none();
         request.props.iter().find(unknown).map(|prop| format!("invalid property '{}'", prop.name))
     })
 }

@@ -119,7 +119,7 @@ fn print(cx: &mut Cx<'_>, format: &Format, datasets: &[DatasetInfo]) -> Result<(
     }
     let width = |(at, column): (usize, &Column)| {
         let widest = rows.iter().map(|row| row[at].chars().count()).max().unwrap_or(0);
-        widest.max(column.min_width(Domain::Dataset))
+        widest.max(column.min_width())
     };
     let widths: Vec<usize> = format.columns.iter().enumerate().map(width).collect();
     let titles: Vec<String> = format.columns.iter().map(Column::heading).collect();

@@ -4,7 +4,7 @@ use crate::command::Cx;
 use crate::fail::{Noun, Outcome, fail, sentence, usage};
 use crate::getopt::{self, Parsed};
 use crate::json::Json;
-use api_types::{Mount, MountOutcome, MountRequest, ShareRequest, UnmountRequest, kind, routes};
+use api_types::{Mount, MountOutcome, MountRequest, ShareRequest, UnmountRequest, Warnings, kind, routes};
 use serde::Serialize;
 
 pub fn mount(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
@@ -68,7 +68,7 @@ fn target(options: &Parsed, missing: &str) -> Result<String, crate::fail::Stop> 
 
 fn run(cx: &mut Cx<'_>, path: &str, request: &impl Serialize, verb: &str, target: &str) -> Outcome {
     match cx.client.post::<MountOutcome>(path, request) {
-        Ok(outcome) => cx.warn(&outcome.failed),
+        Ok(outcome) => cx.warn(&Warnings { sentences: outcome.failed, ..Warnings::default() }),
         Err(error) => {
             let problem = error.problem()?;
             if problem.kind == kind::DENIED && verb == "mount" {

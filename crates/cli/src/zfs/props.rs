@@ -9,8 +9,8 @@ use crate::getopt;
 use crate::propget::{self, Format, Subject};
 use crate::props::{self, Domain};
 use api_types::{
-    Changed, Edit, Inherit, PropertiesSet, PropertyChange, dataset_property, is_dataset_at_property,
-    is_user_property, kind, routes,
+    Changed, Edit, Inherit, PropertiesSet, PropertyChange, is_dataset_at_property, is_user_property, kind,
+    routes,
 };
 
 pub fn get(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
@@ -107,8 +107,8 @@ pub fn set_one(cx: &mut Cx<'_>, name: &str, request: &PropertiesSet) -> Outcome 
 
 /// What is wrong with a property that can be seen without the engine.
 fn fault(prop: &PropertyChange) -> Option<String> {
-    match dataset_property(&prop.name) {
-        Some(def) if def.edit != Edit::Always => Some(format!("'{}' is readonly", prop.name)),
+    match Domain::Dataset.definition(&prop.name) {
+        Some(def) if def.edit() != Edit::Always => Some(format!("'{}' is readonly", prop.name)),
         Some(_) => None,
         None if is_user_property(&prop.name) || is_dataset_at_property(&prop.name) => None,
         None => Some(format!("invalid property '{}'", prop.name)),
@@ -156,16 +156,16 @@ pub fn inherit(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
 }
 
 fn check_inheritable(property: &str, received: bool) -> Result<(), Stop> {
-    let Some(def) = dataset_property(property) else {
+    let Some(def) = Domain::Dataset.definition(property) else {
         if is_user_property(property) {
             return Ok(());
         }
         return usage(format!("invalid property '{property}'"));
     };
-    if def.edit == Edit::Never {
+    if def.edit() == Edit::Never {
         return fail(format!("{property} property is read-only"));
     }
-    if def.inherit || received {
+    if def.is_inherited() || received {
         return Ok(());
     }
     let mut text = format!("'{property}' property cannot be inherited");

@@ -70,7 +70,7 @@ pub fn receive(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
             }
             Piece::Event(StreamEvent::Note(note)) => cx.complain(&note)?,
             Piece::Event(StreamEvent::Received { bytes, nanos }) => done(cx, bytes, nanos)?,
-            Piece::Event(StreamEvent::Done { warnings }) => status = cx.warn(&warnings)?,
+            Piece::Event(StreamEvent::Done(warnings)) => status = cx.warn(&warnings)?,
             Piece::Event(StreamEvent::Failed(problem)) => {
                 let problem = CallError::Refused(problem).problem()?;
                 cx.io.out.flush()?;

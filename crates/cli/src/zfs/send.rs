@@ -175,7 +175,7 @@ pub fn send(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
             Piece::Event(StreamEvent::Skipped { dataset, is_new }) => watch.skipped(cx, &dataset, is_new)?,
             Piece::Event(StreamEvent::Begins(snapshot)) => watch.begins(cx, snapshot)?,
             Piece::Event(StreamEvent::Visited(blocks)) => watch.blocks = blocks,
-            Piece::Event(StreamEvent::Done { .. }) => watch.total(cx)?,
+            Piece::Event(StreamEvent::Done(_)) => watch.total(cx)?,
             Piece::Event(StreamEvent::Failed(problem)) => {
                 let problem = CallError::Refused(problem).problem()?;
                 let warning = if problem.kind == kind::DENIED { "warning: " } else { "" };

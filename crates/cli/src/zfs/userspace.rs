@@ -93,9 +93,10 @@ fn run(cx: &mut Cx<'_>, args: &[String], of: Spender) -> Outcome {
             Ok(found) => found,
             Err(error) => {
                 let problem = error.problem()?;
-                let text = match problem.kind == kind::DENIED {
-                    true => format!("cannot get used/quota for {dataset}: permission denied"),
-                    false => sentence(&format!("cannot open '{dataset}'"), &problem, Noun::Dataset),
+                let text = if problem.kind == kind::DENIED {
+                    format!("cannot get used/quota for {dataset}: permission denied")
+                } else {
+                    sentence(&format!("cannot open '{dataset}'"), &problem, Noun::Dataset)
                 };
                 cx.complain(&text)?;
                 return Ok(1);

@@ -2,14 +2,12 @@
 
 use crate::command::Cx;
 use crate::fail::{Noun, Outcome, Stop, fail, sentence, usage};
-use crate::{accounts, getopt, jobs, props, vdevs};
+use crate::props::{self, Domain};
+use crate::{accounts, getopt, jobs, vdevs};
 use api_types::{
-    NewVdevs, PoolSpec, PropertyChange, VdevSpec, dataset_property, is_dataset_at_property,
-    is_feature_property, is_user_property, pool_property, routes,
+    DatasetKind, NewVdevs, PoolSpec, PropertyChange, PropertyDef, VdevSpec, is_dataset_at_property,
+    is_feature_property, is_user_property, routes,
 };
-
-/// Properties that no file system has.
-const OF_VOLUMES: [&str; 3] = ["volblocksize", "volsize", "volthreading"];
 
 pub fn create(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
     let options = getopt::parse(args, "fndR:m:o:O:t:", &[])?;
@@ -24,7 +22,7 @@ pub fn create(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
     };
     for text in options.values("o") {
         let prop = props::assignment(text, "missing '=' for -o option")?;
-        if pool_property(&prop.name).is_none() && !is_feature_property(&prop.name) {
+        if Domain::Pool.definition(&prop.name).is_none() && !is_feature_property(&prop.name) {
             return not_valid(cx, &prop.name, "pool");
         }
         props::add(&mut request.props, prop)?;
@@ -32,7 +30,7 @@ pub fn create(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
     for text in options.values("O") {
         let prop = props::assignment(text, "missing '=' for -O option")?;
         let own = is_user_property(&prop.name) || is_dataset_at_property(&prop.name);
-        let known = dataset_property(&prop.name).is_some_and(|known| !OF_VOLUMES.contains(&known.name));
+        let known = Domain::Dataset.definition(&prop.name).is_some_and(|def| !is_of_volumes_alone(def));
         if !known && !own {
             return not_valid(cx, &prop.name, "filesystem");
         }
@@ -80,6 +78,11 @@ pub fn create(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
             fail(sentence(&format!("cannot create '{name}'"), &problem, Noun::Pool))
         }
     }
+}
+
+/// What snapshots alone have is for the pool to refuse.
+fn is_of_volumes_alone(def: &PropertyDef) -> bool {
+    def.is_of(DatasetKind::Volume) && !def.is_of(DatasetKind::Filesystem)
 }
 
 /// A property that nothing of this kind has (cmd/zpool/zpool_main.c, `add_prop_list`).

@@ -121,7 +121,7 @@ fn widths(format: &Format, rows: &[Row], cells: &[Vec<String>]) -> Vec<usize> {
             return rows.iter().map(name).max().unwrap_or(0).max(9);
         }
         let values = cells.iter().map(|row| row[at].chars().count()).max().unwrap_or(0);
-        values.max(column.min_width(Domain::Pool))
+        values.max(column.min_width())
     };
     format.columns.iter().enumerate().map(measure).collect()
 }

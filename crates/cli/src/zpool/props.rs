@@ -6,7 +6,7 @@ use crate::fail::{Noun, Outcome, fail, sentence, usage};
 use crate::getopt;
 use crate::propget::{self, Format, Subject};
 use crate::props::{self, Domain};
-use api_types::{Changed, Edit, PropertiesSet, is_feature_property, is_user_property, pool_property, routes};
+use api_types::{Changed, Edit, PropertiesSet, is_feature_property, is_user_property, routes};
 
 pub fn get(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
     let options = getopt::parse(args, "jHpo:", &JsonOptions::LONG[..3])?;
@@ -44,8 +44,8 @@ pub fn set(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
     };
     let prop = props::assignment(text, "missing value in property=value argument")?;
     let what = format!("cannot set property for '{name}'");
-    match pool_property(&prop.name) {
-        Some(def) if def.edit != Edit::Always => {
+    match Domain::Pool.definition(&prop.name) {
+        Some(def) if def.edit() != Edit::Always => {
             return fail(format!("{what}: '{}' is readonly", prop.name));
         }
         None if !is_feature_property(&prop.name) && !is_user_property(&prop.name) => {

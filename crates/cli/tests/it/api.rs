@@ -1,7 +1,7 @@
 //! The socket and the wire: who may connect, what a bad request gets, how long work is waited for.
 
-use crate::Daemon;
 use crate::fake::FakeEngine;
+use crate::{Daemon, no_jobs};
 use appliance::Appliance;
 use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
@@ -43,7 +43,8 @@ fn everybody_may_connect_and_a_stale_socket_is_replaced() {
     let serve = || {
         let config = api::Config { socket: socket.clone(), inherited: None, version: String::new() };
         let (engine, local) = (daemon.engine.clone(), daemon.mounts.clone());
-        api::serve(config, Appliance { engine, local, auto_mount: false }, daemon.mounts.clone())
+        let appliance = Appliance { engine, local, auto_mount: false };
+        api::serve(config, appliance, daemon.mounts.clone(), no_jobs())
     };
     let again = serve();
     assert_eq!(again.map(|_| ()).expect_err("one is enough").kind(), std::io::ErrorKind::AddrInUse);
@@ -82,6 +83,8 @@ fn bad_requests_are_problems() {
         (get("/v1/pools/no"), 404, "/problems/not-found"),
         (get("/v1/jobs/99999"), 404, "/problems/not-found"),
         (get("/v1/jobs/abc"), 404, "/problems/not-found"),
+        (post("/v1/jobs/99999/cancel", ""), 404, "/problems/not-found"),
+        (post("/v1/jobs/abc/cancel", ""), 404, "/problems/not-found"),
     ];
     for (request, status, kind) in cases {
         let line = request.lines().next().unwrap_or_default().to_owned();
@@ -104,7 +107,10 @@ fn long_work_is_a_job_that_can_be_waited_for() {
         (status, job["state"].as_str(), job["kind"].as_str()),
         (202, Some("running"), Some("pool.export"))
     );
-    assert_eq!(job["progress"]["step"], "exporting tank");
+    assert_eq!((&job["progress"]["step"], &job["cancellable"]), (&"exporting tank".into(), &false.into()));
+    let cancel = post(&format!("/v1/jobs/{}/cancel", job["id"]), "");
+    let (status, refused) = raw(&daemon, &cancel);
+    assert_eq!((status, refused["refused"]["reason"]["job"].as_str()), (409, Some("not-cancellable")));
     let (_, ended) = raw(&daemon, &get(&format!("/v1/jobs/{}?wait_ms=20000", job["id"])));
     assert_eq!(ended["state"], "done");
     let (_, all) = raw(&daemon, &get("/v1/jobs"));
@@ -112,6 +118,43 @@ fn long_work_is_a_job_that_can_be_waited_for() {
     let (status, failed) = raw(&daemon, &post("/v1/pools/tank/export", "{}"));
     assert_eq!((status, failed["state"].as_str()), (202, Some("failed")));
     assert_eq!(failed["problem"]["type"], "/problems/not-found");
+    let (status, refused) = raw(&daemon, &cancel);
+    let detail = format!("cannot cancel job {}: it has ended", job["id"]);
+    assert_eq!((status, refused["detail"].as_str()), (409, Some(&*detail)));
+}
+
+#[test]
+fn an_import_that_is_cancelled_mounts_no_more() {
+    let daemon = Daemon::with_tank();
+    for name in ["tank/a", "tank/b"] {
+        assert_eq!(daemon.zfs(&format!("create {name}")).status, 0);
+    }
+    assert_eq!(daemon.zpool("export tank").status, 0);
+    let held = daemon.mounts.gate.lock().expect("unpoisoned");
+    let (status, mut job) = raw(&daemon, &post("/v1/imports", "{\"which\":\"tank\"}"));
+    assert_eq!(status, 202);
+    while job["state"] == "running" && job["progress"]["step"] != "mounting tank" {
+        (_, job) = raw(&daemon, &get(&format!("/v1/jobs/{}?wait_ms=100", job["id"])));
+    }
+    assert_eq!((job["state"].as_str(), &job["cancellable"]), (Some("running"), &true.into()));
+    let (status, asked) = raw(&daemon, &post(&format!("/v1/jobs/{}/cancel", job["id"]), ""));
+    assert_eq!((status, asked["state"].as_str()), (200, Some("running")), "{asked}");
+    drop(held);
+    let ended = loop {
+        let (_, now) = raw(&daemon, &get(&format!("/v1/jobs/{}?wait_ms=20000", job["id"])));
+        if now["state"] != "running" {
+            break now;
+        }
+    };
+    let problem = &ended["problem"];
+    assert_eq!((&ended["state"], &problem["type"]), (&"failed".into(), &"/problems/cancelled".into()));
+    let detail = problem["detail"].as_str().unwrap_or_default();
+    let (start, end) = ("cannot mount 'tank", "': the job was cancelled");
+    assert!(detail.starts_with(start) && detail.ends_with(end), "{detail}");
+    // The pool is there, and of three mounts at most the one that was under way.
+    let mounted = daemon.mounts.list();
+    assert!(mounted.len() <= 1, "{mounted:?}");
+    assert!(daemon.zpool("list").out.contains("tank"));
 }
 
 #[test]

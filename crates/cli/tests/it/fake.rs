@@ -2,7 +2,7 @@
 //! start as the mirrored pool whose listings a real OpenZFS made, so that ours can be compared with
 //! them letter by letter.
 
-use api_types::PropKind as WireKind;
+use api_types::PropertyDef;
 use engine_api::refusal::{Action, Dependents, Reason, Refused, ScanFault};
 use engine_api::*;
 use std::collections::BTreeMap;
@@ -49,19 +49,16 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().expect("no test panics while it holds a lock")
 }
 
-fn kind_of(def: Option<&api_types::PropertyDef>) -> PropKind {
-    match def.map(|def| def.kind) {
-        Some(WireKind::Size) => PropKind::Size,
-        Some(WireKind::Count) => PropKind::Count,
-        Some(WireKind::Ratio) => PropKind::Ratio,
-        Some(WireKind::Percent) => PropKind::Percent,
-        Some(WireKind::Time) => PropKind::Time,
-        Some(WireKind::Text) | None => PropKind::Text,
-    }
+fn of_dataset(name: &str) -> Option<&'static PropertyDef> {
+    DatasetProperty::named(name).map(DatasetProperty::row)
+}
+
+fn of_pool(name: &str) -> Option<&'static PropertyDef> {
+    PoolProperty::named(name).map(PoolProperty::row)
 }
 
 /// A line of `get -Hp`: name, property, value, source.
-fn parse_line(line: &str, def: fn(&str) -> Option<&'static api_types::PropertyDef>) -> (String, PropValue) {
+fn parse_line(line: &str, def: fn(&str) -> Option<&'static PropertyDef>) -> (String, PropValue) {
     let fields: Vec<&str> = line.split('\t').collect();
     let [subject, name, value, source] = fields[..] else { panic!("four fields: {line}") };
     let source = match source {
@@ -71,13 +68,8 @@ fn parse_line(line: &str, def: fn(&str) -> Option<&'static api_types::PropertyDe
         other => Source::Inherited(other.strip_prefix("inherited from ").expect(line).to_owned()),
     };
     let value = if value == "-" { "" } else { value };
-    let prop = PropValue {
-        name: name.into(),
-        value: value.into(),
-        kind: kind_of(def(name)),
-        source,
-        received: None,
-    };
+    let kind = def(name).map_or(PropKind::Text, |def| def.reads.kind());
+    let prop = PropValue { name: name.into(), value: value.into(), kind, source, received: None };
     (subject.to_owned(), prop)
 }
 
@@ -143,7 +135,7 @@ fn scrubbed(end: u64, seconds: u64) -> ScanStatus {
 pub fn captured() -> FakePool {
     let mut datasets: BTreeMap<String, Row> = BTreeMap::new();
     for line in GET.lines() {
-        let (name, prop) = parse_line(line, api_types::dataset_property);
+        let (name, prop) = parse_line(line, of_dataset);
         let kind = match name.as_str() {
             name if name.contains('@') => DatasetKind::Snapshot,
             "g_mirror2/vol" => DatasetKind::Volume,
@@ -159,7 +151,7 @@ pub fn captured() -> FakePool {
         }
         row.props.push(prop);
     }
-    let props = POOL_GET.lines().map(|line| parse_line(line, api_types::pool_property).1).collect();
+    let props = POOL_GET.lines().map(|line| parse_line(line, of_pool).1).collect();
     let (vda, vdb) = (vdev("vda", "disk", 118 << 20, vec![]), vdev("vdb", "disk", 118 << 20, vec![]));
     let mut mirror = vdev("mirror-0", "mirror", 117440512, vec![vda, vdb]);
     (mirror.allocated, mirror.fragmentation) = (29796864, Some(11));
@@ -757,11 +749,17 @@ impl Engine for FakeEngine {
             }
         }
     }
+    fn diagnostics(&self) -> &dyn Diagnostics {
+        self
+    }
+    fn cache_counts(&self) -> Counts {
+        lock(&self.cache_counts).clone()
+    }
+}
+
+impl Serving for FakeEngine {
     fn served(&self) -> Vec<Served> {
         Vec::new()
-    }
-    fn served_by_id(&self, _id: FsId) -> Option<Served> {
-        None
     }
     fn served_volumes(&self, _property: &str) -> Vec<ServedVolume> {
         Vec::new()
@@ -769,12 +767,38 @@ impl Engine for FakeEngine {
     fn served_generation(&self) -> u64 {
         0
     }
-    fn diagnostics(&self) -> &dyn engine_api::Diagnostics {
-        &engine_api::NoDiagnostics
-    }
+}
 
-    fn cache_counts(&self) -> Counts {
-        lock(&self.cache_counts).clone()
+fn no_faults<T>() -> Result<T> {
+    Err(Error::Unsupported("faults on demand".into()))
+}
+
+/// It has no troubles: nothing is told, and nothing can be made.
+impl Diagnostics for FakeEngine {
+    fn zevents(&self, _eid: u64, _patience: u64) -> Vec<Zevent> {
+        Vec::new()
+    }
+    fn clear_zevents(&self) -> u64 {
+        0
+    }
+    fn inject(&self, _fault: &Fault) -> Result<ActiveFault> {
+        no_faults()
+    }
+    fn injected(&self) -> Vec<ActiveFault> {
+        Vec::new()
+    }
+    fn cancel_fault(&self, _id: u64) -> bool {
+        false
+    }
+    fn condemn(&self, _pool: &str, _guid: u64, _how: Condemn) -> Result<()> {
+        no_faults()
+    }
+    fn drop_cache(&self) {}
+    fn tunables(&self) -> Vec<Tunable> {
+        Vec::new()
+    }
+    fn set_tunable(&self, _name: &str, _value: u64) -> Result<()> {
+        Err(Error::NotFound)
     }
 }
 

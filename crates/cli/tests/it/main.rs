@@ -9,7 +9,7 @@ mod mounts;
 mod pools;
 
 use ::api::{ApiServer, Config};
-use appliance::{Appliance, LocalMount, LocalMounts, LocalShare, MountSpec};
+use appliance::{Appliance, Entry, Ledger, LocalMount, LocalMounts, LocalShare, MountSpec, Record};
 use cli::{Io, Program};
 use engine_api::{Error, Result};
 use fake::FakeEngine;
@@ -26,6 +26,8 @@ pub struct FakeMounts {
     pub busy: Mutex<Vec<String>>,
     /// Directories that have entries.
     pub full: Mutex<Vec<String>>,
+    /// Whoever holds it keeps mounts waiting.
+    pub gate: Mutex<()>,
 }
 
 impl FakeMounts {
@@ -55,6 +57,7 @@ impl LocalMounts for FakeMounts {
         }
     }
     fn mount(&self, spec: &MountSpec) -> Result<()> {
+        drop(self.gate.lock().expect("unpoisoned"));
         if self.full.lock().expect("unpoisoned").contains(&spec.mountpoint) && !spec.overlay {
             return Err(Error::NotEmpty);
         }
@@ -123,6 +126,23 @@ impl LocalMounts for FakeMounts {
     }
 }
 
+/// Forgets every job.
+struct Forgetful;
+
+impl Ledger for Forgetful {
+    fn add(&mut self, _entry: &Entry) -> bool {
+        true
+    }
+    fn replace(&mut self, _record: &Record) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Of a program that has none before it.
+fn no_jobs() -> (Record, Forgetful) {
+    (Record::default(), Forgetful)
+}
+
 /// A daemon for one test, in a folder of its own.
 pub struct Daemon {
     pub engine: Arc<FakeEngine>,
@@ -148,7 +168,7 @@ impl Daemon {
         let (engine, mounts) = (Arc::new(engine), Arc::new(FakeMounts::default()));
         let config = Config { socket: folder.join("cistern.sock"), inherited: None, version: "1.2.3".into() };
         let appliance = Appliance { engine: engine.clone(), local: mounts.clone(), auto_mount: true };
-        let server = ::api::serve(config, appliance, mounts.clone()).expect("the API starts");
+        let server = ::api::serve(config, appliance, mounts.clone(), no_jobs()).expect("the API starts");
         Daemon { engine, mounts, folder, server: Some(server) }
     }
 

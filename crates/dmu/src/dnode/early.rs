@@ -86,6 +86,6 @@ impl Dnode {
 
     fn wrote_early(&self, blkid: u64, early: Early, tx: &Tx) {
         let mut state = self.state_mut();
-        self.change(&mut state, tx.txg()).early.entry(blkid).or_default().push(early);
+        self.change(&mut state, tx.touch()).early.entry(blkid).or_default().push(early);
     }
 }

@@ -67,7 +67,7 @@ impl Dnode {
         if block.len() != size {
             return Err(DmuError::Invalid("block of the wrong size"));
         }
-        let fresh = self.insert(&mut state, blkid, block, tx.txg());
+        let fresh = self.insert(&mut state, blkid, block, tx.touch());
         drop(state);
         self.report(fresh, size, tx.txg());
         Ok(())
@@ -138,16 +138,17 @@ impl Dnode {
         let size = state.attrs().block_size as usize;
         // The reference in `old` would force a copy of a block that is in this group's overlay
         // already.
-        let mine = state.changes(tx.txg()).is_some_and(|c| c.blocks.contains_key(&blkid));
+        let txg = tx.touch();
+        let mine = state.changes(txg).is_some_and(|c| c.blocks.contains_key(&blkid));
         let is_hole = !mine && old.is_none();
         let fresh = if mine {
             drop(old);
             false
         } else {
             let block = old.map_or_else(|| Arc::new(Block::scratch(size)), |old| padded(old, size));
-            self.insert(&mut state, blkid, block, tx.txg())
+            self.insert(&mut state, blkid, block, txg)
         };
-        let (changes, _) = state.dirty(tx.txg());
+        let (changes, _) = state.dirty(txg);
         let dirty = changes.blocks.get_mut(&blkid).expect("was just inserted");
         dirty.written = false;
         let was = match std::mem::take(&mut dirty.is_sound) {
@@ -161,9 +162,9 @@ impl Dnode {
         match changed {
             Some(changed) => {
                 let bytes = if fresh { size } else { 0 };
-                self.core.admission.dirtied(tx.txg(), bytes as u64, changed as u64);
+                self.core.admission.dirtied(txg, bytes as u64, changed as u64);
             }
-            None => self.report(fresh, size, tx.txg()),
+            None => self.report(fresh, size, txg),
         }
         Ok(answer)
     }
@@ -226,7 +227,7 @@ impl Dnode {
         let mut state = self.state_mut();
         self.check_block(&state, 0)?;
         if first < after {
-            self.free_blocks(&mut state, first, after, tx.txg());
+            self.free_blocks(&mut state, first, after, tx.touch());
         }
         Ok(())
     }
@@ -258,8 +259,8 @@ impl Dnode {
         if !state.attrs().exists {
             return Err(DmuError::NotFound);
         }
-        self.free_blocks(&mut state, 0, u64::MAX, tx.txg());
-        let changes = self.change(&mut state, tx.txg());
+        self.free_blocks(&mut state, 0, u64::MAX, tx.touch());
+        let changes = self.change(&mut state, tx.touch());
         changes.spill = SpillChange::Removed;
         changes.attrs.has_spill = false;
         changes.attrs.exists = false;
@@ -289,7 +290,7 @@ impl Dnode {
             if changed {
                 continue;
             }
-            let changes = self.change(&mut state, tx.txg());
+            let changes = self.change(&mut state, tx.touch());
             changes.attrs.block_size = size;
             let mut fresh = false;
             if let Some(old) = old {
@@ -311,7 +312,7 @@ impl Dnode {
         if bytes.len() > state.attrs().bonus_capacity() {
             return Err(DmuError::TooBig);
         }
-        let changes = self.change(&mut state, tx.txg());
+        let changes = self.change(&mut state, tx.touch());
         changes.attrs.bonus_type = bonus_type;
         changes.attrs.bonus = bytes.to_vec();
         Ok(())
@@ -321,7 +322,7 @@ impl Dnode {
     pub fn set_object_type(&self, object_type: ObjectType, tx: &Tx) -> Result<(), DmuError> {
         let mut state = self.state_mut();
         self.check_block(&state, 0)?;
-        self.change(&mut state, tx.txg()).attrs.object_type = object_type;
+        self.change(&mut state, tx.touch()).attrs.object_type = object_type;
         Ok(())
     }
 
@@ -329,7 +330,7 @@ impl Dnode {
     pub fn update_bonus<R>(&self, tx: &Tx, f: impl FnOnce(&mut [u8]) -> R) -> Result<R, DmuError> {
         let mut state = self.state_mut();
         self.check_block(&state, 0)?;
-        Ok(f(&mut self.change(&mut state, tx.txg()).attrs.bonus))
+        Ok(f(&mut self.change(&mut state, tx.touch()).attrs.bonus))
     }
 
     /// Replaces (whole sectors, up to 128 KiB) or removes the spill block. `TooBig` where the bonus
@@ -338,7 +339,7 @@ impl Dnode {
         let mut state = self.state_mut();
         self.check_block(&state, 0)?;
         let Some(bytes) = bytes else {
-            let changes = self.change(&mut state, tx.txg());
+            let changes = self.change(&mut state, tx.touch());
             changes.spill = SpillChange::Removed;
             changes.attrs.has_spill = false;
             return Ok(());
@@ -351,7 +352,7 @@ impl Dnode {
         if bytes.len() > MAX_SPILL_SIZE || attrs.bonus.len() + pointer > attrs.bonus_capacity() {
             return Err(DmuError::TooBig);
         }
-        let changes = self.change(&mut state, tx.txg());
+        let changes = self.change(&mut state, tx.touch());
         let block = Arc::new(Block::from_slice(bytes));
         changes.spill = SpillChange::Set(Dirty::new(block));
         changes.attrs.has_spill = true;
@@ -364,7 +365,7 @@ impl Dnode {
     pub(crate) fn touch_in(&self, tx: &Tx) -> Result<(), DmuError> {
         let mut state = self.state_mut();
         self.check_block(&state, 0)?;
-        self.change(&mut state, tx.txg());
+        self.change(&mut state, tx.touch());
         Ok(())
     }
 
@@ -372,7 +373,7 @@ impl Dnode {
     pub fn set_kinds(&self, checksum: u8, compress: u8, tx: &Tx) -> Result<(), DmuError> {
         let mut state = self.state_mut();
         self.check_block(&state, 0)?;
-        let changes = self.change(&mut state, tx.txg());
+        let changes = self.change(&mut state, tx.touch());
         changes.attrs.checksum = checksum;
         changes.attrs.compress = compress;
         Ok(())

@@ -70,6 +70,24 @@ fn passes_rewrite_what_they_wrote() {
     }
 }
 
+/// So a change of the pool that fails before has changed nothing: see `pool::dsl::task`.
+#[test]
+fn only_a_change_touches_a_transaction() {
+    let bench = Bench::new(ObjsetType::Zfs, ObjsetPolicy::dataset());
+    let dnode = bench.objset.alloc(file(512), &bench.tx()).unwrap();
+    let tx = bench.tx();
+    assert_ne!(tx.txg(), 0);
+    assert!(dnode.set_block_size(100, &tx).is_err());
+    assert!(dnode.set_bonus(ObjectType::SA, &[0; 1 << 14], &tx).is_err());
+    assert!(!tx.is_touched(), "it was asked for its group, and refused changes");
+    dnode.write(0, &[1; 512], &tx).unwrap();
+    assert!(tx.is_touched());
+    drop(tx);
+    let tx = bench.tx();
+    bench.objset.mark_dirty(&tx);
+    assert!(tx.is_touched());
+}
+
 /// A number may have meant another object, whose handles are still about.
 #[test]
 fn an_object_is_found_when_it_is_whole() {

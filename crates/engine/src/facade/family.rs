@@ -3,7 +3,7 @@
 //!
 //! Source: lib/libzfs/libzfs_sendrecv.c (`gather_nvlist`, `send_iterate_fs`).
 
-use engine_api::{DatasetFilter, DatasetInfo, DatasetKind, Error, Pool, Result};
+use engine_api::{DatasetFilter, DatasetInfo, DatasetKind, Error, Result};
 use refusal::{Action, Reason, Refused};
 
 use super::convert::api_error;
@@ -66,7 +66,7 @@ impl LocalPool {
             kinds: vec![DatasetKind::Filesystem, DatasetKind::Volume, DatasetKind::Snapshot],
             props: vec!["origin".into()],
         };
-        let found = self.datasets(&filter).map_err(|error| match error {
+        let found = self.list_datasets(&filter).map_err(|error| match error {
             Error::NotFound => no_dataset(head),
             other => other,
         })?;

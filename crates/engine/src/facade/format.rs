@@ -31,7 +31,7 @@ impl FsFormat for ZplFormat {
             utf8only: props.is_on("utf8only"),
             casesensitivity: props.number("casesensitivity"),
         };
-        let caller = behalf::caller();
+        let caller = behalf::actor();
         let group = caller.groups.first().copied().unwrap_or_default();
         create_fs(objset, &self.env, at_creation, (caller.user, group), tx)
     }

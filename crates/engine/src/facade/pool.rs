@@ -7,7 +7,7 @@
 //!
 //! Nothing here asks whether a caller may do what he asks for: the methods of `engine_api::Pool`
 //! do, which are above this ([`super::pool_api`]). A handle that changes a dataset itself
-//! (directories in `.zfs/snapshot`, notes of a volume) calls these methods as everybody does.
+//! (directories in `.zfs/snapshot`, notes of a volume) calls `make_change` there, which asks too.
 
 mod ctldir;
 mod open_once;
@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, Weak};
 
-use engine_api::{Error, Result, ServedVolume};
+use engine_api::{Error, Policy, Result, ServedVolume};
 use env::{Env, lock};
 
 use super::cachefile::CacheFile;
@@ -53,6 +53,8 @@ pub(super) struct LocalPool {
     generation: Arc<AtomicU64>,
     /// Where the advisor rehearses.
     pub(super) stage: Option<Arc<dyn Stage>>,
+    /// The engine's.
+    pub(super) policy: Arc<dyn Policy>,
     pub(super) counting: Arc<Counting>,
     cachefile: Mutex<CacheFile>,
     default_cachefile: Option<String>,
@@ -65,6 +67,7 @@ impl LocalPool {
         pool: Arc<::pool::Pool>,
         generation: Arc<AtomicU64>,
         stage: Option<Arc<dyn Stage>>,
+        policy: Arc<dyn Policy>,
         (cachefile, default_cachefile): (CacheFile, Option<String>),
     ) -> Arc<LocalPool> {
         Arc::new_cyclic(|this| LocalPool {
@@ -82,6 +85,7 @@ impl LocalPool {
             unreplayable: Mutex::default(),
             generation,
             stage,
+            policy,
             counting: Arc::default(),
             cachefile: Mutex::new(cachefile),
             default_cachefile,

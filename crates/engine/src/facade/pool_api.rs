@@ -1,5 +1,8 @@
-//! `engine_api::Pool` of an imported pool: asks whether the caller may, has the parts of the pool
-//! do what is asked for, and says what came of it.
+//! `engine_api::Pool` of an imported pool: asks the engine's policy and whether the caller may, has
+//! the parts of the pool do what is asked for, and says what came of it.
+//!
+//! The policy sees what others ask for. What the engine does by itself goes past it:
+//! `make_change` and `list_datasets` are for that.
 //!
 //! A change is taken apart here: the cache file of a pool and the quotas of users, which the layer
 //! below does not keep, go their own way, and the rest is one change of that layer.
@@ -96,67 +99,14 @@ impl LocalPool {
         Ok(txg)
     }
 
-    /// As `zpool status -v` names it (lib/libzfs/libzfs_pool.c, `zpool_obj_to_path`).
-    fn name_of_hurt(&self, hurt: &HurtObject) -> String {
-        let object = hurt.object;
-        if hurt.dataset == 0 {
-            return format!("<metadata>:<{object:#x}>");
-        }
-        let Some(dataset) = &hurt.dataset_name else {
-            return format!("<{:#x}>:<{object:#x}>", hurt.dataset);
-        };
-        let open = self.pool.dsl.open_dataset(dataset).map_err(api_error);
-        match open.and_then(|open| path_of(open.objset(), object)) {
-            Ok(path) => format!("{dataset}:{path}"),
-            Err(_) => format!("{dataset}:<{object:#x}>"),
-        }
-    }
-}
-
-fn trim_command(command: TrimCommand, rate: u64) -> SweepCommand {
-    match command {
-        TrimCommand::Start => SweepCommand::Start { how: (rate > 0).then_some(rate) },
-        TrimCommand::Suspend => SweepCommand::Suspend,
-        TrimCommand::Cancel => SweepCommand::Cancel,
-    }
-}
-
-fn initialize_command(command: InitializeCommand, value: Option<u64>) -> SweepCommand {
-    match command {
-        InitializeCommand::Start => SweepCommand::Start { how: value },
-        InitializeCommand::Suspend => SweepCommand::Suspend,
-        InitializeCommand::Cancel => SweepCommand::Cancel,
-        InitializeCommand::Forget => SweepCommand::Forget,
-    }
-}
-
-impl Pool for LocalPool {
-    fn name(&self) -> String {
-        self.pool.name()
-    }
-
-    fn guid(&self) -> u64 {
-        self.pool.guid()
-    }
-
-    fn status(&self) -> PoolStatus {
-        self.whole_status()
-    }
-
-    fn properties(&self, names: &[String]) -> Result<Vec<PropValue>> {
-        pool_props::all(self, &self.status(), names)
-    }
-
-    fn upgradable(&self) -> Result<Upgradable> {
-        Ok(pool_props::upgradable(&self.pool))
-    }
-
-    fn datasets(&self, filter: &DatasetFilter) -> Result<Vec<DatasetInfo>> {
+    /// As [`Pool::datasets`], past the policy.
+    pub(super) fn list_datasets(&self, filter: &DatasetFilter) -> Result<Vec<DatasetInfo>> {
         self.not_suspended()?;
         self.only_visible(self.pool.dsl.list(filter).map_err(api_error)?)
     }
 
-    fn commit(&self, change: &Change, history: &str) -> Result<Committed> {
+    /// As [`Pool::commit`], past the policy.
+    pub(super) fn make_change(&self, change: &Change, history: &str) -> Result<Committed> {
         if !matches!(change, Change::ClearErrors { .. }) {
             self.not_suspended()?;
         }
@@ -223,6 +173,82 @@ impl Pool for LocalPool {
         Ok(Committed { txg })
     }
 
+    /// As `zpool status -v` names it (lib/libzfs/libzfs_pool.c, `zpool_obj_to_path`).
+    fn name_of_hurt(&self, hurt: &HurtObject) -> String {
+        let object = hurt.object;
+        if hurt.dataset == 0 {
+            return format!("<metadata>:<{object:#x}>");
+        }
+        let Some(dataset) = &hurt.dataset_name else {
+            return format!("<{:#x}>:<{object:#x}>", hurt.dataset);
+        };
+        let open = self.pool.dsl.open_dataset(dataset).map_err(api_error);
+        match open.and_then(|open| path_of(open.objset(), object)) {
+            Ok(path) => format!("{dataset}:{path}"),
+            Err(_) => format!("{dataset}:<{object:#x}>"),
+        }
+    }
+}
+
+fn trim_command(command: TrimCommand, rate: u64) -> SweepCommand {
+    match command {
+        TrimCommand::Start => SweepCommand::Start { how: (rate > 0).then_some(rate) },
+        TrimCommand::Suspend => SweepCommand::Suspend,
+        TrimCommand::Cancel => SweepCommand::Cancel,
+    }
+}
+
+fn initialize_command(command: InitializeCommand, value: Option<u64>) -> SweepCommand {
+    match command {
+        InitializeCommand::Start => SweepCommand::Start { how: value },
+        InitializeCommand::Suspend => SweepCommand::Suspend,
+        InitializeCommand::Cancel => SweepCommand::Cancel,
+        InitializeCommand::Forget => SweepCommand::Forget,
+    }
+}
+
+impl Pool for LocalPool {
+    fn name(&self) -> String {
+        self.pool.name()
+    }
+
+    fn guid(&self) -> u64 {
+        self.pool.guid()
+    }
+
+    fn status(&self) -> PoolStatus {
+        self.whole_status()
+    }
+
+    fn properties(&self, names: &[String]) -> Result<Vec<PropValue>> {
+        pool_props::all(self, &self.status(), names)
+    }
+
+    fn upgradable(&self) -> Result<Upgradable> {
+        Ok(pool_props::upgradable(&self.pool))
+    }
+
+    fn datasets(&self, filter: &DatasetFilter) -> Result<Vec<DatasetInfo>> {
+        let mut found = self.list_datasets(filter)?;
+        found.iter_mut().flat_map(|info| &mut info.props).for_each(|prop| self.policy.show(prop));
+        Ok(found)
+    }
+
+    fn commit(&self, change: &Change, history: &str) -> Result<Committed> {
+        let mut change = change.clone();
+        if let Change::CreateFilesystem { props, .. }
+        | Change::CreateVolume { props, .. }
+        | Change::SetProperties { props, .. }
+        | Change::Snapshot { props, .. }
+        | Change::Clone { props, .. } = &mut change
+        {
+            self.policy.admit(props)?;
+        }
+        let done = self.make_change(&change, &self.policy.recorded(history))?;
+        self.policy.committed(&change);
+        Ok(done)
+    }
+
     fn permits(&self, change: &Change) -> Result<()> {
         self.permit(Deed::Change(change))
     }
@@ -253,10 +279,12 @@ impl Pool for LocalPool {
         stream: &mut dyn Read,
         tell: &mut dyn FnMut(ReceiveEvent),
     ) -> Result<Received> {
-        self.permit(Deed::Receive(request))?;
-        let received = self.run_receive(request, stream, tell)?;
+        let mut request = request.clone();
+        self.policy.admit(&mut request.props)?;
+        self.permit(Deed::Receive(&request))?;
+        let received = self.run_receive(&request, stream, tell)?;
         if !request.dry_run {
-            self.pool.dsl.log_command(&request.history).map_err(api_error)?;
+            self.pool.dsl.log_command(&self.policy.recorded(&request.history)).map_err(api_error)?;
         }
         Ok(received)
     }

@@ -2,13 +2,12 @@
 
 use ::pool::PoolError;
 use ::pool::feature::{is_allowed, is_built};
-use ::pool::prop::{Checker, RawProps, RawValue, default_of, exact, parse_pool_value, prop_kind};
+use ::pool::prop::{Checker, RawProps, RawValue, default_of, exact, parse_pool_value};
 use engine_api::{
-    Error, FeatureInfo, Health, PoolSpec, PoolStatus, PropKind, PropValue, PropertyChange, Result, Source,
-    Upgradable,
+    DatasetKind, Error, FeatureInfo, Health, PoolProperty, PoolSpec, PoolStatus, PropKind, PropValue,
+    PropertyChange, Result, Source, Upgradable,
 };
 use ondisk::feature::{self, Feature, READONLY_COMPAT};
-use ondisk::prop::{FILESYSTEM, POOL, PropType};
 use ondisk::version;
 use refusal::{Action, NameFault, PropertyFault, Refused};
 
@@ -61,14 +60,14 @@ pub(super) fn for_create(spec: &PoolSpec) -> Result<ForCreate> {
             "cachefile" | "altroot" => {}
             _ => {
                 let (prop, raw) = parse_pool_value(name, value, &action).map_err(api_error)?;
-                match (prop.name, &raw) {
-                    ("ashift", RawValue::Number(number)) => {
-                        made.ashift = (*number != 0).then_some(*number);
-                        made.stored.push((prop.name.to_owned(), value.clone()));
-                    }
-                    ("comment", _) => made.comment = Some(value.clone()),
-                    _ => made.stored.push((prop.name.to_owned(), value.clone())),
+                if prop == PoolProperty::Comment {
+                    made.comment = Some(value.clone());
+                    continue;
                 }
+                if prop == PoolProperty::Ashift {
+                    made.ashift = raw.number().filter(|shift| *shift != 0);
+                }
+                made.stored.push((prop.row().name.to_owned(), value.clone()));
             }
         }
     }
@@ -169,8 +168,8 @@ impl ForCreate {
         let pairs: Vec<(String, String)> =
             props.iter().map(|prop| (prop.name.clone(), prop.value.clone())).collect();
         let has_feature = |name: &str| self.features.iter().any(|feature| feature.name == name);
-        let version = self.version;
-        let checker = Checker { action, of: FILESYSTEM, creating: true, version, has_feature: &has_feature };
+        let (of, version) = (DatasetKind::Filesystem, self.version);
+        let checker = Checker { action, of, creating: true, version, has_feature: &has_feature };
         checker.all(&pairs).map_err(api_error)
     }
 }
@@ -210,23 +209,15 @@ pub(super) fn all(pool: &LocalPool, status: &PoolStatus, names: &[String]) -> Re
     let cachefile = pool.cachefile_shown();
     let pool: &::pool::Pool = pool.inner();
     let stored = pool.dsl.pool_props().map_err(api_error)?;
+    let subject = Subject { pool, status, cachefile, stored };
     let mut values: Vec<PropValue> = Vec::new();
-    for prop in POOL.iter().filter(|prop| !prop.hidden || names.iter().any(|name| name == prop.name)) {
-        let (value, source) =
-            match (computed(pool, status, prop.name), stored.iter().find(|(n, _)| n == prop.name)) {
-                (Some((value, source)), _) => (value, source),
-                _ if prop.name == "cachefile" && cachefile.is_some() => {
-                    (cachefile.clone().unwrap_or_default(), Source::Local)
-                }
-                (None, Some((_, RawValue::Number(object)))) if prop.name == "bootfs" => {
-                    boot_of(pool, *object)?
-                }
-                (None, Some((_, raw))) => (exact(prop, raw), Source::Local),
-                (None, None) if matches!(prop.kind, PropType::Text(None)) => (String::new(), Source::Default),
-                (None, None) => (exact(prop, &default_of(prop)), Source::Default),
-            };
-        let (name, kind) = (prop.name.to_owned(), prop_kind(prop));
-        values.push(PropValue { name, value, kind, source, received: None });
+    for prop in PoolProperty::ALL {
+        let row = prop.row();
+        if row.is_listed() || names.iter().any(|name| name == row.name) {
+            let (value, source) = subject.value_of(*prop)?;
+            let (name, kind) = (row.name.to_owned(), row.reads.kind());
+            values.push(PropValue { name, value, kind, source, received: None });
+        }
     }
     values.extend(feature_values(pool));
     if names.is_empty() {
@@ -275,50 +266,78 @@ fn feature_values(pool: &::pool::Pool) -> Vec<PropValue> {
     values
 }
 
-/// Statistics, and what is kept elsewhere than among the stored properties.
-fn computed(pool: &::pool::Pool, status: &PoolStatus, name: &str) -> Option<(String, Source)> {
-    let core = pool.core();
-    let root = &status.root;
-    let stat = |number: u64| Some((number.to_string(), Source::None));
-    let capacity = || (root.allocated * 100).checked_div(root.size).unwrap_or(0);
-    match name {
-        "size" => stat(root.size),
-        "allocated" => stat(root.allocated),
-        "free" => stat(root.size.saturating_sub(root.allocated)),
-        "capacity" => stat(capacity()),
-        "fragmentation" => {
-            Some((root.fragmentation.map_or(String::new(), |percent| percent.to_string()), Source::None))
+/// A pool about to be described.
+struct Subject<'a> {
+    pool: &'a ::pool::Pool,
+    status: &'a PoolStatus,
+    cachefile: Option<String>,
+    /// What the pool keeps in its property ZAP.
+    stored: Vec<(String, RawValue)>,
+}
+
+impl Subject<'_> {
+    fn stored(&self, prop: PoolProperty) -> Option<&RawValue> {
+        self.stored.iter().find(|(name, _)| name == prop.row().name).map(|(_, raw)| raw)
+    }
+
+    /// The stored value, or the default.
+    fn kept(&self, prop: PoolProperty) -> (String, Source) {
+        let row = prop.row();
+        match self.stored(prop) {
+            Some(raw) => (exact(row, raw), Source::Local),
+            None => (exact(row, &default_of(row)), Source::Default),
         }
-        "health" => Some((health_name(status.health).into(), Source::None)),
-        "guid" => stat(status.guid),
-        "load_guid" => stat(status.guid),
-        "freeing" => stat(pool.dsl.freeing()),
-        "leaked" => stat(0),
-        "dedupratio" => {
-            let ratio = core.ddt.report().ratio();
-            Some((format!("{}.{:02}", ratio / 100, ratio % 100), Source::None))
-        }
-        "bcloneused" | "bclonesaved" => stat(0),
-        "bcloneratio" => Some(("1.00".into(), Source::None)),
-        "dedup_table_size" => stat(core.ddt.report().on_disk),
-        "dedup_table_quota" => Some(("auto".into(), Source::Default)),
-        "last_scrubbed_txg" => stat(core.scan.last_scrubbed()),
-        "expandsize" if root.expandable > 0 => stat(root.expandable),
-        "checkpoint" if root.checkpoint > 0 => stat(root.checkpoint),
-        "expandsize" | "checkpoint" => Some((String::new(), Source::None)),
-        "readonly" => Some((if status.readonly { "on" } else { "off" }.into(), Source::None)),
-        "altroot" => {
-            let source = if core.altroot.is_some() { Source::Local } else { Source::Default };
-            Some((core.altroot.clone().unwrap_or_default(), source))
-        }
-        "version" if core.version() == version::FEATURES => Some((String::new(), Source::Default)),
-        "version" => Some((core.version().to_string(), Source::Local)),
-        "comment" | "compatibility" => {
-            let config = pool.config();
-            let text = if name == "comment" { config.comment } else { config.compatibility };
-            text.map(|text| (text, Source::Local))
-        }
-        _ => None,
+    }
+
+    /// What is kept elsewhere, if anything is.
+    fn or_kept(&self, text: Option<String>, prop: PoolProperty) -> (String, Source) {
+        text.map_or_else(|| self.kept(prop), |text| (text, Source::Local))
+    }
+
+    /// The value of a property, wherever it is kept. Each property has its arm.
+    fn value_of(&self, prop: PoolProperty) -> Result<(String, Source)> {
+        use PoolProperty::*;
+        let (core, root, status) = (self.pool.core(), &self.status.root, self.status);
+        let text = |text: &str| (text.to_owned(), Source::None);
+        let stat = |number: u64| (number.to_string(), Source::None);
+        let unset = || (prop.row().default_text(), Source::Default);
+        Ok(match prop {
+            Size => stat(root.size),
+            Allocated => stat(root.allocated),
+            Free => stat(root.size.saturating_sub(root.allocated)),
+            Capacity => stat((root.allocated * 100).checked_div(root.size).unwrap_or(0)),
+            Fragmentation => {
+                (root.fragmentation.map_or_else(String::new, |percent| percent.to_string()), Source::None)
+            }
+            Health => text(health_name(status.health)),
+            Guid | LoadGuid => stat(status.guid),
+            Freeing => stat(self.pool.dsl.freeing()),
+            Dedupratio => {
+                let ratio = core.ddt.report().ratio();
+                (format!("{}.{:02}", ratio / 100, ratio % 100), Source::None)
+            }
+            Leaked | Bcloneused | Bclonesaved => stat(0),
+            Bcloneratio => text("1.00"),
+            DedupTableSize => stat(core.ddt.report().on_disk),
+            DedupTableQuota => unset(),
+            LastScrubbedTxg => stat(core.scan.last_scrubbed()),
+            Expandsize if root.expandable > 0 => stat(root.expandable),
+            Checkpoint if root.checkpoint > 0 => stat(root.checkpoint),
+            Expandsize | Checkpoint => text(""),
+            Readonly => text(if status.readonly { "on" } else { "off" }),
+            Altroot => core.altroot.clone().map_or_else(unset, |root| (root, Source::Local)),
+            Version if core.version() == version::FEATURES => unset(),
+            Version => (core.version().to_string(), Source::Local),
+            Comment => self.or_kept(self.pool.config().comment, prop),
+            Compatibility => self.or_kept(self.pool.config().compatibility, prop),
+            Cachefile => self.or_kept(self.cachefile.clone(), prop),
+            Bootfs => match self.stored(prop) {
+                Some(RawValue::Number(object)) => boot_of(self.pool, *object)?,
+                _ => self.kept(prop),
+            },
+            Delegation | Autoreplace | Failmode | Listsnapshots | Autoexpand | Ashift | Multihost
+            | Autotrim | Name | Maxblocksize | Maxdnodesize | Tname => self.kept(prop),
+        })
     }
 }
 

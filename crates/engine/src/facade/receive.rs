@@ -14,8 +14,7 @@ use ::pool::PoolError;
 use ::pool::recv::{self, Failure, Target};
 use ::pool::stream::{RecordReader, StreamError};
 use engine_api::{
-    Change, DatasetFilter, DatasetInfo, DatasetKind, Error, Pool, ReceiveEvent, ReceiveRequest, Received,
-    Result,
+    Change, DatasetFilter, DatasetInfo, DatasetKind, Error, ReceiveEvent, ReceiveRequest, Received, Result,
 };
 use env::Nanos;
 use ondisk::objset::ObjsetType;
@@ -195,7 +194,7 @@ impl LocalPool {
     fn hold(&self, request: &ReceiveRequest, snapshot: &str, tags: Vec<String>, received: &mut Received) {
         for tag in tags.into_iter().filter(|_| !request.skip_holds) {
             let hold = Change::Hold { snapshots: vec![snapshot.to_owned()], tag, recursive: false };
-            if let Err(error) = self.commit(&hold, "") {
+            if let Err(error) = self.make_change(&hold, "") {
                 received.warnings.push(error.to_string());
             }
         }
@@ -223,7 +222,7 @@ impl LocalPool {
 
     /// The datasets meant; none where the root of the list does not exist.
     fn datasets_if_any(&self, filter: &DatasetFilter) -> Result<Vec<DatasetInfo>> {
-        match self.datasets(filter) {
+        match self.list_datasets(filter) {
             Err(Error::NotFound) => Ok(Vec::new()),
             listed => listed,
         }
@@ -321,7 +320,7 @@ impl LocalPool {
             kinds: vec![DatasetKind::Filesystem, DatasetKind::Volume],
             props: vec!["type".into()],
         };
-        match self.datasets(&below)?.into_iter().find(|found| found.name != dataset) {
+        match self.list_datasets(&below)?.into_iter().find(|found| found.name != dataset) {
             Some(child) => Err(refuse(kind, ReceiveFault::VolumeOverChildren { child: child.name })),
             None => Ok(()),
         }
@@ -332,7 +331,7 @@ impl LocalPool {
             return Ok(());
         }
         let change = Change::CreateFilesystem { name: parent.to_owned(), parents: true, props: Vec::new() };
-        self.commit(&change, "").map(drop).map_err(|_| refuse(kind, ReceiveFault::NotMade))
+        self.make_change(&change, "").map(drop).map_err(|_| refuse(kind, ReceiveFault::NotMade))
     }
 }
 

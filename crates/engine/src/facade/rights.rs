@@ -19,12 +19,12 @@ use std::sync::Arc;
 use ::pool::PoolError;
 use ::pool::dsl::deleg::Place;
 use engine_api::{
-    Change, DatasetFilter, DatasetInfo, DatasetKind, Error, Grant, Grantee, Pool, PropertyChange,
+    Change, DatasetFilter, DatasetInfo, DatasetKind, DatasetProperty, Error, Grant, Grantee, PropertyChange,
     ReceiveRequest, Result, SendRequest, Spender,
 };
-use ondisk::prop::{self, UserspaceProp, dataset_prop};
+use ondisk::prop::{self, UserspaceProp};
 use refusal::{Action, Reason, Refused};
-use stdx::behalf::{self, Caller};
+use stdx::behalf::{self, Actor};
 
 use super::convert::{api_error, spender};
 use super::pool::LocalPool;
@@ -69,7 +69,7 @@ const DENIED: Error = Error::Denied;
 
 /// What only an administrator may do, of what no pool has a say in.
 pub(super) fn administrators_only() -> Result<()> {
-    if behalf::caller().is_administrator { Ok(()) } else { Err(DENIED) }
+    if behalf::actor().is_administrator { Ok(()) } else { Err(DENIED) }
 }
 
 /// The permission that a property takes; `None`: nobody can be given it.
@@ -80,7 +80,7 @@ fn of_property(name: &str) -> Option<String> {
     if let Some((quota, _)) = UserspaceProp::parse(name) {
         return Some(quota.stem().to_owned());
     }
-    let native = dataset_prop(name).map(|prop| prop.name.to_owned());
+    let native = DatasetProperty::named(name).map(|prop| prop.row().name.to_owned());
     Some(native.unwrap_or_else(|| "userprop".to_owned()))
 }
 
@@ -110,7 +110,7 @@ fn head_of(name: &str) -> &str {
 impl LocalPool {
     /// Refuses what whom this thread works for may not do.
     pub(super) fn permit(&self, deed: Deed<'_>) -> Result<()> {
-        let caller = behalf::caller();
+        let caller = behalf::actor();
         if caller.is_administrator {
             return Ok(());
         }
@@ -132,7 +132,7 @@ impl LocalPool {
         Ok(())
     }
 
-    fn needs(&self, deed: Deed<'_>, caller: &Caller) -> Result<Needs> {
+    fn needs(&self, deed: Deed<'_>, caller: &Actor) -> Result<Needs> {
         let mut list = List::default();
         match deed {
             Deed::Administer => return Ok(Needs::Administrator),
@@ -151,7 +151,7 @@ impl LocalPool {
         Ok(Needs::Permissions(list.0))
     }
 
-    fn needs_of_change(&self, change: &Change, caller: &Caller) -> Result<Needs> {
+    fn needs_of_change(&self, change: &Change, caller: &Actor) -> Result<Needs> {
         let mut list = List::default();
         match change {
             Change::CreateFilesystem { name, parents, props } => {
@@ -285,7 +285,7 @@ impl LocalPool {
             props: vec!["type".into()],
             depth: None,
         };
-        self.datasets(&filter)?.iter().for_each(|found| list.at(&found.name, &[permission]));
+        self.list_datasets(&filter)?.iter().for_each(|found| list.at(&found.name, &[permission]));
         Ok(())
     }
 
@@ -296,7 +296,7 @@ impl LocalPool {
             props: vec!["origin".into()],
             depth: Some(0),
         };
-        let found = self.datasets(&filter)?.pop();
+        let found = self.list_datasets(&filter)?.pop();
         let origin = found.and_then(|info| info.props.into_iter().find(|prop| prop.name == "origin"));
         Ok(origin.map(|prop| prop.value).filter(|origin| !origin.is_empty()))
     }
@@ -354,7 +354,7 @@ impl LocalPool {
     /// Whether whom this thread works for may set a property of a dataset, which may be there
     /// already, or is being made.
     pub(super) fn may_set(&self, dataset: &str, property: &str) -> Result<bool> {
-        let caller = behalf::caller();
+        let caller = behalf::actor();
         if caller.is_administrator {
             return Ok(true);
         }
@@ -368,7 +368,7 @@ impl LocalPool {
 
     /// Takes out what others use and may use: everybody sees his own, and his groups'.
     pub(super) fn only_visible(&self, mut found: Vec<DatasetInfo>) -> Result<Vec<DatasetInfo>> {
-        let caller = behalf::caller();
+        let caller = behalf::actor();
         if caller.is_administrator {
             return Ok(found);
         }
@@ -384,7 +384,7 @@ impl LocalPool {
         Ok(found)
     }
 
-    fn is_visible(&self, dataset: &str, property: &str, caller: &Arc<Caller>) -> Result<bool> {
+    fn is_visible(&self, dataset: &str, property: &str, caller: &Arc<Actor>) -> Result<bool> {
         let Some((prop, who)) = UserspaceProp::parse(property) else { return Ok(true) };
         let is_own = |id: u32| match prop.of {
             prop::Spender::User => id == caller.user,
@@ -406,7 +406,7 @@ fn needs_to_allow(name: &str, grants: &[Grant]) -> Needs {
         if permission == "allow" {
             return Needs::Administrator;
         }
-        let native = dataset_prop(permission).map_or(permission.as_str(), |prop| prop.name);
+        let native = DatasetProperty::named(permission).map_or(permission.as_str(), |prop| prop.row().name);
         list.at(name, &[native]);
     }
     Needs::Permissions(list.0)

@@ -27,7 +27,7 @@ impl World {
         let disks = Arc::new(MemDisks::new());
         disks.add("/disks/a", 128 * MIB);
         disks.add("/disks/b", 128 * MIB);
-        let env = Env::with_disks(disks.clone() as Arc<dyn Disks>);
+        let env = Env { disks: disks.clone(), ..Env::real() };
         let engine = LocalEngine::new(env.clone(), Options { cache: 32 << 20, ..Options::default() });
         let leaf = |name: &str| VdevSpec::Leaf(name.into());
         let spec = PoolSpec {

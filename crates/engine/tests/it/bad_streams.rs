@@ -9,7 +9,7 @@ use engine_api::{
     Change, CreateMode, Cred, Engine, FileSystem, Pool, PoolSpec, ReceiveRequest, Result, SendRequest,
     SetAttr, Stable, VdevSpec,
 };
-use env::{Disks, Env, MemDisks};
+use env::{Env, MemDisks};
 use model::{Compare, Tree, dump};
 use ondisk::Endian;
 use ondisk::byteswap::swap_content;
@@ -49,7 +49,7 @@ impl Lab {
         let disks = Arc::new(MemDisks::new());
         disks.add(DISK, 128 << 20);
         let options = Options { search: vec!["/disks".into()], ..Options::default() };
-        let engine = LocalEngine::new(Env::with_disks(disks.clone() as Arc<dyn Disks>), options);
+        let engine = LocalEngine::new(Env { disks: disks.clone(), ..Env::real() }, options);
         let spec = PoolSpec {
             name: "ours".into(),
             vdevs: vec![VdevSpec::Leaf(DISK.into())],

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use engine::facade::{LocalEngine, Options};
 use engine_api::{Change, Engine, ImportOptions, Pool, PoolSpec, PropertyChange, Stable, VdevSpec, Volume};
-use env::{Disks, Env, Keepsake, MemDisks, MemKeepsake};
+use env::{Env, Keepsake, MemDisks, MemKeepsake};
 use stdx::prng::Prng;
 
 use crate::disks::{Dir, prop, zdb_is_content};
@@ -97,7 +97,7 @@ impl Program {
 fn engine(disks: &Arc<MemDisks>, memory: Option<Arc<MemKeepsake>>) -> Arc<LocalEngine> {
     let options = Options { search: vec!["/disks".into()], ..Options::default() };
     let keepsake = memory.map(|memory| memory as Arc<dyn Keepsake>);
-    LocalEngine::new(Env { keepsake, ..Env::with_disks(disks.clone() as Arc<dyn Disks>) }, options)
+    LocalEngine::new(Env { keepsake, disks: disks.clone(), ..Env::real() }, options)
 }
 
 fn create(pool: &dyn Pool, name: &str) {

@@ -20,6 +20,7 @@ mod journal;
 mod kept;
 mod manifest;
 mod old_versions;
+mod policy;
 mod projects;
 mod quotas;
 mod random;

@@ -9,14 +9,15 @@ use engine_api::{
     PropertyChange, ReceiveRequest, Received, RenameMode, SendRequest, SetAttr, Spender,
 };
 use env::Env;
-use stdx::behalf::{Caller, on_behalf_of};
+use stdx::behalf::{Actor, Way, on_behalf_of};
 
 use crate::disks::{Dir, new_pool, zdb_finds_no_leak};
 
 const JOE: u32 = 1001;
 
 fn as_joe<T>(work: impl FnOnce() -> T) -> T {
-    on_behalf_of(Arc::new(Caller { user: JOE, groups: vec![JOE], is_administrator: false }), work)
+    let (groups, way) = (vec![JOE], Way::Management);
+    on_behalf_of(Arc::new(Actor { user: JOE, groups, is_administrator: false, way }), work)
 }
 
 fn prop(name: &str, value: &str) -> PropertyChange {
@@ -125,7 +126,7 @@ fn what_others_use_is_not_told() {
 fn a_new_file_system_belongs_to_who_has_it_made() {
     let dir = Dir::new("rights-owner");
     let engine = LocalEngine::new(Env::real(), Options::default());
-    let user = Arc::new(Caller::administrator(1000, 100));
+    let user = Arc::new(Actor::administrator(1000, 100));
     let pool = on_behalf_of(user, || new_pool(&engine, &dir.0));
     create(&*pool, "ours/a", &[]);
     allow(&*pool, "ours/a", "create,mount");

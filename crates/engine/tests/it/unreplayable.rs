@@ -11,7 +11,7 @@ use engine_api::{
     Change, Condition, CreateMode, Cred, Engine, Error, FileSystem, ImportOptions, Pool, PoolSpec,
     PropertyChange, SetAttr, Stable, VdevSpec,
 };
-use env::{Disks, Env, MemDisks, lock};
+use env::{Env, MemDisks, lock};
 use ondisk::zil::record::{LoggedNode, LrCreate, Record};
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id};
@@ -59,7 +59,7 @@ fn machine(image: Option<Vec<u8>>) -> (Arc<MemDisks>, Arc<LocalEngine>) {
         None => disks.add(DISK, 128 << 20),
     }
     let options = Options { search: vec!["/disks".into()], ..Options::default() };
-    (disks.clone(), LocalEngine::new(Env::with_disks(disks as Arc<dyn Disks>), options))
+    (disks.clone(), LocalEngine::new(Env { disks, ..Env::real() }, options))
 }
 
 fn create(engine: &LocalEngine) -> Arc<dyn Pool> {

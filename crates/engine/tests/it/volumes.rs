@@ -8,7 +8,7 @@ use engine_api::{
     Change, DatasetFilter, DatasetKind, Engine, Error, ImportOptions, Pool, PoolSpec, Seek, Stable, VdevSpec,
     Volume,
 };
-use env::{Disks, Env, MemDisks};
+use env::{Env, MemDisks};
 
 use crate::disks::{Dir, new_pool, prop, zdb_finds_no_leak, zdb_is_content};
 use crate::manifest::Fixture;
@@ -296,7 +296,7 @@ fn machine(image: Option<Vec<u8>>) -> (Arc<MemDisks>, Arc<LocalEngine>) {
         None => disks.add(DISK, 128 << 20),
     }
     let options = Options { search: vec!["/disks".into()], ..Options::default() };
-    (disks.clone(), LocalEngine::new(Env::with_disks(disks as Arc<dyn Disks>), options))
+    (disks.clone(), LocalEngine::new(Env { disks, ..Env::real() }, options))
 }
 
 /// Changes of a volume, and the same of bytes in memory; all of them stable.

@@ -46,7 +46,7 @@ fn list_names_only_the_folder() {
 #[test]
 fn a_sparse_disk_knows_what_was_never_written() {
     let disks = MemDisks::new();
-    disks.add_sparse("/d/a", 32 << 10);
+    disks.add_with("/d/a", 32 << 10, SectorSize { logical: 512, physical: 512 }, true);
     let disk = disks.open("/d/a", OpenMode::ReadWrite).unwrap();
     assert_eq!((disk.places_on_write(), disk.hole(100, 5000)), (true, Some((100, 5000))));
     disk.write_at(9000, &[1; 4000], IoClass::SyncWrite).unwrap();

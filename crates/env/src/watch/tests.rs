@@ -22,8 +22,8 @@ fn a_panic_under_way_is_forgotten_too() {
     let other = watch.clone();
     let ended = std::thread::spawn(move || {
         let _at_work = other.begin("dies", Nanos(0));
-        panic!("with a number: {}", 7);
+        panic!("it dies");
     });
-    assert_eq!(panic_text(&*ended.join().unwrap_err()), "with a number: 7");
+    assert!(ended.join().is_err());
     assert_eq!(watch.overdue(Nanos::from_secs(1000), Nanos::from_secs(1)), []);
 }

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use engine::facade::{LocalEngine, Options};
 use engine_api::{
     Condition, CreateMode, Cred, DatasetFilter, DatasetKind, DirLimit, Engine, FileSystem, Health,
-    ImportOptions, NodeKind, Pool, Seek, SetAttr, Stable, SuspendCause,
+    ImportOptions, NodeKind, Pool, Seek, Serving, SetAttr, Stable, SuspendCause,
 };
 use fuzzing::forge::Forge;
 use fuzzing::image::Image;
@@ -490,8 +490,10 @@ fn bend(prng: &mut Prng, bp: &BlkPtr, other: &BlkPtr) -> BlkPtr {
             bp.set_dva(0, dva);
         }
         4 => {
-            // Right where it is, wrong in what it says it is.
-            bp.set_level(prng.below(8) as u8);
+            // Right where it is, wrong in what it says it is. Its level is in the low bits here.
+            let mut bytes = bp.encode();
+            bytes[55] = (bytes[55] & 0xe0) | prng.below(8) as u8;
+            bp = BlkPtr::decode(&bytes, ondisk::Endian::Little).unwrap_or(bp);
             bp.set_birth(prng.below(1 << 40), prng.below(1 << 40));
         }
         _ => {

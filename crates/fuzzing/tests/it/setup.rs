@@ -40,7 +40,7 @@ impl ImageDisks {
     }
 
     pub fn env(self: &Arc<Self>) -> Env {
-        Env::with_disks(self.clone())
+        Env { disks: self.clone(), ..Env::real() }
     }
 
     /// From now on a write to this disk panics, as a defect in the layers between would.

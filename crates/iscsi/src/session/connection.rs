@@ -15,14 +15,13 @@ use std::sync::{Arc, Mutex};
 
 use engine_api::Slice;
 use scsi::{Answer, Data, Status};
+use sockets::keepers::Promises;
 use sockets::outbox::{Outbox, Pieces};
-use sockets::{Lease, Peer};
+use sockets::{Accepted, Lease, Peer, lock};
 
 use super::Session;
 use crate::gather::Gatherer;
-use crate::keepers::{Keep, Promises};
 use crate::limits::BATCH_BYTES;
-use crate::lock::lock;
 use crate::member::Member;
 use crate::pdu::initiator::Command;
 use crate::pdu::target::{
@@ -41,10 +40,14 @@ pub struct Connection {
     cut: AtomicBool,
     /// What PDUs are given on their way into the box.
     out: Mutex<Out>,
-    promises: Promises,
+    /// Commands that have done what they were to do, and end when that is on stable storage.
+    promises: Promises<Keep>,
     /// Commands that have not all their data yet.
     pub gatherer: Mutex<Gatherer>,
 }
+
+/// Waits for one command's promise and answers it.
+type Keep = Box<dyn FnOnce() + Send>;
 
 /// How an initiator is reached, and what it may take of the memory.
 pub struct Wire {
@@ -54,9 +57,9 @@ pub struct Wire {
 }
 
 impl Wire {
-    pub fn new(stream: &Arc<TcpStream>, peer: &Arc<Peer>) -> io::Result<Wire> {
-        let outbox = Outbox::new(stream.clone(), peer.clone())?;
-        Ok(Wire { stream: stream.clone(), peer: peer.clone(), outbox })
+    pub fn new(accepted: &Accepted<TcpStream>) -> io::Result<Wire> {
+        let outbox = accepted.outbox()?;
+        Ok(Wire { stream: accepted.stream.clone(), peer: accepted.peer.clone(), outbox })
     }
 }
 
@@ -143,11 +146,11 @@ impl Connection {
     pub fn see_off(self: &Arc<Self>) {
         if !self.wire.outbox.write_now(BATCH_BYTES) {
             let own = self.clone();
-            self.session.crew.submit(Box::new(move || own.wire.outbox.write_rest()));
+            self.session.crew.submit(move || own.wire.outbox.write_rest());
         }
         if self.promises.want_keeper() {
             let own = self.clone();
-            self.session.crew.submit(Box::new(move || own.keep()));
+            self.session.crew.submit(move || own.keep());
         }
     }
 
@@ -158,7 +161,8 @@ impl Connection {
     }
 
     fn keep(&self) {
-        self.promises.keep(|| self.wire.outbox.write_all());
+        let keep = |batch: Vec<Keep>| batch.into_iter().for_each(|keep| keep());
+        self.promises.keep(keep, || self.wire.outbox.write_all());
     }
 
     /// Puts a command aside that ends when what it wrote is on stable storage.

@@ -3,7 +3,7 @@
 //!
 //! What was quick lately, reads in memory say, the reader that brought it does by itself: that
 //! costs no change of threads. All else is the crew's, so that what comes behind overtakes it. What
-//! has to be on stable storage before it ends is put aside ([`crate::keepers`]). A task that is
+//! has to be on stable storage before it ends is put aside ([`sockets::keepers`]). A task that is
 //! ended before its time is not executed any more, or, where it is already, has another answer or
 //! none.
 //!
@@ -18,15 +18,14 @@ use std::sync::{Arc, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use scsi::{Answer, Begun, Ending, LogicalUnit, Status, Tasks};
-use sockets::Lease;
 use sockets::pace::FAST;
+use sockets::{Lease, lock};
 
 use super::connection::Connection;
 use super::{Session, State, Turn};
 use crate::cdb::class_of;
 use crate::gather::Gathered;
 use crate::limits::SHORT_ANSWER;
-use crate::lock::lock;
 use crate::pdu::initiator::{Attribute, Command};
 
 /// A command that is under way.
@@ -106,10 +105,10 @@ impl Session {
 
     fn hand_on(self: &Arc<Self>, task: Arc<Task>, gathered: Gathered) {
         let session = self.clone();
-        self.crew.submit(Box::new(move || {
+        self.crew.submit(move || {
             session.execute(&task, gathered);
             task.connection.deliver();
-        }));
+        });
     }
 
     /// Does it, and answers it or puts it aside: somebody has to send that, and keep what is
@@ -194,14 +193,14 @@ impl Session {
             }
             some = true;
             // Whoever has them ended is not to wait for an initiator that does not listen.
-            self.crew.submit(Box::new(move || {
+            self.crew.submit(move || {
                 if fate == Fate::Cleared {
                     commands.iter().for_each(|command| connection.answer(command, cleared(), None));
                 }
                 // There is room for the data of others now.
                 connection.ask();
                 connection.deliver();
-            }));
+            });
         }
         (tasks, some)
     }

@@ -6,9 +6,9 @@
 use std::sync::{Arc, Weak};
 
 use scsi::{LogicalUnit, Target, Tasks};
+use sockets::lock;
 
 use super::Session;
-use crate::lock::lock;
 
 /// What the session sees, as of a generation of the catalogue; `None`: it has not looked yet.
 #[derive(Default)]

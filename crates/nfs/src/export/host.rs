@@ -2,8 +2,10 @@
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, ToSocketAddrs};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::Instant;
+
+use sockets::lock;
 
 use crate::limits::NAME_AGE;
 
@@ -133,8 +135,7 @@ impl Names {
     /// Asks the system's resolver where the answer is missing or old; that may take as long as it
     /// takes.
     fn resolve(&self, name: &str) -> Vec<IpAddr> {
-        let lock = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((at, addrs)) = lock().get(name)
+        if let Some((at, addrs)) = lock(&self.known).get(name)
             && at.elapsed() < NAME_AGE
         {
             return addrs.clone();
@@ -144,13 +145,13 @@ impl Names {
             tracing::warn!(name, %error, "host name in sharenfs does not resolve");
             Vec::new()
         });
-        lock().insert(name.to_owned(), (Instant::now(), addrs.clone()));
+        lock(&self.known).insert(name.to_owned(), (Instant::now(), addrs.clone()));
         addrs
     }
 
     /// Forgets everything; called when the exports change.
     pub(crate) fn clear(&self) {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        lock(&self.known).clear();
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use engine_api::{Engine, FileSystem, Served};
+use engine_api::{FileSystem, Served, Serving};
 use model::MemEngine;
 use nfs::{Answer, Handle, HandleKey, NOBODY, Server, ServerConfig, Service, procedure as p};
 use sunrpc::client::CallError;

@@ -100,7 +100,7 @@ fn an_encrypted_block_has_two_copies_and_a_short_fill() {
     let (salt, iv) = bp.salt_and_iv().unwrap();
     assert_eq!(salt, bp.words[4].to_le_bytes());
     assert_eq!(iv[8..], [0xdd, 0xcc, 0xbb, 0xaa]);
-    bp.set_level(1);
+    bp.set_prop(LEVEL, 1);
     assert!(bp.has_indirect_mac());
     assert_eq!(bp.ndvas(), 3);
 }

@@ -23,7 +23,7 @@ pub mod name;
 use crate::BlkPtr;
 use crate::malformed::{Endian, Malformed, slice_at, u64_at};
 
-use super::{RECORD_HEAD, RecordHead, TX_CI, TX_WRITE};
+use super::{RECORD_HEAD, RecordHead, TX_WRITE};
 use fields::{Fields, Maker};
 
 pub use acl::{LoggedAce, LoggedAcl, LrAcl, LrAclV0};
@@ -249,14 +249,6 @@ pub fn object_of(head: &RecordHead, record: &[u8], endian: Endian) -> Option<u64
 pub fn stamp(record: &mut [u8], txg: u64, seq: u64) {
     record[16..24].copy_from_slice(&txg.to_le_bytes());
     record[24..32].copy_from_slice(&seq.to_le_bytes());
-}
-
-/// The record says that case was ignored (a request from another system).
-pub fn ignore_case(record: &mut [u8]) {
-    let marked = u64_at(record, 0, Endian::Little, "zil record").map(|txtype| txtype | TX_CI);
-    if let (Ok(marked), Some(place)) = (marked, record.first_chunk_mut()) {
-        *place = marked.to_le_bytes();
-    }
 }
 
 fn decode_write<'a>(txtype: u64, bytes: &[u8], from: &mut Fields<'a>) -> Result<Record<'a>, Malformed> {

@@ -8,12 +8,12 @@ use crate::dsl::Dsl;
 use crate::dsl::names::Found;
 use crate::dsl::task::SyncCx;
 use crate::namecheck::{check_filesystem, parent_of};
-use crate::prop::{AUTO, Checker, RawProps, RawValue, types_of};
+use crate::prop::{AUTO, Checker, RawProps, RawValue};
 use crate::{PoolError, Result};
 
 fn raw_props(dsl: &Dsl, from: &Found, name: &str, props: &[(String, String)]) -> Result<RawProps> {
     let has_feature = |feature: &str| dsl.features().is_enabled(feature);
-    let (action, of) = (create(name), types_of(dsl.head_kind(from.object, &from.phys)?));
+    let (action, of) = (create(name), dsl.head_kind(from.object, &from.phys)?);
     let checker = Checker { action, of, creating: false, version: dsl.version(), has_feature: &has_feature };
     let mut raw = checker.all(props)?;
     for (_, value) in raw.local.iter_mut().filter(|(name, _)| name == "refreservation") {

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use api_types::DatasetKind;
-use ondisk::prop::FILESYSTEM;
 use refusal::{Action, Reason, Refused};
 
 use super::missing;
@@ -24,8 +23,8 @@ pub(super) fn refuse(name: &str, reason: impl Into<Reason>) -> PoolError {
 
 pub(super) fn raw_props(dsl: &Dsl, name: &str, props: &[(String, String)]) -> Result<RawProps> {
     let has_feature = |feature: &str| dsl.features().is_enabled(feature);
-    let (action, version) = (create(name), dsl.version());
-    Checker { action, of: FILESYSTEM, creating: true, version, has_feature: &has_feature }.all(props)
+    let (action, of, version) = (create(name), DatasetKind::Filesystem, dsl.version());
+    Checker { action, of, creating: true, version, has_feature: &has_feature }.all(props)
 }
 
 pub(super) fn check(dsl: &Dsl, name: &str, parents: bool, props: &[(String, String)]) -> Result<()> {

@@ -1,6 +1,7 @@
 //! Giving up a local value: back to what is inherited, received, or the default.
 
-use ondisk::prop::{SUFFIX_INHERIT, SUFFIX_RECEIVED, dataset_prop, is_user_prop};
+use api_types::{DatasetProperty, Edit, PropType};
+use ondisk::prop::{SUFFIX_INHERIT, SUFFIX_RECEIVED, is_user_prop};
 use refusal::{Action, PropertyFault, Refused};
 
 use super::missing;
@@ -15,18 +16,20 @@ pub(super) fn check(dsl: &Dsl, name: &str, property: &str) -> Result<()> {
     if is_user_prop(property) {
         return Ok(());
     }
-    let Some(prop) = dataset_prop(property) else {
+    let Some(prop) = DatasetProperty::named(property) else {
         return refuse(PropertyFault::Unknown { property: property.to_owned() });
     };
-    let property = prop.name.to_owned();
+    let row = prop.row();
+    let property = row.name.to_owned();
     if found.is_snapshot() {
         return refuse(PropertyFault::NotOfThisType { property });
     }
-    if prop.is_readonly() || prop.is_once() || prop.name == "version" {
+    if row.edit() != Edit::Always || prop == DatasetProperty::Version {
         return refuse(PropertyFault::InheritReadOnly { property });
     }
-    if !prop.is_inherited() && prop.name != "canmount" {
-        let can_be_none = matches!(prop.name, "quota" | "reservation" | "refquota" | "refreservation");
+    if !row.is_inherited() && prop != DatasetProperty::Canmount {
+        // A limit of space, not of a count.
+        let can_be_none = row.kind == PropType::Limit(0);
         return refuse(PropertyFault::NotInherited { property, can_be_none });
     }
     Ok(())
@@ -34,7 +37,7 @@ pub(super) fn check(dsl: &Dsl, name: &str, property: &str) -> Result<()> {
 
 pub(super) fn sync(cx: &SyncCx<'_>, name: &str, property: &str, received: bool) -> Result<()> {
     let found = cx.dsl.find(name)?;
-    let property = dataset_prop(property).map_or(property, |prop| prop.name);
+    let property = DatasetProperty::named(property).map_or(property, |prop| prop.row().name);
     if found.is_snapshot() {
         cx.dsl.write_snapshot_prop(found.object, property, None, cx.tx)?;
         cx.note("inherit", name, found.object, property);

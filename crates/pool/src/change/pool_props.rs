@@ -1,6 +1,6 @@
 //! Setting properties of the pool.
 
-use api_types::DatasetKind;
+use api_types::{DatasetKind, PoolProperty};
 use ondisk::version;
 use refusal::{Action, PropertyFault, Reason, Refused, Upgrade};
 
@@ -26,16 +26,16 @@ pub(super) fn check(dsl: &Dsl, props: &[(String, String)]) -> Result<()> {
             continue;
         }
         let (prop, raw) = parse_pool_value(name, value, &action)?;
-        match prop.name {
-            "version" => check_version(dsl, &raw)?,
-            "altroot" => return Err(refuse(dsl, PropertyFault::AltrootLater)),
-            "multihost" if raw.number() != Some(0) && dsl.parts.hostid == 0 => {
+        match prop {
+            PoolProperty::Version => check_version(dsl, &raw)?,
+            PoolProperty::Altroot => return Err(refuse(dsl, PropertyFault::AltrootLater)),
+            PoolProperty::Multihost if raw.number() != Some(0) && dsl.parts.hostid == 0 => {
                 return Err(refuse(dsl, PropertyFault::NoHostid));
             }
-            "bootfs" if dsl.version() < version::BOOTFS => {
+            PoolProperty::Bootfs if dsl.version() < version::BOOTFS => {
                 return Err(refuse(dsl, Reason::PoolTooOld(Upgrade::Bootfs)));
             }
-            "bootfs" => {
+            PoolProperty::Bootfs => {
                 let name = raw.text().unwrap_or("");
                 if !name.is_empty() {
                     check_bootfs(dsl, name)?;
@@ -91,17 +91,18 @@ pub(super) fn sync(cx: &SyncCx<'_>, props: &[(String, String)]) -> Result<()> {
             continue;
         }
         let (prop, raw) = parse_pool_value(name, value, &action)?;
-        if prop.name == "version" {
+        if prop == PoolProperty::Version {
             cx.dsl.upgrade(raw.number().unwrap_or(0), cx.tx)?;
             continue;
         }
-        let raw = match (prop.name, &raw) {
-            ("bootfs", RawValue::Text(name)) if name.is_empty() => RawValue::Number(0),
-            ("bootfs", RawValue::Text(name)) => RawValue::Number(cx.dsl.find(name)?.object),
+        let raw = match (prop, &raw) {
+            (PoolProperty::Bootfs, RawValue::Text(name)) if name.is_empty() => RawValue::Number(0),
+            (PoolProperty::Bootfs, RawValue::Text(name)) => RawValue::Number(cx.dsl.find(name)?.object),
             _ => raw,
         };
-        cx.dsl.write_pool_prop(prop.name, &raw, cx.tx)?;
-        let record = Record::internal("set", &format!("{}={value}", prop.name), cx.tx.txg());
+        let name = prop.row().name;
+        cx.dsl.write_pool_prop(name, &raw, cx.tx)?;
+        let record = Record::internal("set", &format!("{name}={value}"), cx.tx.txg());
         cx.dsl.record(record, cx.tx);
     }
     Ok(())

@@ -1,6 +1,6 @@
 //! Setting properties of a dataset, all of them or none.
 
-use api_types::DatasetKind;
+use api_types::{DatasetKind, DatasetProperty};
 use refusal::{Action, PropertyFault, Reason, Refused};
 
 use super::missing;
@@ -8,7 +8,7 @@ use crate::dsl::Dsl;
 use crate::dsl::names::Found;
 use crate::dsl::task::SyncCx;
 use crate::dsl::volume::{block_of, size_of};
-use crate::prop::{AUTO, Checker, RawProps, RawValue, exact, types_of};
+use crate::prop::{AUTO, Checker, RawProps, RawValue, exact};
 use crate::{PoolError, Result};
 
 fn action(name: &str) -> Action {
@@ -22,8 +22,8 @@ fn refuse(name: &str, reason: impl Into<Reason>) -> PoolError {
 fn raw_props(dsl: &Dsl, name: &str, found: &Found, props: &[(String, String)]) -> Result<RawProps> {
     let has_feature = |feature: &str| dsl.features().is_enabled(feature);
     let kind = dsl.kind_of(found)?;
-    let (action, of, version) = (action(name), types_of(kind), dsl.version());
-    let checker = Checker { action, of, creating: false, version, has_feature: &has_feature };
+    let (action, version) = (action(name), dsl.version());
+    let checker = Checker { action, of: kind, creating: false, version, has_feature: &has_feature };
     let mut raw = match kind {
         DatasetKind::Snapshot => checker.of_snapshot(props)?,
         _ => checker.all(props)?,
@@ -132,9 +132,9 @@ pub(super) fn sync(cx: &SyncCx<'_>, name: &str, props: &[(String, String)]) -> R
 
 /// As the history has it: numbers for native properties.
 fn shown(property: &str, value: &RawValue) -> String {
-    match (value, ondisk::prop::dataset_prop(property)) {
+    match (value, DatasetProperty::named(property)) {
         (RawValue::Number(number), _) => number.to_string(),
-        (value, Some(prop)) => exact(prop, value),
+        (value, Some(prop)) => exact(prop.row(), value),
         (RawValue::Text(text), None) => text.clone(),
     }
 }

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use api_types::DatasetKind;
 use dmu::SyncTx;
 use ondisk::dsl_dataset::FLAG_INCONSISTENT;
-use ondisk::prop::SNAPSHOT;
 use refusal::{Action, Reason, Refused};
 
 use super::{missing, open, reason};
@@ -52,8 +52,8 @@ fn below(dsl: &Dsl, dir: &Arc<Dir>, snapshot: &str, heads: &mut Vec<(Found, Stri
 
 fn raw_props(dsl: &Dsl, name: &str, props: &[(String, String)]) -> Result<RawProps> {
     let has_feature = |feature: &str| dsl.features().is_enabled(feature);
-    let (action, version) = (action(name), dsl.version());
-    Checker { action, of: SNAPSHOT, creating: false, version, has_feature: &has_feature }.of_snapshot(props)
+    let (action, of, version) = (action(name), DatasetKind::Snapshot, dsl.version());
+    Checker { action, of, creating: false, version, has_feature: &has_feature }.of_snapshot(props)
 }
 
 pub(super) fn check(
@@ -120,7 +120,7 @@ pub(super) fn sync(
     props: &[(String, String)],
 ) -> Result<()> {
     // What earlier changes of this group made belongs into the snapshots, too.
-    cx.dsl.sync_datasets(&SyncTx { txg: cx.tx.txg(), pass: 1, rewrite: false })?;
+    cx.dsl.sync_datasets(&SyncTx { txg: cx.tx.touch(), pass: 1, rewrite: false })?;
     for (head, snapshot) in targets(cx.dsl, names, recursive)? {
         let name = format!("{}@{snapshot}", head.dir.name());
         let object = cx.dsl.take_snapshot(&head, &snapshot, cx.tx)?;

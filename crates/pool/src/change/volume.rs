@@ -1,8 +1,6 @@
 //! Creating a volume.
 
-use api_types::VolumePlan;
-use ondisk::prop::VOLUME;
-use ondisk::zvol;
+use api_types::{DEFAULT_VOLBLOCKSIZE, DatasetKind, VolumePlan};
 use refusal::{PropertyFault, Reason};
 
 use super::create::{check_place, create, make_parents, refuse};
@@ -22,15 +20,14 @@ pub(super) fn plan(
     props: &[(String, String)],
 ) -> Result<(VolumePlan, RawProps)> {
     let has_feature = |feature: &str| dsl.features().is_enabled(feature);
-    let (action, version) = (create(name), dsl.version());
-    let mut props =
-        Checker { action, of: VOLUME, creating: true, version, has_feature: &has_feature }.all(props)?;
+    let (action, of, version) = (create(name), DatasetKind::Volume, dsl.version());
+    let mut props = Checker { action, of, creating: true, version, has_feature: &has_feature }.all(props)?;
     let mut take = |wanted: &str| {
         let at = props.local.iter().position(|(name, _)| name == wanted)?;
         props.local.remove(at).1.number()
     };
     let size = take("volsize").ok_or_else(|| refuse(name, PropertyFault::VolumeSizeMissing))?;
-    let block = take("volblocksize").unwrap_or(zvol::DEFAULT_BLOCK);
+    let block = take("volblocksize").unwrap_or(DEFAULT_VOLBLOCKSIZE);
     let limit = dsl.volume_limit();
     let (reserved, copies) = (take(limit), take("copies"));
     if let Some(copies) = copies {

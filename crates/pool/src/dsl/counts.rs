@@ -76,7 +76,7 @@ impl Dsl {
         more: u64,
         common: Option<u64>,
     ) -> Result<bool> {
-        let caller = stdx::behalf::caller();
+        let caller = stdx::behalf::actor();
         if caller.is_administrator || more == 0 {
             return Ok(false);
         }

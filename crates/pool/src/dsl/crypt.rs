@@ -6,6 +6,7 @@
 //!
 //! Source: include/sys/dsl_crypt.h, module/zfs/dsl_crypt.c (`dsl_dataset_crypt_stats`).
 
+use api_types::DatasetProperty;
 use ondisk::dsl_dir::FIELD_CRYPTO_KEY_OBJ;
 
 use super::Dsl;
@@ -42,21 +43,24 @@ impl Dsl {
 
     /// A property of what lies in this directory that its key tells. `None`: it is not encrypted,
     /// or the property is another.
-    pub(super) fn of_key(&self, dir: u64, name: &str) -> Result<Option<RawValue>> {
-        let field = match name {
-            "encryption" => SUITE,
-            "keyguid" => KEY_GUID,
-            "encryptionroot" => ROOT,
-            "keystatus" | "keyformat" | "pbkdf2iters" | "pbkdf2salt" => name,
+    pub(super) fn of_key(&self, dir: u64, prop: DatasetProperty) -> Result<Option<RawValue>> {
+        let field = match prop {
+            DatasetProperty::Encryption => SUITE,
+            DatasetProperty::Keyguid => KEY_GUID,
+            DatasetProperty::Encryptionroot => ROOT,
+            DatasetProperty::Keystatus
+            | DatasetProperty::Keyformat
+            | DatasetProperty::Pbkdf2iters
+            | DatasetProperty::Pbkdf2salt => prop.row().name,
             _ => return Ok(None),
         };
         let Some(key) = self.key_of(dir)? else { return Ok(None) };
-        if name == "keystatus" {
+        if prop == DatasetProperty::Keystatus {
             return Ok(Some(RawValue::Number(UNAVAILABLE)));
         }
         let Some(number) = self.mos.find(key, field)? else { return Ok(None) };
-        Ok(Some(match name {
-            "encryptionroot" => RawValue::Text(self.dir(number)?.name()),
+        Ok(Some(match prop {
+            DatasetProperty::Encryptionroot => RawValue::Text(self.dir(number)?.name()),
             _ => RawValue::Number(number),
         }))
     }

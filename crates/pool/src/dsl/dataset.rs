@@ -303,7 +303,7 @@ impl Core {
         if let Some(error) = lock(&self.failed).take() {
             return Err(error);
         }
-        let received = lock(&self.received).remove(&tx.txg());
+        let received = lock(&self.received).remove(&tx.touch());
         if let Some(point) = received {
             dsl.put_point(self.object, point, tx)?;
         }

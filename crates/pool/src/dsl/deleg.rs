@@ -17,12 +17,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use api_types::{Delegation, Grant, Grantee};
+use api_types::{DatasetProperty, Delegation, Edit, Grant, Grantee};
 use dmu::Tx;
 use ondisk::deleg::{Key, Reach, Who};
 use ondisk::object_type::ObjectType;
 use ondisk::version;
-use stdx::behalf::Caller;
+use stdx::behalf::Actor;
 
 use super::Dsl;
 use super::dir::Dir;
@@ -43,7 +43,7 @@ pub enum Place<'a> {
 impl Dsl {
     /// Whether the delegations of a pool give somebody a permission. Nobody has any where they are
     /// turned off. Who is an administrator needs none, and is not asked about here.
-    pub fn may(&self, place: Place<'_>, permission: &str, caller: &Caller) -> Result<bool> {
+    pub fn may(&self, place: Place<'_>, permission: &str, caller: &Actor) -> Result<bool> {
         let _config = self.reading();
         let (dir, reach, is_new) = match place {
             Place::At(name) => {
@@ -58,7 +58,7 @@ impl Dsl {
     }
 
     /// As [`Dsl::may`], for who has the configuration locked.
-    pub(crate) fn may_at(&self, dir: &Arc<Dir>, permission: &str, caller: &Caller) -> Result<bool> {
+    pub(crate) fn may_at(&self, dir: &Arc<Dir>, permission: &str, caller: &Actor) -> Result<bool> {
         self.is_permitted(dir, (Reach::Local, false), permission, caller)
     }
 
@@ -67,7 +67,7 @@ impl Dsl {
         dir: &Arc<Dir>,
         (first, is_new): (Reach, bool),
         permission: &str,
-        caller: &Caller,
+        caller: &Actor,
     ) -> Result<bool> {
         if self.version() < version::DELEGATED_PERMS || !self.has_delegation()? {
             return Ok(false);
@@ -209,7 +209,7 @@ impl Dsl {
         if self.version() < version::DELEGATED_PERMS {
             return Ok(());
         }
-        let user = Who::User(stdx::behalf::caller().user.into());
+        let user = Who::User(stdx::behalf::actor().user.into());
         for above in std::iter::successors(dir.parent(), |dir| dir.parent()) {
             let zap = above.phys().deleg_zapobj;
             for of_sets in [false, true] {
@@ -252,7 +252,7 @@ fn grant_of(Key { who, reach, .. }: Key, names: Vec<String>) -> Grant {
 }
 
 /// Whom an entry may be for, so that it counts for a caller.
-fn whose(caller: &Caller) -> impl Iterator<Item = Who> + '_ {
+fn whose(caller: &Actor) -> impl Iterator<Item = Who> + '_ {
     let groups = caller.groups.iter().map(|group| Who::Group(u64::from(*group)));
     [Who::User(caller.user.into()), Who::Everyone].into_iter().chain(groups)
 }
@@ -319,6 +319,8 @@ pub(crate) fn canonical(name: &str) -> Result<String> {
     if ondisk::deleg::PERMISSIONS.contains(&name) {
         return Ok(name.to_owned());
     }
-    let prop = ondisk::prop::dataset_prop(name).filter(|prop| !prop.is_readonly() && prop.name != "mlslabel");
-    Ok(prop.ok_or(PoolError::NotFound)?.name.to_owned())
+    let is_given =
+        |prop: &DatasetProperty| prop.row().edit() != Edit::Never && *prop != DatasetProperty::Mlslabel;
+    let prop = DatasetProperty::named(name).filter(is_given);
+    Ok(prop.ok_or(PoolError::NotFound)?.row().name.to_owned())
 }

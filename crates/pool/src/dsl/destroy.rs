@@ -78,7 +78,8 @@ impl Dsl {
             open.core.settle(self, None, tx)?;
         }
         self.forget_dataset(object);
-        self.parts.scan.dataset_gone(Departure { txg: tx.txg(), dataset: object, heir: None, again: false });
+        let departure = Departure { txg: tx.touch(), dataset: object, heir: None, again: false };
+        self.parts.scan.dataset_gone(departure);
         self.drop_refreservation(&found.dir, tx)?;
         super::bookmark::destroy_all(self, object, tx)?;
         self.parts.errlog.dataset_gone(&self.mos, object, tx)?;

@@ -118,7 +118,7 @@ impl Dsl {
         self.note("destroy", name, object, " ", tx);
         let next = this.next_snap_obj;
         self.parts.scan.dataset_gone(Departure {
-            txg: tx.txg(),
+            txg: tx.touch(),
             dataset: object,
             heir: Some(next),
             again: true,

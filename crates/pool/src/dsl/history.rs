@@ -19,6 +19,7 @@ impl Dsl {
     /// Appends a record. What is recorded has happened, so that a ring which cannot be written is
     /// told, and no failure. Syncing context.
     pub(crate) fn record(&self, record: Record, tx: &Tx) {
+        tx.touch();
         if let Err(error) = self.try_record(record, tx) {
             tracing::warn!(%error, "the pool's history cannot be written");
         }

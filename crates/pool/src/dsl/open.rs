@@ -248,7 +248,7 @@ impl Dsl {
         let action = Action::Create { name: self.parts.name() };
         for (name, value) in props {
             let (prop, raw) = crate::prop::parse_pool_value(name, value, &action)?;
-            self.write_pool_prop(prop.name, &raw, tx)?;
+            self.write_pool_prop(prop.row().name, &raw, tx)?;
         }
         Ok(())
     }
@@ -440,7 +440,7 @@ impl Dsl {
             core.clone(),
             core.admission(),
             policy,
-            tx.txg(),
+            tx.touch(),
         );
         if kind == ObjsetType::Zfs {
             objset.set_owner_of(self.parts.fs_format.owner_of());

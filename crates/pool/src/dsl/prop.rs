@@ -9,7 +9,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use api_types::Source;
+use api_types::{DatasetProperty, Edit, PropType, PropertyDef, Source};
 use dmu::store::{Dedup, Keep, Scope};
 use dmu::zap::Value;
 use dmu::{DmuError, ObjsetPolicy, RedundantMetadata, Tx};
@@ -18,8 +18,7 @@ use ondisk::blkptr::MAX_BLOCK;
 use ondisk::dsl_dataset::FLAG_UNIQUE_ACCURATE;
 use ondisk::objset::ObjsetSize;
 use ondisk::prop::{
-    CHECKSUM_VERIFY, COMPRESS_BITS, DATASET, Prop, PropType, SUFFIX_INHERIT, SUFFIX_IUV, SUFFIX_RECEIVED,
-    UNLIMITED, dataset_prop,
+    CHECKSUM_VERIFY, COMPRESS_BITS, HAS_RECEIVED, SUFFIX_INHERIT, SUFFIX_IUV, SUFFIX_RECEIVED, UNLIMITED,
 };
 use ondisk::{ChecksumKind, CompressKind, version};
 
@@ -33,8 +32,6 @@ use crate::sums::Sums;
 /// Slots of a dnode under `dnodesize=auto`.
 const AUTO_DNODE_SLOTS: u8 = 2;
 const DNODE_SLOT: u64 = 512;
-/// Says that a dataset tells received properties from others.
-const HAS_RECEIVED: &str = "$hasrecvd";
 
 /// The property ZAPs from a directory up to the root, read once.
 #[derive(Clone)]
@@ -114,27 +111,28 @@ impl Chain {
     }
 
     /// The effective value of a property; `own` are a snapshot's own values.
-    pub fn value(&self, prop: &Prop, own: Option<&Own>) -> (RawValue, Source) {
-        let known = |value: &Value| match prop.kind {
-            PropType::Choice(..) => prop.word_of(value.first()).is_some(),
+    pub fn value(&self, prop: DatasetProperty, own: Option<&Own>) -> (RawValue, Source) {
+        let row = prop.row();
+        let known = |value: &Value| match row.kind {
+            PropType::Choice(..) => row.word_of(value.first()).is_some(),
             _ => true,
         };
-        if let Some(found) = own.and_then(|own| own.find(prop.name, prop.is_inherited())) {
-            return typed(prop, found);
+        if let Some(found) = own.and_then(|own| own.find(row.name, row.is_inherited())) {
+            return typed(row, found);
         }
-        if own.is_some() && !prop.is_inherited() {
+        if own.is_some() && !row.is_inherited() {
             return (self.default_of(prop), Source::Default);
         }
-        match self.find(prop.name, prop.is_inherited(), &known, own.is_some()) {
-            Some(found) => typed(prop, found),
+        match self.find(row.name, row.is_inherited(), &known, own.is_some()) {
+            Some(found) => typed(row, found),
             None => (self.default_of(prop), Source::Default),
         }
     }
 
-    fn default_of(&self, prop: &Prop) -> RawValue {
-        match prop.name {
-            "compression" if !self.0.compresses => RawValue::Number(CompressKind::Off as u64),
-            _ => default_of(prop),
+    fn default_of(&self, prop: DatasetProperty) -> RawValue {
+        match prop {
+            DatasetProperty::Compression if !self.0.compresses => RawValue::Number(CompressKind::Off as u64),
+            _ => default_of(prop.row()),
         }
     }
 
@@ -177,13 +175,13 @@ fn user_name(stored: &str) -> Option<String> {
     name.contains(':').then(|| name.to_owned())
 }
 
-fn typed(prop: &Prop, (value, source): (Value, Source)) -> (RawValue, Source) {
-    (raw(prop, &value), source)
+fn typed(row: &PropertyDef, (value, source): (Value, Source)) -> (RawValue, Source) {
+    (raw(row, &value), source)
 }
 
 /// A stored value as what the property has.
-pub(super) fn raw(prop: &Prop, value: &Value) -> RawValue {
-    match prop.kind {
+pub(super) fn raw(row: &PropertyDef, value: &Value) -> RawValue {
+    match row.kind {
         PropType::Text(_) => RawValue::Text(value.as_text().unwrap_or("").to_owned()),
         _ => RawValue::Number(value.first()),
     }
@@ -196,8 +194,8 @@ fn fits(name: &str, suffix: &str) -> bool {
 
 /// What a stream with properties takes away from a dataset that did not tell them from others.
 fn is_cleared(stored: &str) -> bool {
-    match dataset_prop(stored) {
-        Some(prop) => !prop.is_readonly() && !prop.is_once() && prop.name != "volsize",
+    match DatasetProperty::named(stored) {
+        Some(prop) => prop.row().edit() == Edit::Always && prop != DatasetProperty::Volsize,
         None => stored.contains(':') && !stored.contains('$'),
     }
 }
@@ -213,10 +211,10 @@ impl Dsl {
         let dir = self.dir(phys.dir_obj)?;
         let chain = Chain::of(self, &dir)?;
         let own = phys.is_snapshot().then(|| Own::read(self, phys.props_obj)).transpose()?;
-        let settable = DATASET.iter().filter(|prop| !prop.is_readonly());
+        let settable = DatasetProperty::ALL.iter().filter(|prop| prop.row().edit() != Edit::Never);
         let values = settable.map(|prop| {
-            let (value, source) = chain.value(prop, own.as_ref());
-            (prop.name, value, source)
+            let (value, source) = chain.value(*prop, own.as_ref());
+            (prop.row().name, value, source)
         });
         Ok(FsProps { values: values.collect() })
     }
@@ -268,8 +266,8 @@ impl Dsl {
         names.dedup();
         let mut props = Vec::new();
         for name in names {
-            let is_settable = match dataset_prop(name) {
-                Some(prop) => !prop.is_readonly() && !prop.is_once(),
+            let is_settable = match DatasetProperty::named(name) {
+                Some(prop) => prop.row().edit() == Edit::Always,
                 None => name.contains(':'),
             };
             let with = |suffix: &str| values.get(&format!("{name}{suffix}"));
@@ -482,7 +480,8 @@ impl Dsl {
         {
             return Ok(number);
         }
-        Ok(dataset_prop(name).and_then(Prop::default_number).unwrap_or(0))
+        let default = DatasetProperty::named(name).map(|prop| default_of(prop.row()));
+        Ok(default.and_then(|value| value.number()).unwrap_or(0))
     }
 }
 

@@ -219,7 +219,7 @@ impl Dsl {
         })?;
         self.mos.set(before.snapnames_zapobj, name, object, tx)?;
         self.parts.scan.dataset_gone(Departure {
-            txg: tx.txg(),
+            txg: tx.touch(),
             dataset: head.object,
             heir: Some(object),
             again: false,

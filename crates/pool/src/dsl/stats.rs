@@ -4,23 +4,21 @@
 
 use std::collections::HashMap;
 
-use api_types::{DatasetKind, PropKind, PropValue, Source};
+use api_types::{DatasetKind, DatasetProperty, PropKind, PropValue, PropertyDef, Source};
 use dmu::DmuError;
 use dmu::zap::Value;
 use ondisk::bookmark::{BookmarkPhys, FLAG_HAS_FBN};
 use ondisk::dsl_dataset::{DslDatasetPhys, FLAG_DEFER_DESTROY, FLAG_INCONSISTENT};
 use ondisk::dsl_dir::{DslDirPhys, FIELD_SNAPSHOTS_CHANGED, FLAG_USED_BREAKDOWN};
 use ondisk::objset::ObjsetType;
-use ondisk::prop::{
-    BOOKMARK, DATASET, FILESYSTEM, Prop, SUFFIX_RECEIVED, UserspaceProp, VOLUME, dataset_prop, is_user_prop,
-};
+use ondisk::prop::{SUFFIX_RECEIVED, UserspaceProp, is_user_prop};
 
 use super::Dsl;
 use super::counts::Counted;
 use super::dataset::available;
 use super::names::Found;
 use super::prop::{Chain, Own, raw};
-use crate::prop::{CREATION, RawValue, exact, prop_kind, types_of};
+use crate::prop::{RawValue, default_of, exact};
 use crate::{PoolError, Result};
 
 /// A ratio of nothing: 1.00.
@@ -73,9 +71,9 @@ impl Dsl {
             }
             return Ok(shown);
         }
-        for prop in DATASET.iter().filter(|prop| !prop.hidden) {
-            if self.applies(subject, prop)?
-                && let Some(value) = self.native(subject, prop)?
+        for prop in DatasetProperty::ALL.iter().filter(|prop| prop.row().is_listed()) {
+            if self.applies(subject, prop.row())?
+                && let Some(value) = self.native(subject, *prop)?
             {
                 shown.push(value);
             }
@@ -130,86 +128,60 @@ impl Dsl {
                 None => absent(name, kind),
             });
         }
-        let prop = dataset_prop(name)
+        let prop = DatasetProperty::named(name)
             .ok_or_else(|| PoolError::Invalid(format!("bad property list: invalid property '{name}'")))?;
-        if !self.applies(subject, prop)? {
-            return Ok(absent(prop.name, prop_kind(prop)));
-        }
-        Ok(self.native(subject, prop)?.unwrap_or_else(|| absent(prop.name, prop_kind(prop))))
+        let row = prop.row();
+        let value = if self.applies(subject, row)? { self.native(subject, prop)? } else { None };
+        Ok(value.unwrap_or_else(|| absent(row.name, row.reads.kind())))
     }
 
     /// Whether a dataset has a property: a snapshot has what its head could have, and what only
     /// snapshots have.
-    fn applies(&self, subject: &Subject<'_>, prop: &Prop) -> Result<bool> {
-        if !prop.is_of(types_of(subject.kind)) {
+    fn applies(&self, subject: &Subject<'_>, row: &PropertyDef) -> Result<bool> {
+        if !row.is_of(subject.kind) {
             return Ok(false);
         }
-        let is_same_for_all = prop.is_of(FILESYSTEM) == prop.is_of(VOLUME);
+        let is_same_for_all = row.is_of(DatasetKind::Filesystem) == row.is_of(DatasetKind::Volume);
         if subject.kind != DatasetKind::Snapshot || is_same_for_all {
             return Ok(true);
         }
         let found = subject.found;
-        Ok(prop.is_of(types_of(self.head_kind(found.object, &found.phys)?)))
+        Ok(row.is_of(self.head_kind(found.object, &found.phys)?))
     }
 
-    fn native(&self, subject: &Subject<'_>, prop: &'static Prop) -> Result<Option<PropValue>> {
-        let of_key = self.of_key(subject.found.dir.object, prop.name)?;
-        let (value, source) = if let Some(value) = of_key {
-            (value, Source::None)
-        } else if prop.is_readonly() {
-            let uncounted = prop.name.ends_with("_count") && self.statistic(subject, prop.name)?.is_none();
-            if uncounted {
-                let value = exact(prop, &crate::prop::default_of(prop));
-                let name = prop.name.to_owned();
-                return Ok(Some(PropValue {
-                    name,
-                    value,
-                    kind: prop_kind(prop),
-                    source: Source::Default,
-                    received: None,
-                }));
-            }
-            let Some(value) = self.statistic(subject, prop.name)? else { return Ok(None) };
-            (value, if prop.name.ends_with("_count") { Source::Local } else { Source::None })
-        } else if matches!(prop.name, "volsize" | "volblocksize") {
-            let Some(value) = self.of_volume(subject, prop.name)? else { return Ok(None) };
-            let source = match prop.name {
-                "volsize" => Source::Local,
-                _ if value == crate::prop::default_of(prop) => Source::Default,
-                _ => Source::None,
-            };
-            (value, source)
-        } else if CREATION.iter().any(|(name, _)| *name == prop.name) {
-            let Some(value) = self.kept_in_content(subject, prop.name)? else { return Ok(None) };
-            (value, Source::None)
-        } else {
-            subject.chain.value(prop, subject.own.as_ref())
+    fn native(&self, subject: &Subject<'_>, prop: DatasetProperty) -> Result<Option<PropValue>> {
+        let found = match self.of_key(subject.found.dir.object, prop)? {
+            Some(value) => Some((value, Source::None)),
+            None => self.value_of(subject, prop)?,
         };
+        let Some((value, source)) = found else { return Ok(None) };
+        let row = prop.row();
         let value = self.text_of(subject, prop, &value, &source);
-        Ok(Some(PropValue {
-            name: prop.name.to_owned(),
-            value,
-            kind: prop_kind(prop),
-            source,
-            received: None,
-        }))
+        let (name, kind) = (row.name.to_owned(), row.reads.kind());
+        Ok(Some(PropValue { name, value, kind, source, received: None }))
     }
 
-    fn text_of(&self, subject: &Subject<'_>, prop: &Prop, value: &RawValue, source: &Source) -> String {
-        match (prop.name, value) {
-            ("mountpoint", RawValue::Text(text)) => {
+    fn text_of(
+        &self,
+        subject: &Subject<'_>,
+        prop: DatasetProperty,
+        value: &RawValue,
+        source: &Source,
+    ) -> String {
+        match (prop, value) {
+            (DatasetProperty::Mountpoint, RawValue::Text(text)) => {
                 let altroot = self.altroot();
                 crate::prop::mountpoint(text, source, subject.chain.dir_name(), altroot.as_deref())
             }
-            _ => exact(prop, value),
+            _ => exact(prop.row(), value),
         }
     }
 
     fn received_value(&self, subject: &Subject<'_>, name: &str) -> Option<String> {
         let stored = subject.received(name)?;
-        match dataset_prop(name) {
+        match DatasetProperty::named(name) {
             Some(prop) => {
-                let value = raw(prop, stored);
+                let value = raw(prop.row(), stored);
                 Some(self.text_of(subject, prop, &value, &Source::Received))
             }
             None => stored.as_text().map(str::to_owned),
@@ -248,7 +220,7 @@ impl Dsl {
     }
 
     /// A volume keeps its size in object 2, and its blocks in object 1.
-    fn of_volume(&self, subject: &Subject<'_>, name: &str) -> Result<Option<RawValue>> {
+    fn of_volume(&self, subject: &Subject<'_>, prop: DatasetProperty) -> Result<Option<(RawValue, Source)>> {
         let dataset = match self.open_object(subject.found.object) {
             Ok(dataset) if dataset.objset().kind() == ObjsetType::Zvol => dataset,
             _ => return Ok(None),
@@ -257,44 +229,88 @@ impl Dsl {
         if dataset.is_inconsistent() {
             return Ok(None);
         }
-        let number = match name {
-            "volsize" => super::volume::size_of(dataset.objset())?,
-            _ => super::volume::block_of(dataset.objset())?,
-        };
-        Ok(Some(RawValue::Number(number)))
+        if prop == DatasetProperty::Volsize {
+            let size = super::volume::size_of(dataset.objset())?;
+            return Ok(Some((RawValue::Number(size), Source::Local)));
+        }
+        let block = RawValue::Number(super::volume::block_of(dataset.objset())?);
+        let source = if block == default_of(prop.row()) { Source::Default } else { Source::None };
+        Ok(Some((block, source)))
     }
 
-    fn statistic(&self, subject: &Subject<'_>, name: &str) -> Result<Option<RawValue>> {
-        let phys = &subject.found.phys;
-        let snapshot = subject.kind == DatasetKind::Snapshot;
-        let dir = subject.found.dir.phys();
-        let number = match name {
-            "type" => return Ok(Some(RawValue::Text(subject.kind.name().to_owned()))),
-            "name" => return Ok(Some(RawValue::Text(subject.name.to_owned()))),
-            "origin" => return self.origin_name(&dir),
-            "clones" => return self.clones_of(phys),
-            "receive_resume_token" => return Ok(self.resume_token(subject.found)?.map(RawValue::Text)),
-            "encryptionroot" | "redact_snaps" | "prevsnap" => return Ok(None),
-            "used" if snapshot => phys.unique_bytes,
-            "used" => dir.used_bytes,
-            "available" => self.available_of(subject.found)?,
-            "compressratio" if !snapshot => ratio(dir.uncompressed_bytes, dir.compressed_bytes),
-            "compressratio" | "refcompressratio" => ratio(phys.uncompressed_bytes, phys.compressed_bytes),
-            "written" => self.written(phys)?,
-            "userrefs" => self.holds_on(phys)?,
-            "filesystem_count" => return self.counted(subject, Counted::Filesystems),
-            "snapshot_count" => return self.counted(subject, Counted::Snapshots),
-            "snapshots_changed" => return self.dir_field(subject, FIELD_SNAPSHOTS_CHANGED),
-            _ => match plain(name, phys, &dir, subject.found.object) {
-                Some(number) => number,
-                None => return Ok(None),
-            },
+    /// The value of a property, wherever it is kept; `None` where the dataset has none. Each
+    /// property has its arm.
+    fn value_of(&self, subject: &Subject<'_>, prop: DatasetProperty) -> Result<Option<(RawValue, Source)>> {
+        use DatasetProperty::*;
+        let (phys, dir) = (&subject.found.phys, subject.found.dir.phys());
+        let is_snapshot = subject.kind == DatasetKind::Snapshot;
+        let has_breakdown = dir.flags & FLAG_USED_BREAKDOWN != 0;
+        let text = |text: &str| Some(RawValue::Text(text.to_owned()));
+        let number = |number: u64| Some(RawValue::Number(number));
+        let value = match prop {
+            Type => text(subject.kind.name()),
+            Name => text(subject.name),
+            Creation => number(phys.creation_time),
+            Createtxg => number(phys.creation_txg),
+            Guid => number(phys.guid),
+            Objsetid => number(subject.found.object),
+            Used if is_snapshot => number(phys.unique_bytes),
+            Used => number(dir.used_bytes),
+            Available => number(self.available_of(subject.found)?),
+            Referenced => number(phys.referenced_bytes),
+            Unique => number(phys.unique_bytes),
+            Written => number(self.written(phys)?),
+            Logicalused => number(dir.uncompressed_bytes),
+            Logicalreferenced => number(phys.uncompressed_bytes),
+            Compressratio if !is_snapshot => number(ratio(dir.uncompressed_bytes, dir.compressed_bytes)),
+            Compressratio | Refcompressratio => number(ratio(phys.uncompressed_bytes, phys.compressed_bytes)),
+            Usedbysnapshots if has_breakdown => number(dir.used_snap),
+            Usedbydataset if has_breakdown => number(dir.used_head),
+            Usedbychildren if has_breakdown => number(dir.used_child + dir.used_child_rsrv),
+            Usedbyrefreservation if has_breakdown => number(dir.used_refrsrv),
+            Usedbysnapshots | Usedbydataset | Usedbychildren | Usedbyrefreservation => None,
+            Origin => self.origin_name(&dir)?,
+            Clones => self.clones_of(phys)?,
+            Numclones => number(phys.num_children.saturating_sub(1)),
+            Userrefs => number(self.holds_on(phys)?),
+            DeferDestroy => number(u64::from(phys.flags & FLAG_DEFER_DESTROY != 0)),
+            Inconsistent => number(u64::from(phys.flags & FLAG_INCONSISTENT != 0)),
+            SnapshotsChanged => self.dir_field(subject, FIELD_SNAPSHOTS_CHANGED)?,
+            ReceiveResumeToken => self.resume_token(subject.found)?.map(RawValue::Text),
+            FilesystemCount => return self.counted(subject, prop, Counted::Filesystems).map(Some),
+            SnapshotCount => return self.counted(subject, prop, Counted::Snapshots).map(Some),
+            Volsize | Volblocksize => return self.of_volume(subject, prop),
+            Version | Utf8only | Normalization | Casesensitivity => {
+                self.kept_in_content(subject, prop.row().name)?
+            }
+            // Of this machine, of what is encrypted, of what is redacted, and what nobody keeps.
+            Mounted | Encryptionroot | Keystatus | Keyguid | Ivsetguid | Redacted | RedactSnaps
+            | Prevsnap | Useraccounting => None,
+            Quota | Reservation | Recordsize | Mountpoint | Sharenfs | Checksum | Compression | Atime
+            | Devices | Exec | Setuid | Readonly | Zoned | Snapdir | Aclmode | Aclinherit | Canmount
+            | Iscsioptions | Xattr | Copies | Vscan | Nbmand | Sharesmb | Refquota | Refreservation
+            | Primarycache | Secondarycache | StmfSbdLu | Logbias | Dedup | Mlslabel | Sync | Dnodesize
+            | Volmode | FilesystemLimit | SnapshotLimit | Snapdev | Acltype | Context | Fscontext
+            | Defcontext | Rootcontext | Relatime | RedundantMetadata | Overlay | Encryption
+            | Keylocation | Keyformat | Pbkdf2salt | Pbkdf2iters | SpecialSmallBlocks | Prefetch
+            | Volthreading | Direct | Longname => {
+                return Ok(Some(subject.chain.value(prop, subject.own.as_ref())));
+            }
         };
-        Ok(Some(RawValue::Number(number)))
+        Ok(value.map(|value| (value, Source::None)))
     }
 
-    fn counted(&self, subject: &Subject<'_>, what: Counted) -> Result<Option<RawValue>> {
-        Ok(self.count_of(&subject.found.dir, what)?.map(RawValue::Number))
+    /// Where nobody counts, the value is the default.
+    fn counted(
+        &self,
+        subject: &Subject<'_>,
+        prop: DatasetProperty,
+        what: Counted,
+    ) -> Result<(RawValue, Source)> {
+        Ok(match self.count_of(&subject.found.dir, what)? {
+            Some(count) => (RawValue::Number(count), Source::Local),
+            None => (default_of(prop.row()), Source::Default),
+        })
     }
 
     fn dir_field(&self, subject: &Subject<'_>, field: &str) -> Result<Option<RawValue>> {
@@ -351,37 +367,38 @@ fn kind_of(objset_type: ObjsetType) -> DatasetKind {
 /// What a bookmark says of itself, in order; what it does not know is left out of "all", and empty
 /// where it was asked for (module/zfs/dsl_bookmark.c, `dsl_bookmark_fetch_props`).
 pub(crate) fn describe_bookmark(name: &str, phys: &BookmarkPhys, names: &[String]) -> Result<Vec<PropValue>> {
-    let value = |prop: &str| -> Option<String> {
+    let value = |prop: DatasetProperty| -> Option<String> {
         let counted = phys.flags & FLAG_HAS_FBN != 0;
         Some(match prop {
-            "type" => "bookmark".to_owned(),
-            "name" => name.to_owned(),
-            "creation" => phys.creation_time.to_string(),
-            "createtxg" => phys.creation_txg.to_string(),
-            "guid" => phys.guid.to_string(),
-            "referenced" if counted => phys.referenced_bytes_refd.to_string(),
-            "logicalreferenced" if counted => phys.uncompressed_bytes_refd.to_string(),
-            "refcompressratio" if counted => {
+            DatasetProperty::Type => DatasetKind::Bookmark.name().to_owned(),
+            DatasetProperty::Name => name.to_owned(),
+            DatasetProperty::Creation => phys.creation_time.to_string(),
+            DatasetProperty::Createtxg => phys.creation_txg.to_string(),
+            DatasetProperty::Guid => phys.guid.to_string(),
+            DatasetProperty::Referenced if counted => phys.referenced_bytes_refd.to_string(),
+            DatasetProperty::Logicalreferenced if counted => phys.uncompressed_bytes_refd.to_string(),
+            DatasetProperty::Refcompressratio if counted => {
                 let ratio = ratio(phys.uncompressed_bytes_refd, phys.compressed_bytes_refd);
                 format!("{}.{:02}", ratio / 100, ratio % 100)
             }
-            "ivsetguid" if phys.ivset_guid != 0 => phys.ivset_guid.to_string(),
+            DatasetProperty::Ivsetguid if phys.ivset_guid != 0 => phys.ivset_guid.to_string(),
             _ => return None,
         })
     };
-    let shown = |prop: &Prop, value: String| PropValue {
-        name: prop.name.to_owned(),
+    let shown = |prop: DatasetProperty, value: String| PropValue {
+        name: prop.row().name.to_owned(),
         value,
-        kind: prop_kind(prop),
+        kind: prop.row().reads.kind(),
         source: Source::None,
         received: None,
     };
     if names.is_empty() {
-        let all = DATASET.iter().filter(|prop| !prop.hidden && prop.is_of(BOOKMARK));
-        return Ok(all.filter_map(|prop| Some(shown(prop, value(prop.name)?))).collect());
+        let is_shown = |row: &PropertyDef| row.is_listed() && row.is_of(DatasetKind::Bookmark);
+        let all = DatasetProperty::ALL.iter().filter(|prop| is_shown(prop.row()));
+        return Ok(all.filter_map(|prop| Some(shown(*prop, value(*prop)?))).collect());
     }
-    let one = |name: &String| match dataset_prop(name) {
-        Some(prop) => Ok(shown(prop, value(prop.name).unwrap_or_default())),
+    let one = |name: &String| match DatasetProperty::named(name) {
+        Some(prop) => Ok(shown(prop, value(prop).unwrap_or_default())),
         None if is_user_prop(name) || name.contains(['@', '#']) => {
             let (name, value, kind) = (name.clone(), String::new(), PropKind::Text);
             Ok(PropValue { name, value, kind, source: Source::None, received: None })
@@ -389,27 +406,4 @@ pub(crate) fn describe_bookmark(name: &str, phys: &BookmarkPhys, names: &[String
         None => Err(PoolError::Invalid(format!("bad property list: invalid property '{name}'"))),
     };
     names.iter().map(one).collect()
-}
-
-/// The statistics that are one field.
-fn plain(name: &str, phys: &DslDatasetPhys, dir: &DslDirPhys, object: u64) -> Option<u64> {
-    let breakdown = dir.flags & FLAG_USED_BREAKDOWN != 0;
-    Some(match name {
-        "creation" => phys.creation_time,
-        "createtxg" => phys.creation_txg,
-        "guid" => phys.guid,
-        "objsetid" => object,
-        "referenced" => phys.referenced_bytes,
-        "logicalreferenced" => phys.uncompressed_bytes,
-        "logicalused" => dir.uncompressed_bytes,
-        "unique" => phys.unique_bytes,
-        "usedbysnapshots" if breakdown => dir.used_snap,
-        "usedbydataset" if breakdown => dir.used_head,
-        "usedbychildren" if breakdown => dir.used_child + dir.used_child_rsrv,
-        "usedbyrefreservation" if breakdown => dir.used_refrsrv,
-        "numclones" => phys.num_children.saturating_sub(1),
-        "defer_destroy" => u64::from(phys.flags & FLAG_DEFER_DESTROY != 0),
-        "inconsistent" => u64::from(phys.flags & FLAG_INCONSISTENT != 0),
-        _ => return None,
-    })
 }

@@ -5,7 +5,7 @@
 //! the open transaction group and waits until that is durable. In syncing context, when all data of
 //! the group is written, the queue is run: each change is checked again, for others came before it,
 //! and applied. A change that is refused has changed nothing, nor has one that fails before it has
-//! used its transaction ([`Tx::is_used`]); a failure half way is the group's.
+//! touched its transaction ([`Tx::is_touched`]); a failure half way is the group's.
 //!
 //! Source: module/zfs/dsl_synctask.c.
 
@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex};
 use dmu::Tx;
 use env::lock;
 use ondisk::nvlist::NvList;
-use stdx::behalf::{self, Caller};
+use stdx::behalf::{self, Actor};
 
 use super::Dsl;
 use crate::history::Record;
@@ -70,7 +70,7 @@ struct Queued {
     /// The command line to record.
     history: String,
     /// Who gave it.
-    who: Arc<Caller>,
+    who: Arc<Actor>,
     outcome: Arc<Mutex<Option<Result<()>>>>,
 }
 
@@ -118,7 +118,7 @@ impl Dsl {
         let hold = self.parts.txgs.enter(true)?;
         let txg = hold.txg();
         let queued =
-            Queued { task, history: history.to_owned(), who: behalf::caller(), outcome: outcome.clone() };
+            Queued { task, history: history.to_owned(), who: behalf::actor(), outcome: outcome.clone() };
         lock(&self.changes.waiting).entry(txg).or_default().push(queued);
         drop(hold);
         self.parts.txgs.wait_synced(txg)?;
@@ -153,7 +153,7 @@ impl Dsl {
                 Err(error) => return Ok(Err(error)),
             };
             match task.sync(&SyncCx { dsl: self, tx: &tx }) {
-                Err(error) if !tx.is_used() => return Ok(Err(error)),
+                Err(error) if !tx.is_touched() => return Ok(Err(error)),
                 done => done?,
             }
             if let Some((name, input)) = asked {
@@ -161,8 +161,10 @@ impl Dsl {
             }
             self.changed();
         }
+        let Actor { user, way, .. } = *queued.who;
+        tracing::debug!(txg, user, ?way, command = queued.history, "a change");
         if !queued.history.is_empty() {
-            self.record(Record::command(&queued.history, queued.who.user), &tx);
+            self.record(Record::command(&queued.history, user), &tx);
         }
         Ok(Ok(()))
     }

@@ -28,6 +28,8 @@ impl Dsl {
             return Ok(());
         }
         let comes = |version: u64| from < version && to >= version;
+        // The next configuration has the version, whatever fails after this.
+        tx.touch();
         self.parts.version.store(to, Ordering::Release);
         if comes(version::DEFLATE) && !self.parts.store().has_parity() {
             self.mos.set_root(pool_directory::DEFLATE, 1, tx)?;

@@ -1,13 +1,13 @@
 //! Whether a value may be set.
 
-use ondisk::blkptr::MAX_BLOCK;
-use ondisk::prop::{self, Prop, PropType, UserspaceProp, dataset_prop, pool_prop};
+use api_types::{DatasetKind, DatasetProperty, Edit, PoolProperty, PropType, PropertyDef};
+use ondisk::prop::{self, UserspaceProp};
 use ondisk::version::{self, newest_file_system};
 use ondisk::znode::VERSION_FUID;
 use refusal::{Action, PropertyFault, Refused};
 use stdx::number;
 
-use super::{CREATION, RawProps, RawValue, none_number};
+use super::{CREATION, RawProps, RawValue, default_of, exact};
 use crate::namecheck::MAX_NAME;
 use crate::{PoolError, Result};
 
@@ -15,25 +15,31 @@ use crate::{PoolError, Result};
 pub const AUTO: u64 = u64::MAX;
 
 /// Known, but of no effect here unless at their default.
-const UNBUILT: [&str; 8] =
-    ["encryption", "keyformat", "keylocation", "pbkdf2iters", "mlslabel", "longname", "zoned", "nbmand"];
+const UNBUILT: [DatasetProperty; 8] = [
+    DatasetProperty::Encryption,
+    DatasetProperty::Keyformat,
+    DatasetProperty::Keylocation,
+    DatasetProperty::Pbkdf2iters,
+    DatasetProperty::Mlslabel,
+    DatasetProperty::Longname,
+    DatasetProperty::Zoned,
+    DatasetProperty::Nbmand,
+];
 
 /// Largest record without `large_blocks`.
 const OLD_MAX: u64 = 128 << 10;
-/// Largest block of data that special vdevs take.
-const SPECIAL_MAX: u64 = 1 << 20;
 
 /// Whether this program does what the value says.
-pub fn is_built(prop: &Prop, value: &RawValue) -> bool {
-    !UNBUILT.contains(&prop.name) || *value == super::default_of(prop)
+pub fn is_built(prop: DatasetProperty, value: &RawValue) -> bool {
+    !UNBUILT.contains(&prop) || *value == default_of(prop.row())
 }
 
 /// Judges values for one dataset.
 pub struct Checker<'a> {
     /// What is refused with a value.
     pub action: Action,
-    /// What kind of dataset it is: [`prop::FILESYSTEM`] or [`prop::VOLUME`].
-    pub of: u8,
+    /// What kind of dataset it is.
+    pub of: DatasetKind,
     /// The dataset is being made: set-once properties may be given.
     pub creating: bool,
     /// Of the pool.
@@ -99,19 +105,25 @@ impl Checker<'_> {
         if UserspaceProp::parse(name).is_some() {
             return Err(self.refuse(PropertyFault::Counted { property }));
         }
-        let Some(prop) = dataset_prop(name) else {
+        let Some(prop) = DatasetProperty::named(name) else {
             return Err(self.refuse(PropertyFault::Unknown { property }));
         };
-        if !prop.is_of(self.of) {
+        let row = prop.row();
+        if !row.is_of(self.of) {
             return Err(self.refuse(PropertyFault::NotOfThisType { property }));
         }
-        if prop.is_readonly() || (prop.is_once() && !self.creating) {
+        let is_settable = match row.edit() {
+            Edit::Never => false,
+            Edit::AtCreation => self.creating,
+            Edit::Always => true,
+        };
+        if !is_settable {
             return Err(self.refuse(PropertyFault::ReadOnly { property }));
         }
         let raw = self.parse(name, prop, value)?;
         self.built(prop, value, &raw)?;
         self.sensible(name, prop, value, &raw)?;
-        Ok((prop.name.to_owned(), raw))
+        Ok((row.name.to_owned(), raw))
     }
 
     fn user(&self, name: &str, value: &str) -> Result<(String, RawValue)> {
@@ -124,8 +136,9 @@ impl Checker<'_> {
         Ok((name.to_owned(), RawValue::Text(value.to_owned())))
     }
 
-    fn parse(&self, name: &str, prop: &Prop, value: &str) -> Result<RawValue> {
-        match prop.kind {
+    fn parse(&self, name: &str, prop: DatasetProperty, value: &str) -> Result<RawValue> {
+        let row = prop.row();
+        match row.kind {
             PropType::Text(_) => {
                 if value.len() >= prop::MAX_TEXT || value.contains('\0') {
                     return Err(self.refuse(PropertyFault::TextTooLong { property: name.to_owned() }));
@@ -133,15 +146,16 @@ impl Checker<'_> {
                 Ok(RawValue::Text(value.to_owned()))
             }
             PropType::Choice(..) => {
-                let number = prop.number_of(value).map(RawValue::Number);
-                number.ok_or_else(|| self.refuse(none_of(prop)))
+                let number = row.number_of(value).map(RawValue::Number);
+                number.ok_or_else(|| self.refuse(none_of(row)))
             }
-            PropType::Number(_) if value == "auto" => self.auto(name, prop),
-            PropType::Number(_) if value == "none" => Ok(RawValue::Number(none_number(prop.name))),
-            PropType::Number(_) => {
+            PropType::Number(_) | PropType::Limit(_) if value == "auto" => self.auto(name, prop),
+            PropType::Limit(none) if value == "none" => Ok(RawValue::Number(none)),
+            PropType::Number(_) if value == "none" => Ok(RawValue::Number(0)),
+            PropType::Number(_) | PropType::Limit(_) => {
                 let number =
                     number::parse(value).map_err(|message| self.refuse(PropertyFault::Number { message }))?;
-                if number == 0 && matches!(prop.name, "quota" | "refquota") {
+                if number == 0 && matches!(prop, DatasetProperty::Quota | DatasetProperty::Refquota) {
                     return Err(self.refuse(PropertyFault::UseNone));
                 }
                 Ok(RawValue::Number(number))
@@ -150,50 +164,42 @@ impl Checker<'_> {
     }
 
     /// As large as it has to be: whoever knows the dataset finds out.
-    fn auto(&self, name: &str, prop: &Prop) -> Result<RawValue> {
+    fn auto(&self, name: &str, prop: DatasetProperty) -> Result<RawValue> {
         let property = name.to_owned();
-        match prop.name {
-            "refreservation" if self.of == prop::VOLUME => Ok(RawValue::Number(AUTO)),
-            "refreservation" => Err(self.refuse(PropertyFault::AutoOfVolumesOnly { property })),
+        match (prop, self.of) {
+            (DatasetProperty::Refreservation, DatasetKind::Volume) => Ok(RawValue::Number(AUTO)),
+            (DatasetProperty::Refreservation, _) => {
+                Err(self.refuse(PropertyFault::AutoOfVolumesOnly { property }))
+            }
             _ => Err(self.refuse(PropertyFault::NoAuto { property })),
         }
     }
 
     /// Values that this program could not honour are refused by name.
-    fn built(&self, prop: &Prop, value: &str, raw: &RawValue) -> Result<()> {
-        let refuse = || Err(PoolError::Unsupported(format!("{}={value}", prop.name)));
-        if !is_built(prop, raw) {
-            return refuse();
+    fn built(&self, prop: DatasetProperty, value: &str, raw: &RawValue) -> Result<()> {
+        if is_built(prop, raw) && (prop, value) != (DatasetProperty::Checksum, "noparity") {
+            return Ok(());
         }
-        match prop.name {
-            "checksum" if value == "noparity" => refuse(),
-            "aclmode" if value == "nfsv4" => refuse(),
-            _ => Ok(()),
-        }
+        Err(PoolError::Unsupported(format!("{}={value}", prop.row().name)))
     }
 
-    fn sensible(&self, name: &str, prop: &Prop, value: &str, raw: &RawValue) -> Result<()> {
-        let number = raw.number().unwrap_or(0);
+    fn sensible(&self, name: &str, prop: DatasetProperty, value: &str, raw: &RawValue) -> Result<()> {
+        let (row, number) = (prop.row(), raw.number().unwrap_or(0));
         let feature = |name: &str| (self.has_feature)(name);
-        match prop.name {
-            "recordsize" | "volblocksize" => {
-                let (max, most) =
-                    if feature("large_blocks") { (MAX_BLOCK, "16M") } else { (OLD_MAX, "128K") };
-                if !number.is_power_of_two() || !(512..=max).contains(&number) {
-                    let (property, most) = (name.to_owned(), most.to_owned());
+        match prop {
+            DatasetProperty::Recordsize | DatasetProperty::Volblocksize => {
+                let is_large = feature("large_blocks");
+                if !row.admits(number) || (!is_large && number > OLD_MAX) {
+                    let most = if is_large { "16M" } else { "128K" }.to_owned();
+                    let property = name.to_owned();
                     return Err(self.refuse(PropertyFault::NoPowerOfTwo { property, most }));
                 }
             }
-            "special_small_blocks" if number != 0 => {
-                if !number.is_power_of_two() || !(512..=SPECIAL_MAX).contains(&number) {
-                    let (property, value) = (name.to_owned(), value.to_owned());
-                    return Err(self.refuse(PropertyFault::SmallBlocks { property, value }));
-                }
-                if !feature("allocation_classes") {
-                    return Err(self.refuse(PropertyFault::TooOld));
-                }
+            DatasetProperty::SpecialSmallBlocks if !row.admits(number) => {
+                let (property, value) = (name.to_owned(), value.to_owned());
+                return Err(self.refuse(PropertyFault::SmallBlocks { property, value }));
             }
-            "mountpoint" if value != "none" && value != "legacy" => {
+            DatasetProperty::Mountpoint if value != "none" && value != "legacy" => {
                 if !value.starts_with('/') {
                     return Err(self.refuse(PropertyFault::RelativeMountpoint));
                 }
@@ -201,48 +207,52 @@ impl Checker<'_> {
                     return Err(self.refuse(PropertyFault::MountpointTooLong));
                 }
             }
-            "filesystem_limit" | "snapshot_limit"
-                if number != ondisk::prop::UNLIMITED && !feature("filesystem_limits") =>
-            {
-                return Err(self.refuse(PropertyFault::TooOld));
-            }
-            "dnodesize" if number != 0 && !feature("large_dnode") => {
-                return Err(self.refuse(PropertyFault::TooOld));
-            }
-            "checksum" | "compression" | "dedup" if !feature_of(value).is_none_or(feature) => {
-                return Err(self.refuse(PropertyFault::TooOld));
-            }
-            // A pool that is too old for one of these refuses the default value as well.
-            "copies" | "dedup" | "refquota" | "refreservation" if since(prop.name, value) > self.version => {
-                return Err(self.refuse(PropertyFault::TooOld));
-            }
-            _ if is_too_new(prop.name, raw, self.version) => {
-                return Err(self.refuse(PropertyFault::TooOld));
-            }
-            "version" if number > newest_file_system(self.version) => {
+            _ if self.is_too_old_for(prop, value, raw) => {
                 return Err(self.refuse(PropertyFault::TooOld));
             }
             _ => {}
         }
         Ok(())
     }
+
+    /// Whether the pool lacks what the value needs.
+    fn is_too_old_for(&self, prop: DatasetProperty, value: &str, raw: &RawValue) -> bool {
+        let row = prop.row();
+        let lacks = |feature: &str| !(self.has_feature)(feature);
+        let lacks_feature = match prop {
+            DatasetProperty::Checksum | DatasetProperty::Compression | DatasetProperty::Dedup => {
+                feature_of(value).is_some_and(lacks)
+            }
+            _ => *raw != default_of(row) && row.needs.is_some_and(lacks),
+        };
+        let is_too_old = match prop {
+            // A pool that is too old for one of these refuses the default value as well.
+            DatasetProperty::Copies
+            | DatasetProperty::Dedup
+            | DatasetProperty::Refquota
+            | DatasetProperty::Refreservation => since(prop, value) > self.version,
+            DatasetProperty::Version => raw.number().unwrap_or(0) > newest_file_system(self.version),
+            _ => is_too_new(row.name, raw, self.version),
+        };
+        lacks_feature || is_too_old
+    }
 }
 
 /// Whether a value is one that pools of this version do not have.
 pub(crate) fn is_too_new(name: &str, value: &RawValue, version: u64) -> bool {
-    let native = dataset_prop(name).filter(|prop| *value != super::default_of(prop));
-    native.is_some_and(|prop| since(prop.name, &super::exact(prop, value)) > version)
+    let native = DatasetProperty::named(name).filter(|prop| *value != default_of(prop.row()));
+    native.is_some_and(|prop| since(prop, &exact(prop.row(), value)) > version)
 }
 
 /// The version of pools that brought a property or one of its values.
-fn since(name: &str, value: &str) -> u64 {
-    match (name, value) {
-        ("copies", _) => version::COPIES,
-        ("compression", value) if value.starts_with("gzip") => version::GZIP,
-        ("refquota" | "refreservation", _) => version::REF_LIMITS,
-        ("aclinherit", "passthrough-x") => version::PASSTHROUGH_X,
-        ("compression", "zle") => version::ZLE,
-        ("dedup", _) => version::DEDUP,
+fn since(prop: DatasetProperty, value: &str) -> u64 {
+    match (prop, value) {
+        (DatasetProperty::Copies, _) => version::COPIES,
+        (DatasetProperty::Compression, value) if value.starts_with("gzip") => version::GZIP,
+        (DatasetProperty::Refquota | DatasetProperty::Refreservation, _) => version::REF_LIMITS,
+        (DatasetProperty::Aclinherit, "passthrough-x") => version::PASSTHROUGH_X,
+        (DatasetProperty::Compression, "zle") => version::ZLE,
+        (DatasetProperty::Dedup, _) => version::DEDUP,
         _ => version::INITIAL,
     }
 }
@@ -259,36 +269,37 @@ fn feature_of(value: &str) -> Option<&'static str> {
     }
 }
 
-fn none_of(prop: &Prop) -> PropertyFault {
-    PropertyFault::NotOneOf { property: prop.name.to_owned(), values: prop.values.to_owned() }
+fn none_of(row: &PropertyDef) -> PropertyFault {
+    PropertyFault::NotOneOf { property: row.name.to_owned(), values: row.values.to_owned() }
 }
 
 /// A value of a pool's property, as it will be stored; `action` is refused with it.
-pub fn parse_pool_value(name: &str, value: &str, action: &Action) -> Result<(&'static Prop, RawValue)> {
+pub fn parse_pool_value(name: &str, value: &str, action: &Action) -> Result<(PoolProperty, RawValue)> {
     let refuse = |fault: PropertyFault| PoolError::from(Refused::new(action.clone(), fault));
     let unknown = || refuse(PropertyFault::Unknown { property: name.to_owned() });
-    let prop = pool_prop(name).ok_or_else(unknown)?;
-    if prop.is_readonly() || prop.is_once() || prop.name == "readonly" {
-        return Err(refuse(PropertyFault::ReadOnly { property: prop.name.to_owned() }));
+    let prop = PoolProperty::named(name).ok_or_else(unknown)?;
+    let row = prop.row();
+    if row.edit() != Edit::Always || prop == PoolProperty::Readonly {
+        return Err(refuse(PropertyFault::ReadOnly { property: row.name.to_owned() }));
     }
     // No table has a limit but the room for it.
-    if prop.name == "dedup_table_quota" {
-        return Err(PoolError::Unsupported(format!("{}={value}", prop.name)));
+    if prop == PoolProperty::DedupTableQuota {
+        return Err(PoolError::Unsupported(format!("{}={value}", row.name)));
     }
-    let raw = match prop.kind {
+    let raw = match row.kind {
         PropType::Text(_) => RawValue::Text(value.to_owned()),
-        PropType::Choice(..) => RawValue::Number(prop.number_of(value).ok_or_else(|| refuse(none_of(prop)))?),
-        PropType::Number(_) => {
+        PropType::Choice(..) => RawValue::Number(row.number_of(value).ok_or_else(|| refuse(none_of(row)))?),
+        PropType::Number(_) | PropType::Limit(_) => {
             let number = number::parse(value);
             RawValue::Number(number.map_err(|message| refuse(PropertyFault::Number { message }))?)
         }
     };
-    match prop.name {
-        "comment" if value.len() > 32 => Err(refuse(PropertyFault::CommentTooLong)),
-        "comment" if value.chars().any(|c| !c.is_ascii_graphic() && c != ' ') => {
+    match prop {
+        PoolProperty::Comment if value.len() > 32 => Err(refuse(PropertyFault::CommentTooLong)),
+        PoolProperty::Comment if value.chars().any(|c| !c.is_ascii_graphic() && c != ' ') => {
             Err(refuse(PropertyFault::CommentUnprintable))
         }
-        "ashift" if !matches!(raw.number(), Some(0 | 9..=16)) => {
+        PoolProperty::Ashift if !raw.number().is_some_and(|number| row.admits(number)) => {
             Err(refuse(PropertyFault::Ashift { value: value.to_owned() }))
         }
         _ => Ok((prop, raw)),

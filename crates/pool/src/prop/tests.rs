@@ -1,5 +1,8 @@
 use super::*;
-use ondisk::prop::FILESYSTEM;
+use api_types::{DatasetKind, DatasetProperty, PoolProperty};
+use ondisk::blkptr::MAX_BLOCK;
+use ondisk::prop::{CHECKSUM_VERIFY, COMPRESS_BITS, UNLIMITED};
+use ondisk::{ChecksumKind, CompressKind};
 use refusal::Action;
 
 fn action() -> Action {
@@ -9,8 +12,40 @@ fn action() -> Action {
 fn check(creating: bool, props: &[(&str, &str)]) -> crate::Result<RawProps> {
     let props: Vec<_> = props.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned())).collect();
     let has_feature = |name: &str| name != "large_dnode";
-    Checker { action: action(), of: FILESYSTEM, creating, version: 5000, has_feature: &has_feature }
-        .all(&props)
+    let of = DatasetKind::Filesystem;
+    Checker { action: action(), of, creating, version: 5000, has_feature: &has_feature }.all(&props)
+}
+
+/// The table of properties is of a crate that does not know the format.
+#[test]
+fn numbers_in_the_table_are_those_of_the_format() {
+    let number = |prop: DatasetProperty, word: &str| prop.row().number_of(word).unwrap();
+    for (word, kind, level) in [
+        ("off", CompressKind::Off, 0),
+        ("gzip-9", CompressKind::Gzip9, 0),
+        ("lz4", CompressKind::Lz4, 0),
+        ("zstd-19", CompressKind::Zstd, 19),
+        ("zstd-fast-1", CompressKind::Zstd, 103),
+    ] {
+        let expected = kind as u64 | level << COMPRESS_BITS;
+        assert_eq!(number(DatasetProperty::Compression, word), expected, "{word}");
+    }
+    for (word, kind) in [("edonr", ChecksumKind::EdonR), ("blake3", ChecksumKind::Blake3)] {
+        assert_eq!(number(DatasetProperty::Checksum, word), kind as u64, "{word}");
+        let verified = number(DatasetProperty::Dedup, &format!("{word},verify"));
+        assert_eq!(verified, kind as u64 | CHECKSUM_VERIFY, "{word}");
+    }
+    assert!(DatasetProperty::Recordsize.row().admits(MAX_BLOCK));
+    assert_eq!(default_of(DatasetProperty::FilesystemLimit.row()), RawValue::Number(UNLIMITED));
+}
+
+#[test]
+fn a_value_that_needs_a_feature_is_refused_without_it() {
+    let start = "cannot set property for 'tank': ";
+    let too_old = format!("{start}pool and or dataset must be upgraded to set this property or value");
+    assert_eq!(refusal(&[("dnodesize", "2k")]), too_old);
+    assert!(check(false, &[("dnodesize", "legacy"), ("special_small_blocks", "4K")]).is_ok());
+    assert_eq!(check(false, &[("snapshot_limit", "none")]).unwrap().local[0].1, RawValue::Number(UNLIMITED));
 }
 
 fn refusal(props: &[(&str, &str)]) -> String {
@@ -92,5 +127,8 @@ fn pool_properties_are_checked_too() {
     assert_eq!(refusal("failmode", "x"), format!("{start}{why}"));
     let why = "comment must not exceed 32 characters";
     assert_eq!(refusal("comment", &"x".repeat(33)), format!("{start}{why}"));
-    assert_eq!(parse_pool_value("failmode", "continue", &action()).unwrap().1, RawValue::Number(1));
+    let parsed = parse_pool_value("failmode", "continue", &action()).unwrap();
+    assert_eq!(parsed, (PoolProperty::Failmode, RawValue::Number(1)));
+    assert!(parse_pool_value("ashift", "0", &action()).is_ok());
+    assert!(parse_pool_value("ashift", "17", &action()).is_err());
 }

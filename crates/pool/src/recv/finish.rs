@@ -93,7 +93,7 @@ fn later_snapshots(dsl: &Dsl, clone: &Found, head: &Found) -> Result<Vec<Found>>
 
 pub(super) fn sync(cx: &SyncCx<'_>, target: &Target, object: u64) -> Result<()> {
     let (dsl, tx) = (cx.dsl, cx.tx);
-    dsl.sync_datasets(&SyncTx { txg: tx.txg(), pass: 1, rewrite: false })?;
+    dsl.sync_datasets(&SyncTx { txg: tx.touch(), pass: 1, rewrite: false })?;
     let Received { found, is_hidden } = dsl.received(object)?;
     let name = found.dir.name();
     cx.note("finish receiving", &name, found.object, &format!("snap={}", target.snapshot));

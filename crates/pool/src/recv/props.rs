@@ -19,7 +19,7 @@ use super::{Target, action, kind_of};
 use crate::Result;
 use crate::dsl::task::SyncCx;
 use crate::dsl::{Dir, Dsl};
-use crate::prop::{AUTO, Checker, RawProps, RawValue, types_of};
+use crate::prop::{AUTO, Checker, RawProps, RawValue};
 
 /// Properties that a dataset gets when it is complete.
 const DELAYED: [&str; 2] = ["refquota", "refreservation"];
@@ -48,12 +48,12 @@ impl TargetProps {
 /// Those to be set, as they are stored; refused if they cannot be.
 fn local(dsl: &Dsl, target: &Target) -> Result<RawProps> {
     let has_feature = |feature: &str| dsl.features().is_enabled(feature);
-    let kind = match kind_of(&target.begin)? {
+    let of = match kind_of(&target.begin)? {
         ObjsetType::Zvol => DatasetKind::Volume,
         _ => DatasetKind::Filesystem,
     };
     let stream = action(&target.begin, target.origin.is_some());
-    let (action, of) = (Action::Receive { stream }, types_of(kind));
+    let action = Action::Receive { stream };
     let checker = Checker { action, of, creating: false, version: dsl.version(), has_feature: &has_feature };
     checker.all(&target.props.local)
 }

@@ -193,7 +193,7 @@ impl Pool {
         let others_wait = end == End::Done && !unread && {
             // Nothing is believed of what a disk has taken and may still lose.
             core.storage.flush_all().map_err(|_| PoolError::Suspended)?;
-            core.dtl.excise(&core.storage, phys.max_txg, tx.txg(), &|_| true)
+            core.dtl.excise(&core.storage, phys.max_txg, tx.touch(), &|_| true)
         };
         core.errlog.end_scan(Ending::Replace);
         let hopeless = (!others_wait).then(|| core.dtl.spaces(&core.storage));

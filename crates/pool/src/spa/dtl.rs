@@ -280,7 +280,7 @@ impl Core {
     /// Notes who lacks something of the group being synced, and writes down all logs that changed;
     /// whether any did. Syncing context; leaves the MOS dirty then.
     pub(crate) fn sync_dtls(&self, tx: &Tx) -> Result<bool> {
-        self.dtl.note(&self.storage, tx.txg());
+        self.dtl.note(&self.storage, tx.touch());
         let dirty = self.dtl.take_dirty();
         for (guid, missing) in &dirty {
             let (map, mut phys) = open_map(&self.mos, self.dtl_object(*guid, tx)?)?;

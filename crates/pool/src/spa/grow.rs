@@ -87,8 +87,9 @@ impl Pool {
         self.core.change_tree(Box::new(move |core, _| {
             let mut tree = core.draft();
             tree.guid = guid;
+            core.put_tree(tree, &[], &[])?;
             lock(&core.config).guid = guid;
-            core.put_tree(tree, &[], &[])
+            Ok(())
         }))?;
         self.core.sysevent("pool_reguid");
         drop(alone);

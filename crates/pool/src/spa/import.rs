@@ -17,7 +17,6 @@ use api_types::Rewound;
 use dmu::zap::Zap;
 use dmu::{Objset, ObjsetPolicy, ReadOnlyAdmission, Tx};
 use env::Env;
-use env::watch::panic_text;
 use ondisk::blkptr::SECTOR;
 use ondisk::label::config::PoolState;
 use ondisk::malformed::{Endian, u64_at};
@@ -25,6 +24,8 @@ use ondisk::object_type::pool_directory;
 use ondisk::uberblock::Uberblock;
 use ondisk::version;
 use refusal::{Action, ImportFault, Member, Reason, Refused};
+use stdx::mark::mark;
+use stdx::panics;
 use storage::arc::Cache;
 use storage::{Bias, Leash, OpenError, OpenIntent, Storage, Tolerated, VdevConfig, VdevKind, VdevState};
 
@@ -108,8 +109,20 @@ pub fn import(around: &Surroundings, found: &FoundPool, spec: &ImportSpec) -> Re
         let intent = if spec.readonly { OpenIntent::ReadOnly } else { OpenIntent::ReadWrite };
         let storage = Storage::new(around.env.clone(), around.cache.clone(), found.guid);
         storage.heed(spec.leash.clone());
-        let result =
-            contained(&around.env, || load(around, found, (spec, candidate), &storage, intent, &name));
+        let result = contained(&around.env, || {
+            let loading = Loading {
+                around,
+                found,
+                spec,
+                storage: &storage,
+                intent,
+                name: &name,
+                stragglers: found.stragglers(),
+                frees: Arc::default(),
+                usage: Arc::default(),
+            };
+            loading.load(candidate)
+        });
         if !matches!(result, Ok(Loaded::Pool(_))) {
             storage.close();
         }
@@ -153,7 +166,7 @@ fn contained<T>(env: &Env, work: impl FnOnce() -> Result<T>) -> Result<T> {
         if env.driver.is_cooperative() {
             resume_unwind(panic);
         }
-        let what = panic_text(&*panic);
+        let what = panics::text(&*panic).unwrap_or("panic");
         tracing::error!(what, "an import met a defect of this program");
         Err(PoolError::Corrupt(format!("a defect of this program: {what}")))
     })
@@ -249,202 +262,290 @@ fn refuse_features(guids: Vec<String>) -> std::result::Result<(), ImportFault> {
     if guids.is_empty() { Ok(()) } else { Err(ImportFault::Features { guids }) }
 }
 
-fn load(
-    around: &Surroundings,
-    found: &FoundPool,
-    (spec, newest): (&ImportSpec, &Candidate),
-    storage: &Arc<Storage>,
+/// An attempt to bring a pool into memory.
+struct Loading<'a> {
+    around: &'a Surroundings,
+    found: &'a FoundPool,
+    spec: &'a ImportSpec,
+    storage: &'a Arc<Storage>,
     intent: OpenIntent,
-    name: &str,
-) -> Result<Loaded> {
-    let failed = |fault: ImportFault| refuse(&found.config.name, fault);
-    let mut tree = found.tree();
-    // Of devices that were not found, only the pool's own configuration tells whether they hold
-    // logs.
-    let lenient = Tolerated { logs: true, unknown: true };
-    storage.open_tree_without(&tree, intent, lenient).map_err(|error| failed(open_fault(error)))?;
-    spec.leash.allow(READS_MIN + storage.tops().iter().map(|top| top.asize / SECTOR).sum::<u64>());
-    let stragglers = found.stragglers();
-    read_last(storage, &stragglers);
-    let frees = Arc::new(FreeQueue::default());
-    let usage = Arc::new(MosUsage::default());
-    let open = |uberblock: &Uberblock| {
-        open_mos(storage, uberblock, &frees, &usage).map_err(|error| {
-            match storage.refuse_missing(Tolerated::default()) {
+    /// What it is called here.
+    name: &'a str,
+    stragglers: Vec<u64>,
+    frees: Arc<FreeQueue>,
+    usage: Arc<MosUsage>,
+}
+
+/// The group that becomes the pool, and what it leads to.
+struct Root {
+    candidate: Candidate,
+    /// It is the checkpoint, as a group that is not on disk yet.
+    is_checkpoint: bool,
+    mos: Arc<Objset>,
+    directory: Zap,
+}
+
+impl Root {
+    /// The group of the checkpoint that the pool went back to. Also where the program died right
+    /// after that.
+    fn checkpointed(&self) -> Option<u64> {
+        Some(self.candidate.uberblock.checkpoint_txg).filter(|txg| *txg != 0)
+    }
+}
+
+impl Loading<'_> {
+    fn failed(&self, fault: ImportFault) -> PoolError {
+        refuse(&self.found.config.name, fault)
+    }
+
+    fn load(&self, newest: &Candidate) -> Result<Loaded> {
+        let labels = self.open_by_labels()?;
+        let root = self.find_root(newest)?;
+        let core = Arc::new(self.read(&root, &labels)?);
+        let dsl = Dsl::open(dsl_parts(&core, self.usage.clone(), self.around.fs_format.clone()))?;
+        dsl.set_hostname(&self.spec.host.name);
+        dsl.set_altroot(self.spec.altroot.clone());
+        let pool = Arc::new(Pool { core, dsl });
+        pool.look_for_old_keys();
+        if pool.core.readonly {
+            return Ok(Loaded::Pool(pool));
+        }
+        if pool.dsl.has_logs_out_of_reach()? {
+            tracing::warn!(
+                pool = self.name,
+                "imported read-only: it has intent logs in datasets that cannot be written"
+            );
+            return Ok(Loaded::ReadOnlyOnly);
+        }
+        self.commit(&pool, &root)?;
+        self.start(&pool, &root)?;
+        Ok(Loaded::Pool(pool))
+    }
+
+    /// Opens the tree as the labels tell it.
+    fn open_by_labels(&self) -> Result<VdevConfig> {
+        let tree = self.found.tree();
+        // Of devices that were not found, only the pool's own configuration tells whether they hold
+        // logs.
+        let lenient = Tolerated { logs: true, unknown: true };
+        let opened = self.storage.open_tree_without(&tree, self.intent, lenient);
+        opened.map_err(|error| self.failed(open_fault(error)))?;
+        let sectors = self.storage.tops().iter().map(|top| top.asize / SECTOR).sum::<u64>();
+        self.spec.leash.allow(READS_MIN + sectors);
+        read_last(self.storage, &self.stragglers);
+        Ok(tree)
+    }
+
+    fn open_mos(&self, uberblock: &Uberblock) -> Result<Arc<Objset>> {
+        open_mos(self.storage, uberblock, &self.frees, &self.usage).map_err(|error| {
+            match self.storage.refuse_missing(Tolerated::default()) {
                 Ok(()) => error,
-                Err(missing) => failed(open_fault(missing)),
+                Err(missing) => self.failed(open_fault(missing)),
             }
         })
-    };
-    let mut mos = open(&newest.uberblock)?;
-    let to_checkpoint = match spec.rewind {
-        Rewind::Checkpoint => {
+    }
+
+    /// The group that was asked for: the `newest`, or the checkpoint that it has.
+    fn find_root(&self, newest: &Candidate) -> Result<Root> {
+        let mut candidate = newest.clone();
+        let mut mos = self.open_mos(&candidate.uberblock)?;
+        let is_checkpoint = self.spec.rewind == Rewind::Checkpoint;
+        if is_checkpoint {
             let kept = uberblock_of(&Zap::open(&mos, pool_directory::OBJECT)?)?;
-            let kept = kept.ok_or_else(|| refuse(&found.config.name, Reason::NoCheckpoint))?;
+            let kept = kept.ok_or_else(|| refuse(&self.found.config.name, Reason::NoCheckpoint))?;
             if kept.txg >= newest.uberblock.txg {
                 return Err(PoolError::Corrupt("a checkpoint of a later group".into()));
             }
-            let now = around.env.clock.wall().secs.max(0) as u64;
-            let candidate = newest.of_checkpoint(kept, now);
-            mos = open(&candidate.uberblock)?;
-            Some(candidate)
+            let now = self.around.env.clock.wall().secs.max(0) as u64;
+            candidate = newest.of_checkpoint(kept, now);
+            mos = self.open_mos(&candidate.uberblock)?;
         }
-        _ => None,
-    };
-    let candidate = to_checkpoint.as_ref().unwrap_or(newest);
-    let uberblock = &candidate.uberblock;
+        let directory = Zap::open(&mos, pool_directory::OBJECT)?;
+        Ok(Root { candidate, is_checkpoint, mos, directory })
+    }
 
-    let directory = Zap::open(&mos, pool_directory::OBJECT)?;
-    let config_object = directory.lookup_u64(pool_directory::CONFIG)?;
-    let mut config = PoolConfig::from_nvlist(&read_packed(&mos, config_object)?)?;
-    found.fix_paths(&mut config.tree);
-    follow_moves(around, &mut config.tree);
-    let tolerated = Tolerated { logs: spec.missing_log, unknown: false };
-    let opened = if config.tree == tree {
-        storage.refuse_missing(tolerated)
-    } else {
-        storage.open_tree_without(&config.tree, intent, tolerated)
-    };
-    opened.map_err(|error| match error {
-        OpenError::MissingLog { .. } => failed(missing_logs(found, &config.tree)),
-        other => failed(open_fault(other)),
-    })?;
-    read_last(storage, &stragglers);
-    let removed = Removed::open(&mos, &directory, &config.tree, storage)?;
-    read_biases(&mos, storage)?;
-    tree = storage.config();
-    let features = Arc::new(Features::open(mos.clone())?);
-    mos.set_policy(features.mos_policy(config.version));
-    let verdict = features.verdict()?;
-    refuse_features(verdict.unreadable).map_err(failed)?;
-    storage.set_net_of_parity(directory.find_u64(pool_directory::DEFLATE)?.unwrap_or(0) != 0);
-    if let Some(salt) = directory.find(pool_directory::CHECKSUM_SALT)? {
-        let bytes = salt.as_bytes().and_then(|bytes| <[u8; 32]>::try_from(bytes).ok());
-        storage.set_salt(storage::Salt(bytes.ok_or_else(|| PoolError::Corrupt("checksum salt".into()))?));
+    /// The configuration that the pool itself has, and its object. The tree is opened as that tells
+    /// it.
+    fn open_by_config(&self, root: &Root, labels: &VdevConfig) -> Result<(u64, PoolConfig)> {
+        let object = root.directory.lookup_u64(pool_directory::CONFIG)?;
+        let mut config = PoolConfig::from_nvlist(&read_packed(&root.mos, object)?)?;
+        self.found.fix_paths(&mut config.tree);
+        follow_moves(self.around, &mut config.tree);
+        let tolerated = Tolerated { logs: self.spec.missing_log, unknown: false };
+        let opened = if config.tree == *labels {
+            self.storage.refuse_missing(tolerated)
+        } else {
+            self.storage.open_tree_without(&config.tree, self.intent, tolerated)
+        };
+        opened.map_err(|error| match error {
+            OpenError::MissingLog { .. } => self.failed(missing_logs(self.found, &config.tree)),
+            other => self.failed(open_fault(other)),
+        })?;
+        read_last(self.storage, &self.stragglers);
+        Ok((object, config))
     }
-    let dtl = DirtyTimeLogs::load(&mos, &tree, uberblock.txg);
-    stragglers.iter().for_each(|guid| storage.caught_up(*guid));
-    dtl.mark(storage);
-    let (maps, has_logs) = open_space(&mos, storage, &tree, &directory)?;
-    let mut readonly = spec.readonly || !verdict.unwritable.is_empty();
-    if !spec.readonly && readonly {
-        tracing::warn!(pool = name, features = ?verdict.unwritable, "imported read-only: features for writing are not built");
+
+    /// The features, and the guids of those that forbid to write. Storage learns what the pool's
+    /// format asks of it.
+    fn open_features(&self, root: &Root, version: u64) -> Result<(Arc<Features>, Vec<String>)> {
+        let features = Arc::new(Features::open(root.mos.clone())?);
+        root.mos.set_policy(features.mos_policy(version));
+        let verdict = features.verdict()?;
+        refuse_features(verdict.unreadable).map_err(|fault| self.failed(fault))?;
+        let deflate = root.directory.find_u64(pool_directory::DEFLATE)?;
+        self.storage.set_net_of_parity(deflate.unwrap_or(0) != 0);
+        if let Some(salt) = root.directory.find(pool_directory::CHECKSUM_SALT)? {
+            let bytes = salt.as_bytes().and_then(|bytes| <[u8; 32]>::try_from(bytes).ok());
+            let bytes = bytes.ok_or_else(|| PoolError::Corrupt("checksum salt".into()))?;
+            self.storage.set_salt(storage::Salt(bytes));
+        }
+        Ok((features, verdict.unwritable))
     }
-    if !readonly && (removed.is_removing() || directory.contains(pool_directory::OBSOLETE_BPOBJ)?) {
-        tracing::warn!(pool = name, "imported read-only: a device is being removed, which is not built");
-        readonly = true;
+
+    /// Whether the pool is not to be written, or cannot be.
+    fn is_readonly(&self, root: &Root, removed: &Removed, unwritable: &[String]) -> Result<bool> {
+        if self.spec.readonly {
+            return Ok(true);
+        }
+        if !unwritable.is_empty() {
+            tracing::warn!(pool = self.name, features = ?unwritable, "imported read-only: features for writing are not built");
+            return Ok(true);
+        }
+        let is_removing = removed.is_removing() || root.directory.contains(pool_directory::OBSOLETE_BPOBJ)?;
+        if is_removing {
+            tracing::warn!(
+                pool = self.name,
+                "imported read-only: a device is being removed, which is not built"
+            );
+        }
+        Ok(is_removing)
     }
-    let data_errors = if spec.as_is { 0 } else { candidate.check(storage, &mos)? };
-    let newest = match &to_checkpoint {
-        Some(candidate) => candidate.uberblock.clone(),
-        None => found.uberblocks().into_iter().next().unwrap_or_else(|| uberblock.clone()),
-    };
-    let rewound = (newest.txg != uberblock.txg).then(|| Rewound {
-        time: uberblock.timestamp,
-        lost: newest.timestamp.saturating_sub(uberblock.timestamp),
-        data_errors,
-    });
-    // What is written next must be newer than all that was written, also after going back.
-    let last = if readonly { uberblock.txg } else { newest.txg };
-    let sweeps = Sweeps::load(around.env.clone(), &mos, &tree)?;
-    if !spec.temporary {
-        config.name = name.to_owned();
+
+    /// The newest group that there is.
+    fn newest(&self, root: &Root) -> Uberblock {
+        let found = if root.is_checkpoint { None } else { self.found.uberblocks().into_iter().next() };
+        found.unwrap_or_else(|| root.candidate.uberblock.clone())
     }
-    config.tree = tree;
-    config.state = PoolState::Active;
-    config.host = spec.host.clone();
-    let deferred = match directory.find_u64(pool_directory::SYNC_BPOBJ)? {
-        Some(object) => Some(Deferred::open(&mos, object)?),
-        None => None,
-    };
-    let checkpoint = CheckpointState::load(&mos, &directory, &config.tree, uberblock)?;
-    storage.set_checkpoint(checkpoint.txg());
-    let ddt = Ddt::open(&around.env, &mos, storage, &directory)?;
-    let scan = Arc::new(Scan::load(&mos, &directory)?);
-    dtl.resume(scan.max_txg());
-    let rebuilds = Rebuilds::load(&around.env, &mos, &config.tree, uberblock.txg)?;
-    let scanning = scan.is_unfinished() || scan.is_scrubbing_errors();
-    let by_head = features.is_enabled(BY_HEAD);
-    let errlog = Arc::new(ErrorLog::load(&directory, scanning, by_head)?);
-    let parts = Parts {
-        storage: storage.clone(),
-        mos: mos.clone(),
-        frees,
-        features,
-        maps,
-        ddt,
-        deferred,
-        config,
-        config_object,
-        name: name.to_owned(),
-        altroot: spec.altroot.clone(),
-        txg: last,
-    };
-    let core = Core {
-        removed,
-        sweeps,
-        dtl,
-        lacks_zaps: AtomicBool::new(!directory.contains(pool_directory::VDEV_ZAP_MAP)?),
-        has_logs: AtomicBool::new(has_logs),
-        readonly,
-        extras: Extras::read(&mos, &directory, found),
-        errlog,
-        checkpoint,
-        scan,
-        rebuilds,
-        durable: Mutex::new(Durable { txg: uberblock.txg, root: uberblock.root_bp }),
-        rewound,
-        ..Core::blank(around, parts)
-    };
-    let core = Arc::new(core);
-    let dsl = Dsl::open(dsl_parts(&core, usage, around.fs_format.clone()))?;
-    dsl.set_hostname(&spec.host.name);
-    dsl.set_altroot(spec.altroot.clone());
-    let pool = Arc::new(Pool { core, dsl });
-    pool.look_for_old_keys();
-    if pool.core.readonly {
-        return Ok(Loaded::Pool(pool));
+
+    /// Reads all that a group says of the pool.
+    fn read(&self, root: &Root, labels: &VdevConfig) -> Result<Core> {
+        let Root { candidate, mos, directory, .. } = root;
+        let (env, storage, spec, uberblock) =
+            (&self.around.env, self.storage, self.spec, &candidate.uberblock);
+        let (config_object, mut config) = self.open_by_config(root, labels)?;
+        let removed = Removed::open(mos, directory, &config.tree, storage)?;
+        read_biases(mos, storage)?;
+        config.tree = storage.config();
+        let (features, unwritable) = self.open_features(root, config.version)?;
+        let dtl = DirtyTimeLogs::load(mos, &config.tree, uberblock.txg);
+        self.stragglers.iter().for_each(|guid| storage.caught_up(*guid));
+        dtl.mark(storage);
+        let (maps, has_logs) = open_space(mos, storage, &config.tree, directory)?;
+        let readonly = self.is_readonly(root, &removed, &unwritable)?;
+        let data_errors = if spec.as_is { 0 } else { candidate.check(storage, mos)? };
+        let newest = self.newest(root);
+        let rewound = (newest.txg != uberblock.txg).then(|| Rewound {
+            time: uberblock.timestamp,
+            lost: newest.timestamp.saturating_sub(uberblock.timestamp),
+            data_errors,
+        });
+        let sweeps = Sweeps::load(env.clone(), mos, &config.tree)?;
+        if !spec.temporary {
+            config.name = self.name.to_owned();
+        }
+        config.state = PoolState::Active;
+        config.host = spec.host.clone();
+        let deferred = match directory.find_u64(pool_directory::SYNC_BPOBJ)? {
+            Some(object) => Some(Deferred::open(mos, object)?),
+            None => None,
+        };
+        let checkpoint = CheckpointState::load(mos, directory, &config.tree, uberblock)?;
+        storage.set_checkpoint(checkpoint.txg());
+        let ddt = Ddt::open(env, mos, storage, directory)?;
+        let scan = Arc::new(Scan::load(mos, directory)?);
+        dtl.resume(scan.max_txg());
+        let rebuilds = Rebuilds::load(env, mos, &config.tree, uberblock.txg)?;
+        let scanning = scan.is_unfinished() || scan.is_scrubbing_errors();
+        let errlog = ErrorLog::load(directory, scanning, features.is_enabled(BY_HEAD))?;
+        let parts = Parts {
+            storage: storage.clone(),
+            mos: mos.clone(),
+            frees: self.frees.clone(),
+            features,
+            maps,
+            ddt,
+            deferred,
+            config,
+            config_object,
+            name: self.name.to_owned(),
+            altroot: spec.altroot.clone(),
+            // What is written next must be newer than all that was written, also after going back.
+            txg: if readonly { uberblock.txg } else { newest.txg },
+        };
+        Ok(Core {
+            removed,
+            sweeps,
+            dtl,
+            lacks_zaps: AtomicBool::new(!directory.contains(pool_directory::VDEV_ZAP_MAP)?),
+            has_logs: AtomicBool::new(has_logs),
+            readonly,
+            extras: Extras::read(mos, directory, self.found),
+            errlog: Arc::new(errlog),
+            checkpoint,
+            scan,
+            rebuilds,
+            durable: Mutex::new(Durable { txg: uberblock.txg, root: uberblock.root_bp }),
+            rewound,
+            ..Core::blank(self.around, parts)
+        })
     }
-    if pool.dsl.has_logs_out_of_reach()? {
-        tracing::warn!(
-            pool = name,
-            "imported read-only: it has intent logs in datasets that cannot be written"
-        );
-        return Ok(Loaded::ReadOnlyOnly);
-    }
-    mmp::claim(&around.env, storage, uberblock, &found.config, &spec.host).map_err(failed)?;
-    // Also where the program died right after it had gone back to the checkpoint.
-    let checkpointed = (uberblock.checkpoint_txg != 0).then_some(uberblock.checkpoint_txg);
-    pool.core.keep_in(around.kept.as_ref(), Some(uberblock), rewound.is_some() || checkpointed.is_some());
-    let committed = match to_checkpoint.is_some() {
-        true => {
+
+    /// Writes for the first time: that this host has the pool, and the uberblock.
+    fn commit(&self, pool: &Pool, root: &Root) -> Result<()> {
+        let (core, uberblock) = (&pool.core, &root.candidate.uberblock);
+        mmp::claim(&self.around.env, self.storage, uberblock, &self.found.config, &self.spec.host)
+            .map_err(|fault| self.failed(fault))?;
+        let back = core.rewound.is_some() || root.checkpointed().is_some();
+        core.keep_in(self.around.kept.as_ref(), Some(uberblock), back);
+        let committed = if root.is_checkpoint {
             // From here on the checkpoint is the pool: what was done since is given up, and its
             // space used.
-            pool.core.checkpoint.gone_back(uberblock.checkpoint_txg);
-            storage.commit_uberblock(uberblock, None)
-        }
-        false => storage.finish_commit(uberblock),
-    };
-    committed.map_err(|_| PoolError::Suspended)?;
-    pool.follow_props()?;
-    pool.core.open_cache();
-    pool.core.open_spares();
-    let back_to = match checkpointed {
-        Some(txg) => Some(BackTo { txg, is_checkpoint: true }),
-        None => rewound.map(|_| BackTo { txg: uberblock.txg, is_checkpoint: false }),
-    };
-    begin(&pool, back_to, spec.missing_log)?;
-    pool.core.resume_rebuilds();
-    pool.core.scan.start(&pool);
-    pool.core.rebuilds.start(&pool);
-    if let Err(error) = pool.dsl.sweep_unfinished() {
-        tracing::error!(pool = name, %error, "what unfinished receives have left stays");
+            core.checkpoint.gone_back(uberblock.checkpoint_txg);
+            self.storage.commit_uberblock(uberblock, None)
+        } else {
+            self.storage.finish_commit(uberblock)
+        };
+        committed.map_err(|_| PoolError::Suspended)
     }
-    pool.dsl.log_command(&spec.history)?;
-    pool.stand_by();
-    pool.core.sweeps.start(&pool.core.storage, &pool.core.txgs);
-    pool.core.sysevent("pool_import");
-    Ok(Loaded::Pool(pool))
+
+    /// Takes the pool into use: its first group, then its workers.
+    fn start(&self, pool: &Arc<Pool>, root: &Root) -> Result<()> {
+        pool.follow_props()?;
+        pool.core.open_cache();
+        pool.core.open_spares();
+        let back_to = match root.checkpointed() {
+            Some(txg) => Some(BackTo { txg, is_checkpoint: true }),
+            None => {
+                let txg = root.candidate.uberblock.txg;
+                pool.core.rewound.map(|_| {
+                    mark("import goes back to an older group");
+                    BackTo { txg, is_checkpoint: false }
+                })
+            }
+        };
+        begin(pool, back_to, self.spec.missing_log)?;
+        pool.core.resume_rebuilds();
+        pool.core.scan.start(pool);
+        pool.core.rebuilds.start(pool);
+        if let Err(error) = pool.dsl.sweep_unfinished() {
+            tracing::error!(pool = self.name, %error, "what unfinished receives have left stays");
+        }
+        pool.dsl.log_command(&self.spec.history)?;
+        pool.stand_by();
+        pool.core.sweeps.start(&pool.core.storage, &pool.core.txgs);
+        pool.core.sysevent("pool_import");
+        Ok(())
+    }
 }
 
 /// The first group of the import. Before anything else it takes into use what intent logs lead to;

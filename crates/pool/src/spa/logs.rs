@@ -54,6 +54,8 @@ impl Pool {
         let top = place.top().clone();
         self.core.change_tree(Box::new(move |core, tx| {
             let id = top.id as usize;
+            // What follows stays, whatever fails after it.
+            tx.touch();
             core.storage.drop_metaslabs(top.id as u32);
             core.maps.remove_vdev(top.id as u32, &core.features, tx)?;
             core.free_vdev_objects(&top, tx)?;

@@ -100,7 +100,7 @@ impl Core {
     /// A disk that joins in this group lacks what groups from `first` on have written.
     pub(super) fn lack(&self, leaf: u64, first: u64, disk: &OpenedLeaf, tx: &Tx) {
         disk.set_behind();
-        self.dtl.miss(leaf, first, tx.txg() + OPEN_GROUPS - 1);
+        self.dtl.miss(leaf, first, tx.touch() + OPEN_GROUPS - 1);
     }
 
     /// Takes a leaf out of the vdev above it. Syncing context.
@@ -126,6 +126,8 @@ impl Core {
             // The disk that was stood in for has been replaced: the spare is needed no more.
             others.iter().for_each(|other| edit(&mut tree, *other, &mut set_unspare));
         }
+        // What follows stays, whatever fails after it.
+        tx.touch();
         let heir = parent.children.last().filter(|last| is_spare(last) && last.guid != guid);
         if let (VdevKind::Spare, 0, Some(heir)) = (&parent.kind, place.index(), heir) {
             // The spare is there for good.
@@ -268,7 +270,7 @@ impl Pool {
             core.change_tree(Box::new(move |core, tx| {
                 let spare = is_spare(&leaf).then_some(leaf.guid);
                 if rebuild {
-                    leaf.pairs.set(key::REBUILD_TXG, tx.txg());
+                    leaf.pairs.set(key::REBUILD_TXG, tx.touch());
                     core.rebuilds.want(top);
                 }
                 core.admit(guid, &kind, leaf, disk, tx)?;

@@ -19,6 +19,7 @@ use env::{Disk, DiskError, Env, OpenMode, lock};
 use ondisk::label::config::{PoolState, key};
 use ondisk::label::{MIN_DEVICE, allocatable_size};
 use refusal::{Action, Refused, VdevFault};
+use stdx::mark::mark;
 use storage::labels::Device;
 use storage::{OpenedLeaf, VdevConfig, VdevKind};
 
@@ -220,6 +221,7 @@ impl Core {
         match self.open_spare(&spare, vacancy.top) {
             Ok(disk) if disk.ashift() <= vacancy.ashift && disk.asize() >= vacancy.least_asize => {
                 tracing::warn!(spare = spare.path, leaf = vacancy.leaf, "a hot spare steps in");
+                mark("hot spare steps in");
                 self.spares_in_use.claim(guid, &lock(&self.name));
                 self.admit(vacancy.leaf, &VdevKind::Spare, spare, disk, tx)
             }

@@ -111,7 +111,7 @@ impl Core {
     fn take_step(&self, step: Step, txg: u64) -> Result<Result<()>> {
         let (before, tx) = (self.tree(), Tx::syncing(txg));
         match step(self, &tx) {
-            Err(error) if !tx.is_used() && self.tree() == before => Ok(Err(error)),
+            Err(error) if !tx.is_touched() && self.tree() == before => Ok(Err(error)),
             done => done.map(Ok),
         }
     }

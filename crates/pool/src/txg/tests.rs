@@ -32,7 +32,7 @@ impl Syncing for Recorder {
 }
 
 fn machine(limits: Limits) -> (Arc<Txgs>, Arc<Recorder>) {
-    let env = Env::with_disks(Arc::new(MemDisks::new()));
+    let env = Env { disks: Arc::new(MemDisks::new()), ..Env::real() };
     let txgs = Txgs::new(env, limits, 10);
     let recorder = Arc::new(Recorder::default());
     txgs.start(recorder.clone(), &|worker| txgs.env.driver.spawn(worker));

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 
 use ondisk::BlkPtr;
 use ondisk::zil::{CHAIN_SIZE, MIN_BLOCK_SIZE, ZilHeader};
+use stdx::mark::mark;
 
 /// Largest log block (`zil_maxblocksize`).
 const BLOCK_MAX: usize = 128 << 10;
@@ -122,8 +123,10 @@ impl Chain {
         if let Some(block) = self.blocks.iter_mut().rev().find(|block| block.bp == *bp) {
             block.landed = true;
         }
-        self.broken |= !well;
-        self.retiring |= !well;
+        if !well {
+            mark("log chain breaks");
+            (self.broken, self.retiring) = (true, true);
+        }
     }
 
     /// Gives back what nobody needs once `txg` is durable, and tells what the header has to say. A

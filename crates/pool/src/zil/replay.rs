@@ -12,6 +12,7 @@ use dmu::DmuError;
 use env::{IoClass, lock};
 use ondisk::zil::{self, FLAG_CLAIM_LR_SEQ_VALID, FLAG_REPLAY_NEEDED, RecordHead, ZilHeader};
 use ondisk::{BlkPtr, Endian};
+use stdx::mark::mark;
 use storage::LogBlock;
 
 use super::Zil;
@@ -114,6 +115,7 @@ impl Zil {
                         let data = self.indirect_data(&head, bytes, endian)?;
                         self.replaying.store(head.seq, Relaxed);
                         to.replay(&LoggedRecord { head, bytes, endian, data })?;
+                        mark("log record replayed");
                         done += 1;
                     }
                     over = over.max(head.seq.min(header.claim_lr_seq));

@@ -10,7 +10,7 @@ use pool::spa::create::{CreateSpec, create};
 use pool::spa::import::{ImportSpec, import};
 use pool::spa::labels::search;
 use pool::{Pool, PoolError};
-use stdx::behalf::{Caller, on_behalf_of};
+use stdx::behalf::{Actor, Way, on_behalf_of};
 
 use crate::create::spec;
 use crate::support::{Dir, around, zdb, zdb_accepts};
@@ -44,8 +44,8 @@ fn unallow(pool: &Pool, name: &str, recursive: bool, who: Grantee, reach: &str, 
     pool.dsl.commit(Change::Unallow { name: name.into(), grants, recursive }, "").unwrap();
 }
 
-fn caller(user: u32, groups: &[u32]) -> Caller {
-    Caller { user, groups: groups.to_vec(), is_administrator: false }
+fn caller(user: u32, groups: &[u32]) -> Actor {
+    Actor { user, groups: groups.to_vec(), is_administrator: false, way: Way::Management }
 }
 
 /// Whether joe may, at a dataset or snapshot.

@@ -222,7 +222,7 @@ fn a_block_that_is_lost_is_told_of_everybody_who_has_it() {
 fn a_scrub_of_errors_pauses_goes_on_and_stops() {
     let dir = Dir::new("errlog-pause");
     let faults = FaultDisks::new(Env::real().disks);
-    let slow = Surroundings { env: Env::with_disks(Arc::new(faults.clone())), ..around() };
+    let slow = Surroundings { env: Env { disks: Arc::new(faults.clone()), ..Env::real() }, ..around() };
     let pool = pool(&dir, &slow, true);
     make(&pool, "tank/a");
     // More than one step of its worker gets through while reads take their time.

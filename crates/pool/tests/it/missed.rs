@@ -19,7 +19,7 @@ use crate::vdevs::{Files, fresh_in, guid, import_in};
 /// A mirror of `a` and `b`, with faults on demand.
 fn mirror(dir: &Dir) -> (Arc<Pool>, FaultDisks) {
     let faults = FaultDisks::new(Env::real().disks);
-    let around = Surroundings { env: Env::with_disks(Arc::new(faults.clone())), ..around() };
+    let around = Surroundings { env: Env { disks: Arc::new(faults.clone()), ..Env::real() }, ..around() };
     (fresh_in(&around, dir, &["a", "b"]), faults)
 }
 

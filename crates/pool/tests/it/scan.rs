@@ -222,7 +222,7 @@ fn a_side_that_was_away_gets_what_it_missed_and_no_more() {
 fn what_could_not_be_read_for_a_while_is_lacking_still() {
     let dir = Dir::new("resilver-unread");
     let faults = FaultDisks::new(Env::real().disks);
-    let around = Surroundings { env: Env::with_disks(Arc::new(faults.clone())), ..around() };
+    let around = Surroundings { env: Env { disks: Arc::new(faults.clone()), ..Env::real() }, ..around() };
     let (pool, mut files) = (fresh_in(&around, &dir, &["a"]), Files::default());
     (0..20).for_each(|_| files.write(&pool));
     let path = Some(dir.image_path("a").to_str().unwrap().to_owned());

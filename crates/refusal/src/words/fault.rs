@@ -1,8 +1,9 @@
-//! Sentences about names, properties, vdevs, scans and imports.
+//! Sentences about names, properties, vdevs, scans, imports and jobs.
 
 use std::fmt::{self, Display, Formatter};
 
 use crate::import::{ImportFault, Member};
+use crate::job::JobFault;
 use crate::name::NameFault;
 use crate::property::PropertyFault;
 use crate::scan::{ScanFault, SweepFault};
@@ -316,6 +317,20 @@ impl Display for ImportFault {
             }
             ImportFault::Configuration { message } | ImportFault::Failed { message } => message,
             ImportFault::CorruptCachefile => "invalid or corrupt cache file contents",
+        })
+    }
+}
+
+impl Display for JobFault {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            JobFault::Interrupted => {
+                "the program ended before this was done\n\
+                 look with 'zpool status' and 'zfs list' what came of it"
+            }
+            JobFault::Cancelled => "the job was cancelled",
+            JobFault::Ended => "it has ended",
+            JobFault::NotCancellable => "it cannot be cancelled at this step",
         })
     }
 }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::{MountFault, NameFault, ScanFault, Use};
+use crate::{JobFault, MountFault, NameFault, ScanFault, Use};
 
 fn text(action: Action, reason: impl Into<Reason>) -> String {
     Refused::new(action, reason).to_string()
@@ -71,6 +71,18 @@ fn logs_that_are_missing_are_shown_with_their_devices() {
          \t    mirror-1 [log]\n\t      /dev/a\n\t      /dev/b\n\n\
          cannot import 'tank': one or more devices is currently unavailable"
     );
+}
+
+#[test]
+fn jobs_say_what_became_of_them() {
+    assert_eq!(
+        text(Action::CancelJob { job: 7 }, JobFault::NotCancellable),
+        "cannot cancel job 7: it cannot be cancelled at this step"
+    );
+    // Whoever shows it says before what the job was to do.
+    let interrupted = Refused::because(JobFault::Interrupted);
+    assert!(!interrupted.is_sentence());
+    assert_eq!(serde_json::to_string(&interrupted).unwrap(), r#"{"reason":{"job":"interrupted"}}"#);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::*;
-use crate::{Budget, Config, Listening};
+use crate::{Accepted, Budget, Config, Listening};
 
 fn named(name: &str, fd: impl Into<OwnedFd>) -> (String, OwnedFd) {
     (name.to_owned(), fd.into())
@@ -53,8 +53,8 @@ fn who_connects_between_two_servers_is_served_by_the_second() {
         let (drain, budget) = (Duration::from_millis(50), Arc::new(Budget::default()));
         let config =
             Config { name: "echo", connections: 9, from_one_place: 9, ends_idle: true, budget, drain };
-        let serve = move |_, stream: &Arc<TcpStream>, _: &Arc<crate::Peer>| {
-            drop((&**stream).write_all(&[answer]));
+        let serve = move |accepted: &Accepted<TcpStream>| {
+            drop((&*accepted.stream).write_all(&[answer]));
         };
         Listening::start(config, vec![inherited.tcp(addr).unwrap()], serve).unwrap()
     };

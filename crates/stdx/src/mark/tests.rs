@@ -1,19 +1,14 @@
-fn halve(n: u32) -> u32 {
-    if n % 2 == 1 {
-        crate::mark!(odd_number);
-    }
-    n / 2
-}
+use super::*;
 
 #[test]
-fn a_hit_mark_is_silent() {
-    crate::mark_hit!(odd_number);
-    assert_eq!(halve(7), 3);
-}
-
-#[test]
-#[cfg_attr(debug_assertions, should_panic(expected = "mark odd_number was not hit"))]
-fn a_missed_mark_fails() {
-    crate::mark_hit!(odd_number);
-    assert_eq!(halve(8), 4);
+fn a_path_is_met_once_it_was_taken_in_whichever_thread() {
+    let take = |is_rare: bool| {
+        if is_rare {
+            mark("a path of this test");
+        }
+    };
+    take(false);
+    assert!(!met().contains("a path of this test"));
+    std::thread::scope(|scope| drop(scope.spawn(|| take(true))));
+    assert_eq!(met().contains("a path of this test"), cfg!(debug_assertions));
 }

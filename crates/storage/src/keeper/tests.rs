@@ -28,7 +28,7 @@ impl Clock for Hand {
 
 fn storage(clock: Arc<Hand>) -> Arc<Storage> {
     let driver = Arc::new(Threads::with_clock(2, clock.clone()));
-    let env = Env { clock, driver, ..Env::with_disks(Arc::new(MemDisks::new())) };
+    let env = Env { clock, driver, disks: Arc::new(MemDisks::new()), ..Env::real() };
     Storage::new(env, Cache::new(1 << 20), 7)
 }
 

@@ -173,7 +173,7 @@ fn a_panic_of_who_carries_reaches_who_waits() {
     let rig = rig();
     let panics = |batch: &[DiskIo<'_>]| assert!(batch.iter().all(|io| io.offset != 0), "a defect");
     let disk = Odd(rig.faults.open("e", OpenMode::ReadWrite).unwrap(), panics);
-    let env = Env::with_disks(Arc::new(rig.disks.clone()));
+    let env = Env { disks: Arc::new(rig.disks.clone()), ..Env::real() };
     let queue = Arc::new(LeafQueue::new(Arc::new(disk), env.clock.clone(), Arc::default()));
     let workers = Workers::spawn(&env, &queue);
     for _ in 0..20 {
@@ -197,7 +197,7 @@ fn a_disk_that_does_not_answer_is_named() {
     let may_pass = gate.clone();
     let waits = move |_: &[DiskIo<'_>]| drop(lock(&may_pass));
     let disk = Odd(rig.faults.open("e", OpenMode::ReadWrite).unwrap(), waits);
-    let env = Env::with_disks(Arc::new(rig.disks.clone()));
+    let env = Env { disks: Arc::new(rig.disks.clone()), ..Env::real() };
     let queue = Arc::new(LeafQueue::new(Arc::new(disk), env.clock.clone(), Arc::default()));
     let _workers = Workers::spawn(&env, &queue);
     let closed = lock(&gate);

@@ -13,4 +13,7 @@ fn it_ends_after_so_many_blocks_or_at_a_word() {
     assert!(!leash.take(1) && leash.is_over() && leash.is_cancelled());
     leash.let_go();
     assert!(leash.take(1 << 60) && !leash.is_over());
+    // Who comes too late takes nothing from a pool that is imported.
+    leash.cancel();
+    assert!(leash.take(1 << 60) && !leash.is_over() && !leash.is_cancelled());
 }

@@ -15,6 +15,8 @@
 
 use std::collections::VecDeque;
 
+use stdx::mark::mark;
+
 use super::Segment;
 
 /// Bytes in stock, where the vdev is large.
@@ -78,6 +80,7 @@ impl Stock {
                 let start = front.start;
                 *front = Segment { start: start + len, len: front.len - len };
                 self.bytes -= len;
+                mark("log block from stock");
                 return Some(start);
             }
             self.bytes -= front.len;

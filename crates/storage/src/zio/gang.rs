@@ -23,6 +23,7 @@ use ondisk::eck::{Eck, gang_verifier};
 use ondisk::gang::{HEADER_POINTERS, HEADER_SIZE, decode, encode};
 use ondisk::object_type::ObjectType;
 use ondisk::{BlkPtr, ChecksumKind, Dva};
+use stdx::mark::mark;
 
 use super::read::{is_good, refuse};
 use super::transform::{Stored, Transformed};
@@ -253,6 +254,7 @@ impl Storage {
         }
         let header_copies = (usize::from(policy.copies) + 1).min(ondisk::blkptr::DVAS);
         let headers = allocate(self, HEADER_SIZE as u64, header_copies, txg)?;
+        mark("gang block");
         for (index, dva) in headers.iter().enumerate() {
             let mut dva = *dva;
             dva.gang = true;
@@ -361,6 +363,7 @@ impl Storage {
         policy: &WritePolicy,
         depth: u32,
     ) -> Result<Placed, ReadError> {
+        mark("gang block rewritten");
         let headers: Vec<Dva> = old.dvas().into_iter().filter(Dva::is_valid).collect();
         let mut placed = Placed::new(bp, Vec::new());
         let mut pieces = self.read_header(tree, old, IoClass::SyncRead, depth)?;

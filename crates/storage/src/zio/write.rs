@@ -10,6 +10,7 @@ use std::sync::Mutex;
 
 use env::{IoClass, lock};
 use ondisk::{BlkPtr, Dva};
+use stdx::mark::mark;
 
 use super::dedup::{Batch, Judged};
 use super::same::unchanged;
@@ -294,6 +295,7 @@ impl Storage {
         if !same {
             return None;
         }
+        mark("block rewritten in a later pass");
         for (index, dva) in old.dvas().into_iter().enumerate() {
             bp.set_dva(index, dva);
         }

@@ -4,6 +4,8 @@ use super::*;
 use crate::msg::{Accepted, parse_call, put_accepted};
 use std::collections::HashMap;
 
+const GETPORT: u32 = 3;
+
 /// As much of rpcbind as the client talks to; ends with its third answer.
 fn serve(socket: UdpSocket) {
     let mut ports = HashMap::new();
@@ -17,7 +19,8 @@ fn serve(socket: UdpSocket) {
         let answer = match call.procedure {
             SET => u32::from(ports.insert((program, version), (protocol, port)).is_none()),
             UNSET => u32::from(ports.remove(&(program, version)).is_some()),
-            _ => ports.get(&(program, version)).map_or(0, |&(_, port)| port),
+            GETPORT => ports.get(&(program, version)).map_or(0, |&(_, port)| port),
+            other => panic!("procedure {other}"),
         };
         let mut out = Encoder::new();
         put_accepted(&mut out, call.xid, Accepted::Success);
@@ -32,7 +35,7 @@ fn registrations_are_asked_for_and_taken_back() {
     let to = socket.local_addr().expect("its address");
     let server = std::thread::spawn(move || serve(socket));
     assert!(set(to, 100_003, 3, Protocol::Tcp, 2049).expect("answered"));
-    assert_eq!(port_of(to, 100_003, 3, Protocol::Tcp).expect("answered"), Some(2049));
+    assert_eq!(ask(to, GETPORT, [100_003, 3, Protocol::Tcp as u32, 0]).expect("answered"), 2049);
     assert!(unset(to, 100_003, 3).expect("answered"));
     server.join().expect("the server saw what it expected");
 }

@@ -1,8 +1,8 @@
 //! Decisions by the text of a message. What was refused is data: a kind and its parameters;
 //! sentences are for people.
 //!
-//! Found is what compares (`starts_with`, `contains`, `==`, …) the field `detail` of a problem, or
-//! what an error's `to_string()` says. Tests may: they pin sentences.
+//! Found is what compares (`starts_with`, `contains`, `==`, …) the `detail` of a problem, a warning
+//! or sentence by that name, or what an error's `to_string()` says. Tests may: they pin sentences.
 
 use std::path::Path;
 
@@ -25,6 +25,9 @@ const COMPARING: &[&str] = &[
     "eq",
 ];
 
+/// What holds a text for people, by the names that it has.
+const MESSAGES: &[&str] = &["detail", "warning", "warnings", "sentence", "sentences"];
+
 pub fn by_text(root: &Path, krate: &Crate) -> Vec<Finding> {
     let mut found = Vec::new();
     for module in &krate.modules {
@@ -45,7 +48,8 @@ pub struct Decisions {
 /// Whether an expression is what a message says.
 fn is_message(expr: &Expr) -> bool {
     match expr {
-        Expr::Field(field) => field.member.to_token_stream().to_string() == "detail",
+        Expr::Path(path) => is_name(&path.path),
+        Expr::Field(field) => is_name(&field.member),
         Expr::MethodCall(call) if call.method == "to_string" => is_error(&call.receiver),
         Expr::MethodCall(call) => {
             ["as_str", "as_ref", "trim"].iter().any(|it| call.method == it) && is_message(&call.receiver)
@@ -54,6 +58,10 @@ fn is_message(expr: &Expr) -> bool {
         Expr::Paren(paren) => is_message(&paren.expr),
         _ => false,
     }
+}
+
+fn is_name(name: &impl ToTokens) -> bool {
+    MESSAGES.contains(&name.to_token_stream().to_string().as_str())
 }
 
 /// By the names that errors have.

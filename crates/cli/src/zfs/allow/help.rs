@@ -3,7 +3,7 @@
 
 use crate::command::Cx;
 use crate::fail::{Outcome, Stop};
-use api_types::{DATASET_PROPERTIES, Edit};
+use api_types::{DatasetProperty, Edit};
 use std::fmt::Write as _;
 
 pub const ALLOW: &str = "\tallow <filesystem|volume>\n\
@@ -90,13 +90,8 @@ const PERMISSIONS: [(&str, &str, &str); 33] = [
 fn text(un: bool) -> String {
     let mut text = format!("Usage: {}\n\nOptions:\n", if un { UNALLOW } else { ALLOW });
     let options = OPTIONS.iter().filter(|(letter, _)| un || *letter != "-r");
-    let mut properties: Vec<&str> = DATASET_PROPERTIES
-        .iter()
-        .filter(|row| !row.hidden && row.edit != Edit::Never)
-        .map(|row| row.name)
-        .collect();
-    properties.sort_unstable();
-    let properties = properties.into_iter().map(|name| (name, "property", ""));
+    let properties = DatasetProperty::listed().into_iter().filter(|row| row.edit() != Edit::Never);
+    let properties = properties.map(|row| (row.name, "property", ""));
     // Writing into a String cannot fail.
     for (letter, meaning) in options {
         let _ = writeln!(text, "  {letter:<10}  {meaning}");

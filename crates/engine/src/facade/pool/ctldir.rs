@@ -129,19 +129,18 @@ impl Ctldir {
         self.pool.upgrade().ok_or(Error::Stale)
     }
 
-    /// Passes for nodes of the file system itself: the others cannot be changed.
-    fn own(&self, node: NodeId) -> Result<()> {
-        if is_control(node) { Err(Error::ReadOnly) } else { Ok(()) }
+    /// The file system, for what changes a node of its own: the others cannot be changed.
+    fn own(&self, node: NodeId) -> Result<Arc<Zpl>> {
+        if is_control(node) { Err(Error::ReadOnly) } else { self.fs() }
     }
 
     fn is_control_name(&self, dir: NodeId, name: &[u8]) -> bool {
         name == ROOT_NAME && dir == self.root() && self.has_snapdir()
     }
 
-    /// Passes for directories in which the name may be given to something.
-    fn free(&self, dir: NodeId, name: &[u8]) -> Result<()> {
-        self.own(dir)?;
-        if self.is_control_name(dir, name) { Err(Error::Exists) } else { Ok(()) }
+    /// The file system, for a directory of its own in which the name may be given to something.
+    fn free(&self, dir: NodeId, name: &[u8]) -> Result<Arc<Zpl>> {
+        if self.is_control_name(dir, name) { Err(Error::Exists) } else { self.own(dir) }
     }
 
     /// What is done to a snapshot, and to their directory.
@@ -328,8 +327,7 @@ impl FileSystem for Ctldir {
     }
 
     fn setattr(&self, cred: &Cred, node: NodeId, set: &SetAttr) -> Result<(Attr, Attr)> {
-        self.own(node)?;
-        self.fs()?.setattr(cred, node, set)
+        self.own(node)?.setattr(cred, node, set)
     }
 
     fn access(&self, cred: &Cred, node: NodeId) -> Result<Access> {
@@ -371,13 +369,11 @@ impl FileSystem for Ctldir {
     }
 
     fn write(&self, cred: &Cred, node: NodeId, offset: u64, data: &[u8], stable: Stable) -> Result<Written> {
-        self.own(node)?;
-        self.fs()?.write(cred, node, offset, data, stable)
+        self.own(node)?.write(cred, node, offset, data, stable)
     }
 
     fn append(&self, cred: &Cred, node: NodeId, data: &[u8], stable: Stable) -> Result<(u64, Written)> {
-        self.own(node)?;
-        self.fs()?.append(cred, node, data, stable)
+        self.own(node)?.append(cred, node, data, stable)
     }
 
     fn write_promised(
@@ -387,8 +383,7 @@ impl FileSystem for Ctldir {
         offset: u64,
         data: &[u8],
     ) -> Result<(Written, Promise)> {
-        self.own(node)?;
-        self.fs()?.write_promised(cred, node, offset, data)
+        self.own(node)?.write_promised(cred, node, offset, data)
     }
 
     fn promise(&self, node: NodeId) -> Result<Promise> {
@@ -415,13 +410,11 @@ impl FileSystem for Ctldir {
         mode: CreateMode,
         attr: &SetAttr,
     ) -> Result<Created> {
-        self.free(dir, name)?;
-        self.fs()?.create(cred, dir, name, mode, attr)
+        self.free(dir, name)?.create(cred, dir, name, mode, attr)
     }
 
     fn create_unnamed(&self, cred: &Cred, dir: NodeId, attr: &SetAttr) -> Result<Attr> {
-        self.own(dir)?;
-        self.fs()?.create_unnamed(cred, dir, attr)
+        self.own(dir)?.create_unnamed(cred, dir, attr)
     }
 
     fn make(&self, cred: &Cred, dir: NodeId, name: &[u8], what: &NewNode, attr: &SetAttr) -> Result<Created> {
@@ -433,19 +426,18 @@ impl FileSystem for Ctldir {
             let attr = self.attr(control(FIRST - self.number(name)?))?;
             return Ok(Created { attr, dir, new: true });
         }
-        self.free(dir, name)?;
-        self.fs()?.make(cred, dir, name, what, attr)
+        self.free(dir, name)?.make(cred, dir, name, what, attr)
     }
 
     fn link(&self, cred: &Cred, node: NodeId, dir: NodeId, name: &[u8]) -> Result<(Attr, DirChange)> {
-        self.own(node)?;
-        self.free(dir, name)?;
-        self.fs()?.link(cred, node, dir, name)
+        if is_control(node) {
+            return Err(Error::ReadOnly);
+        }
+        self.free(dir, name)?.link(cred, node, dir, name)
     }
 
     fn remove(&self, cred: &Cred, dir: NodeId, name: &[u8]) -> Result<DirChange> {
-        self.own(dir)?;
-        self.fs()?.remove(cred, dir, name)
+        self.own(dir)?.remove(cred, dir, name)
     }
 
     fn rmdir(&self, cred: &Cred, dir: NodeId, name: &[u8]) -> Result<DirChange> {
@@ -453,8 +445,7 @@ impl FileSystem for Ctldir {
             self.number(name)?;
             return self.change(|snapshots| snapshots.remove(cred, name));
         }
-        self.own(dir)?;
-        self.fs()?.rmdir(cred, dir, name)
+        self.own(dir)?.rmdir(cred, dir, name)
     }
 
     fn rename(
@@ -472,9 +463,10 @@ impl FileSystem for Ctldir {
             let change = self.change(|snapshots| snapshots.rename(cred, from.1, to.1))?;
             return Ok((change, change));
         }
-        self.own(from.0)?;
-        self.free(to.0, to.1)?;
-        self.fs()?.rename(cred, from, to, mode)
+        if is_control(from.0) {
+            return Err(Error::ReadOnly);
+        }
+        self.free(to.0, to.1)?.rename(cred, from, to, mode)
     }
 
     fn seek(&self, cred: &Cred, node: NodeId, offset: u64, what: Seek) -> Result<u64> {
@@ -482,8 +474,7 @@ impl FileSystem for Ctldir {
     }
 
     fn punch(&self, cred: &Cred, node: NodeId, offset: u64, len: u64) -> Result<()> {
-        self.own(node)?;
-        self.fs()?.punch(cred, node, offset, len)
+        self.own(node)?.punch(cred, node, offset, len)
     }
 
     fn open(&self, node: NodeId) -> Result<()> {
@@ -501,8 +492,7 @@ impl FileSystem for Ctldir {
     }
 
     fn setxattr(&self, cred: &Cred, node: NodeId, name: &[u8], value: &[u8], mode: XattrMode) -> Result<()> {
-        self.own(node)?;
-        self.fs()?.setxattr(cred, node, name, value, mode)
+        self.own(node)?.setxattr(cred, node, name, value, mode)
     }
 
     fn listxattr(&self, cred: &Cred, node: NodeId) -> Result<Vec<Vec<u8>>> {
@@ -510,8 +500,7 @@ impl FileSystem for Ctldir {
     }
 
     fn removexattr(&self, cred: &Cred, node: NodeId, name: &[u8]) -> Result<()> {
-        self.own(node)?;
-        self.fs()?.removexattr(cred, node, name)
+        self.own(node)?.removexattr(cred, node, name)
     }
 
     fn project(&self, node: NodeId) -> Result<Project> {
@@ -522,8 +511,7 @@ impl FileSystem for Ctldir {
     }
 
     fn set_project(&self, cred: &Cred, node: NodeId, project: Project) -> Result<()> {
-        self.own(node)?;
-        self.fs()?.set_project(cred, node, project)
+        self.own(node)?.set_project(cred, node, project)
     }
 
     fn flags(&self, node: NodeId) -> Result<NodeFlags> {
@@ -531,7 +519,6 @@ impl FileSystem for Ctldir {
     }
 
     fn set_flags(&self, cred: &Cred, node: NodeId, flags: NodeFlags) -> Result<()> {
-        self.own(node)?;
-        self.fs()?.set_flags(cred, node, flags)
+        self.own(node)?.set_flags(cred, node, flags)
     }
 }

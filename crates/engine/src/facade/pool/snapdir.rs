@@ -7,9 +7,9 @@
 
 use std::sync::Arc;
 
-use engine_api::{Change, Cred, Error, Pool, Result};
+use engine_api::{Change, Cred, Error, Result};
 use env::Tunable;
-use stdx::behalf::{Caller, on_behalf_of};
+use stdx::behalf::{Actor, Way, on_behalf_of};
 
 use super::super::convert::api_error;
 use super::LocalPool;
@@ -40,8 +40,9 @@ impl SnapDir<'_> {
             return Err(Error::Denied);
         }
         let groups = std::iter::once(cred.gid).chain(cred.groups.iter().copied()).collect();
-        let caller = Caller { user: cred.uid, groups, is_administrator: cred.uid == 0 };
-        on_behalf_of(Arc::new(caller), || self.pool.commit(change, "").map(drop))
+        let (is_administrator, way) = (cred.uid == 0, Way::SnapshotDirectory);
+        let actor = Actor { user: cred.uid, groups, is_administrator, way };
+        on_behalf_of(Arc::new(actor), || self.pool.make_change(change, "").map(drop))
     }
 
     pub fn make(&self, cred: &Cred, name: &[u8]) -> Result<()> {

@@ -12,8 +12,8 @@ use ::pool::dsl::{Dataset, LongHold};
 use ::pool::kept::VolumeKey;
 use ::pool::zil::LogData;
 use engine_api::{
-    Change, DatasetFilter, DatasetKind, Error, Pool, Promise, PropertyChange, ReadBuf, Result, Seek,
-    ServedVolume, Source, Stable, Volume, VolumeGeometry, VolumeId, VolumeRoom,
+    Change, DatasetFilter, DatasetKind, Error, Promise, PropertyChange, ReadBuf, Result, Seek, ServedVolume,
+    Source, Stable, Volume, VolumeGeometry, VolumeId, VolumeRoom,
 };
 use env::lock;
 use ondisk::objset::ObjsetType;
@@ -148,7 +148,7 @@ impl Volume for VolumeHandle {
                 Change::SetProperties { name: dataset, props: vec![PropertyChange { name, value }] }
             }
         };
-        self.pool()?.commit(&change, "").map(drop)
+        self.pool()?.make_change(&change, "").map(drop)
     }
 }
 

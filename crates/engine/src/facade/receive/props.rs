@@ -5,9 +5,9 @@
 
 use ::pool::prop::{RawValue, is_built};
 use ::pool::recv::TargetProps;
-use engine_api::{DatasetFilter, DatasetKind, Received, Result, Source};
+use engine_api::{DatasetFilter, DatasetKind, DatasetProperty, Edit, PropType, Received, Result, Source};
 use ondisk::objset::ObjsetType;
-use ondisk::prop::{FILESYSTEM, PropType, VOLUME, dataset_prop, is_user_prop};
+use ondisk::prop::is_user_prop;
 use refusal::{ReceiveFault, Stream};
 
 use super::super::pool::LocalPool;
@@ -16,22 +16,22 @@ use super::{One, refuse};
 
 /// Properties that neither `-o` nor `-x` takes, beside those that nobody sets: the content has them
 /// (`zfs_receive_checkprops`).
-const OF_CONTENT: [&str; 2] = ["version", "volsize"];
+const OF_CONTENT: [DatasetProperty; 2] = [DatasetProperty::Version, DatasetProperty::Volsize];
 
 /// The largest block without feature large_blocks (`SPA_OLD_MAXBLOCKSIZE`).
 const OLD_MAX_BLOCK: u64 = 128 << 10;
 
 /// Whether a property may be set or left out when something is received.
 pub(super) fn can_be_given(name: &str) -> bool {
-    match dataset_prop(name) {
+    match DatasetProperty::named(name) {
         None => is_user_prop(name),
-        Some(prop) if prop.name == "encryption" => true,
-        Some(prop) => !prop.is_readonly() && !prop.is_once() && !OF_CONTENT.contains(&prop.name),
+        Some(DatasetProperty::Encryption) => true,
+        Some(prop) => prop.row().edit() == Edit::Always && !OF_CONTENT.contains(&prop),
     }
 }
 
 fn proper(name: &str) -> &str {
-    dataset_prop(name).map_or(name, |prop| prop.name)
+    DatasetProperty::named(name).map_or(name, |prop| prop.row().name)
 }
 
 impl LocalPool {
@@ -47,8 +47,8 @@ impl LocalPool {
         let is_top = received.top.get_or_insert_with(|| dataset.to_owned()).as_str() == dataset;
         let is_recursive = one.package.is_some_and(|package| package.is_recursive);
         let is_volume = u64::from(one.begin.objset_type) == ObjsetType::Zvol.number();
-        let of = if is_volume { VOLUME } else { FILESYSTEM };
-        let applies = |name: &str| dataset_prop(name).is_none_or(|prop| prop.is_of(of));
+        let of = if is_volume { DatasetKind::Volume } else { DatasetKind::Filesystem };
+        let applies = |name: &str| DatasetProperty::named(name).is_none_or(|prop| prop.row().is_of(of));
         let warnings = &mut received.warnings;
         let large = self.pool.core().features.is_enabled("large_blocks");
         let notes = &mut received.notes;
@@ -97,7 +97,7 @@ impl LocalPool {
             if !applies(name) {
                 let fault = ReceiveFault::NotOfThisType { property: given.clone() };
                 received.notes.push(format!("Warning: {dataset}: {fault}"));
-            } else if dataset_prop(name).is_some_and(|prop| !prop.is_inherited()) {
+            } else if DatasetProperty::named(name).is_some_and(|prop| !prop.row().is_inherited()) {
                 props.received.iter_mut().for_each(|received| received.retain(|(other, _)| other != name));
             } else if !self.has_own(dataset, name)? {
                 props.inherited.push(name.to_owned());
@@ -145,13 +145,15 @@ pub(super) fn judged(
     warnings: &mut Vec<String>,
 ) -> Vec<(String, RawValue)> {
     let is_sound = |(name, value): &(String, RawValue)| {
-        let fits = match dataset_prop(name) {
+        let fits = match DatasetProperty::named(name) {
             None => is_user_prop(name) && value.text().is_some(),
-            Some(prop) if prop.is_readonly() || prop.is_once() || !is_built(prop, value) => false,
-            Some(prop) => match prop.kind {
+            Some(prop) if prop.row().edit() != Edit::Always || !is_built(prop, value) => false,
+            Some(prop) => match prop.row().kind {
                 PropType::Text(_) => value.text().is_some(),
-                PropType::Choice(..) => value.number().is_some_and(|number| prop.word_of(number).is_some()),
-                PropType::Number(_) => value.number().is_some(),
+                PropType::Choice(..) => {
+                    value.number().is_some_and(|number| prop.row().word_of(number).is_some())
+                }
+                PropType::Number(_) | PropType::Limit(_) => value.number().is_some(),
             },
         };
         if !fits {

@@ -14,7 +14,7 @@ use std::ops::ControlFlow;
 
 use ::pool::change::Change as PoolChange;
 use ::pool::recv::Step;
-use engine_api::{Change, Error, Pool, ReceiveEvent, ReceiveRequest, Received, Result};
+use engine_api::{Change, Error, ReceiveEvent, ReceiveRequest, Received, Result};
 use ondisk::nvlist::NvList;
 
 use super::super::family::{Member, parent_from, short_name};
@@ -194,7 +194,7 @@ impl Replication<'_> {
     }
 
     fn commit(&self, change: Change) -> Result<()> {
-        self.pool.commit(&change, "").map(drop)
+        self.pool.make_change(&change, "").map(drop)
     }
 
     /// Whether it is gone; what cannot be gets another name.

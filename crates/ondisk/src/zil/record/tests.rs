@@ -1,6 +1,6 @@
 use super::attrs::xat;
 use super::*;
-use crate::zil::Records;
+use crate::zil::{Records, TX_CI};
 
 fn samples() -> Vec<Record<'static>> {
     let node = LoggedNode {
@@ -126,7 +126,7 @@ fn no_record_decodes_when_cut_short() {
 fn stamps_go_where_the_head_has_them() {
     let mut bytes = Record::Link(LrLink { dir: 1, object: 2, name: b"x" }).encode();
     stamp(&mut bytes, 55, 66);
-    ignore_case(&mut bytes);
+    bytes[..8].copy_from_slice(&(TX_LINK | TX_CI).to_le_bytes());
     let head = head_of(&bytes, Endian::Little);
     let wanted = RecordHead { txtype: TX_LINK, ignores_case: true, reclen: 56, txg: 55, seq: 66 };
     assert_eq!(head, wanted);

@@ -52,7 +52,7 @@ impl Fallible {
     fn new(test: &str) -> Fallible {
         let dir = Dir::new(test);
         let faults = FaultDisks::new(Env::real().disks);
-        let around = Surroundings { env: Env::with_disks(Arc::new(faults.clone())), ..around() };
+        let around = Surroundings { env: Env { disks: Arc::new(faults.clone()), ..Env::real() }, ..around() };
         let pool = create(&around, &spec("tank", vec![VdevSpec::Leaf(dir.image("disk0", SIZE))])).unwrap();
         add(&pool, vec![leaf(&dir, "log0")]);
         let file = File::new(&dataset(&pool, "tank"));

@@ -72,7 +72,7 @@ fn a_log_device_that_fails_costs_no_promise() {
     ] {
         let dir = with_log("log-fails", false);
         let faults = FaultDisks::new(Env::real().disks);
-        let pool = import_with(&dir, Env::with_disks(Arc::new(faults.clone())), false).unwrap();
+        let pool = import_with(&dir, Env { disks: Arc::new(faults.clone()), ..Env::real() }, false).unwrap();
         let file = file(&pool, &pool.name());
         let rule = faults.inject(FaultRule { path: log(&pool).path, ..FaultRule::new(op, kind) });
         let first = file.write(0, b"the log is lost", true);
@@ -133,7 +133,7 @@ fn a_log_that_fails_while_a_pool_is_imported_is_replayed() {
         let faults = FaultDisks::new(Env::real().disks);
         let path = Some(dir.image_path("log0").to_str().unwrap().to_owned());
         faults.inject(FaultRule { path, ..FaultRule::new(op, FaultKind::Fail(DiskError::Io(5))) });
-        let pool = import_with(&dir, Env::with_disks(Arc::new(faults)), false).unwrap();
+        let pool = import_with(&dir, Env { disks: Arc::new(faults), ..Env::real() }, false).unwrap();
         assert_eq!(log(&pool).state, VdevState::Faulted, "{op:?}");
         assert_eq!(bytes_after_replay(&pool, &name, object, 15), b"only in the log", "{op:?}");
         is_sound(&pool);
@@ -151,7 +151,7 @@ fn a_log_that_cannot_be_read_is_not_given_up_unasked() {
         let bytes = (4 << 20..127 << 20).into(); // Between the labels.
         let failing = FaultRule::new(FaultOp::Read, FaultKind::Fail(DiskError::Io(5)));
         faults.inject(FaultRule { path, bytes, times, ..failing });
-        import_with(dir, Env::with_disks(Arc::new(faults)), missing_log)
+        import_with(dir, Env { disks: Arc::new(faults), ..Env::real() }, missing_log)
     };
 
     let refused = import_unread(&dir, u64::MAX, false).err().unwrap().to_string();

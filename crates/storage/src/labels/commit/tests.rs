@@ -25,7 +25,7 @@ fn newest(target: &Target) -> Option<u64> {
 fn every_device_gets_labels_and_uberblock() {
     let disks = Arc::new(MemDisks::new());
     ["a", "b"].iter().for_each(|name| disks.add(name, SIZE));
-    let env = Env::with_disks(disks.clone());
+    let env = Env { disks: disks.clone(), ..Env::real() };
     let targets = [target(&*disks, "a", 1, 0), target(&*disks, "b", 2, 1)];
     let label = |top: u32, guid: u64| {
         let mut list = NvList::new();
@@ -47,7 +47,7 @@ fn a_mirror_loses_a_device_whose_flush_fails_and_the_group_is_durable() {
     let faults = FaultDisks::new(memory.clone());
     let refuse = FaultRule::new(FaultOp::Flush, FaultKind::Fail(DiskError::Io(5)));
     faults.inject(FaultRule { path: Some("a".into()), ..refuse });
-    let env = Env::with_disks(memory.clone());
+    let env = Env { disks: memory.clone(), ..Env::real() };
     let (a, b) = (target(&faults, "a", 1, 0), target(&faults, "b", 2, 0));
     let failed = commit(&env, &[a.clone(), b.clone()], &uberblock(3), None).unwrap();
     assert_eq!(failed, BTreeSet::from([1]));
@@ -68,7 +68,7 @@ fn a_mirror_loses_a_device_whose_flush_fails_and_the_group_is_durable() {
 fn a_commit_cut_short_is_finished_and_one_that_never_was_is_not() {
     let disks = Arc::new(MemDisks::new());
     ["old", "new"].iter().for_each(|name| disks.add(name, SIZE));
-    let env = Env::with_disks(disks.clone());
+    let env = Env { disks: disks.clone(), ..Env::real() };
     let targets = [target(&*disks, "old", 1, 0), target(&*disks, "new", 2, 0)];
     let label = |txg: u64| NvList::new().with(label::config::key::POOL_TXG, txg);
     let said = |target: &Target| {

@@ -25,6 +25,7 @@ use std::ops::Range;
 
 use codec::raidz::{Column, MAX_PARITY};
 use env::{AlignedBuf, IoClass};
+use stdx::mark::mark;
 
 use super::map::{Place, places};
 use super::{Due, Raidz, Trust};
@@ -197,7 +198,10 @@ impl Read {
             return self.ask(untried);
         }
         match self.combine(verify) {
-            Some((good, attempt)) => self.settle(good, &attempt),
+            Some((good, attempt)) => {
+                mark("columns of a raidz found wrong by trying");
+                self.settle(good, &attempt)
+            }
             None => self.ask_sides().unwrap_or_else(|| self.give_up()),
         }
     }

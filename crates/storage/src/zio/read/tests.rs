@@ -63,9 +63,11 @@ fn blocks_of_the_other_byte_order_come_in_ours() {
             _ => rig.storage.read_as_stored(&[bp], IoClass::SyncRead).remove(0).unwrap(),
         };
         let sum = codec::checksum(ChecksumKind::Fletcher4 as u8, &stored, None, true).unwrap();
-        bp.set_object_type(ObjectType::BPOBJ)
-            .set_byteorder(Endian::Big)
-            .set_checksum(ChecksumKind::Fletcher4, sum);
+        // The highest bit of the properties says the order.
+        let mut encoded = bp.encode();
+        encoded[55] &= 0x7f;
+        bp = BlkPtr::decode(&encoded, Endian::Little).unwrap();
+        bp.set_object_type(ObjectType::BPOBJ).set_checksum(ChecksumKind::Fletcher4, sum);
         let little: Vec<u8> = (0..2048_u64).flat_map(|word| (word / 9).to_le_bytes()).collect();
         assert!(rig.read(&bp).unwrap()[..] == little[..], "{compression:?}");
         bp.set_object_type(ObjectType::PLAIN_FILE_CONTENTS);

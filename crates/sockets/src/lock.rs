@@ -1,5 +1,5 @@
-//! How this crate takes a [`Mutex`]. If a thread panics while it holds one, the others go on with
-//! the data as it is.
+//! How servers take a [`Mutex`]. If a thread panics while it holds one, the others go on with the
+//! data as it is: what one peer brought about is not to end other peers' connections.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

@@ -1,0 +1,141 @@
+use api_types::refusal::{JobFault, Refused};
+use api_types::{JobState, Problem};
+
+use super::*;
+
+/// A folder of its own.
+fn state(name: &str) -> PathBuf {
+    let state = std::env::temp_dir().join(format!("cistern-job-list-{name}-{}", std::process::id()));
+    drop(fs::remove_dir_all(&state));
+    fs::create_dir_all(&state).expect("made");
+    state
+}
+
+fn entry(id: u64, state: JobState) -> Entry {
+    let problem = Problem {
+        kind: "/problems/cancelled".into(),
+        title: "Cancelled".into(),
+        status: 409,
+        detail: "no\tmore\nof \\this".into(),
+        refused: Some(Box::new(Refused::because(JobFault::Cancelled))),
+        exit: 1,
+    };
+    let job = Job {
+        id,
+        kind: "pool.import".into(),
+        target: "a\tb\n\"c\"\\".into(),
+        state,
+        cancellable: state == JobState::Running,
+        progress: Progress::default(),
+        result: None,
+        problem: (state == JobState::Failed).then_some(problem),
+    };
+    Entry { job, owner: 1000, of_administrators: id.is_multiple_of(2) }
+}
+
+#[test]
+fn jobs_are_read_back_as_they_were_written() {
+    let state = state("back");
+    let (record, mut list) = JobList::load(&state).expect("there is none yet");
+    assert_eq!(record, Record::default());
+    assert!(!list.add(&entry(1, JobState::Running)), "nothing is added before it is written anew");
+    let written = Record { next: 65, jobs: vec![entry(1, JobState::Running)] };
+    list.replace(&written).expect("written");
+    assert!(list.add(&entry(1, JobState::Failed)) && list.add(&entry(2, JobState::Done)));
+    let (record, mut list) = JobList::load(&state).expect("it can be read");
+    let all = [(1, JobState::Running), (1, JobState::Failed), (2, JobState::Done)];
+    assert_eq!(record, Record { next: 65, jobs: all.map(|(id, state)| entry(id, state)).to_vec() });
+    list.replace(&Record { next: 129, ..record.clone() }).expect("written");
+    assert_eq!(JobList::load(&state).expect("it can be read").0, Record { next: 129, ..record });
+    assert!(!state.join("jobs.damaged").exists());
+    fs::remove_dir_all(&state).expect("removed");
+}
+
+#[test]
+fn a_torn_line_is_passed_over_and_the_file_kept_aside() {
+    let state = state("torn");
+    let file = state.join("jobs");
+    let (_, mut list) = JobList::load(&state).expect("there is none yet");
+    list.replace(&Record { next: 65, jobs: vec![entry(1, JobState::Done)] }).expect("written");
+    let mut torn = entry(2, JobState::Done);
+    torn.job.target = "caf\u{e9}".into();
+    let torn = line(&torn);
+    let within = torn.find('\u{e9}').expect("it is written as it is") + 1;
+    let mut damaged = fs::read(&file).expect("it is there");
+    damaged.extend_from_slice(&torn.as_bytes()[..within]);
+    fs::write(&file, &damaged).expect("written");
+    let (record, mut list) = JobList::load(&state).expect("it can be read");
+    assert_eq!(record, Record { next: 65, jobs: vec![entry(1, JobState::Done)] });
+    list.replace(&record).expect("written");
+    assert_eq!(fs::read(state.join("jobs.damaged")).expect("kept"), damaged);
+    assert_eq!(JobList::load(&state).expect("it can be read").0, record);
+    fs::remove_dir_all(&state).expect("removed");
+}
+
+/// Nobody has reserved it, and the next one would be too large for any job.
+#[test]
+fn a_job_of_an_impossible_number_is_none() {
+    let state = state("number");
+    let (_, mut list) = JobList::load(&state).expect("there is none yet");
+    let jobs = vec![entry(1, JobState::Done), entry(u64::MAX, JobState::Done)];
+    list.replace(&Record { next: 65, jobs }).expect("written");
+    let (record, _) = JobList::load(&state).expect("it can be read");
+    assert_eq!(record, Record { next: 65, jobs: vec![entry(1, JobState::Done)] });
+    fs::remove_dir_all(&state).expect("removed");
+}
+
+#[test]
+fn a_list_that_cannot_be_read_is_no_empty_list() {
+    let state = state("unreadable");
+    let file = state.join("jobs");
+    for text in ["", "0\tguest\t{}\n", "next\tmany\n", "next\t18446744073709551615\n"] {
+        fs::write(&file, text).expect("written");
+        assert!(JobList::load(&state).is_err(), "{text:?}");
+        assert_eq!(fs::read_to_string(&file).expect("it stays"), text);
+    }
+    fs::remove_file(&file).expect("removed");
+    fs::create_dir(&file).expect("made");
+    assert!(JobList::load(&state).is_err(), "no file");
+    fs::remove_dir_all(&state).expect("removed");
+}
+
+#[test]
+fn after_a_failure_nothing_is_added_before_all_is_written() {
+    let state = state("failed");
+    let (_, mut list) = JobList::load(&state).expect("there is none yet");
+    list.replace(&Record { next: 65, jobs: Vec::new() }).expect("written");
+    let away = state.with_extension("away");
+    fs::rename(&state, &away).expect("moved");
+    let ended = entry(1, JobState::Done);
+    assert!(!list.add(&ended));
+    let failed = list.replace(&Record::default()).expect_err("there is no folder");
+    assert!(failed.to_string().starts_with(state.join("jobs").to_str().expect("text")), "{failed}");
+    fs::rename(&away, &state).expect("moved back");
+    assert!(!list.add(&ended), "what has failed may have left a part of a line");
+    list.replace(&Record { next: 65, jobs: Vec::new() }).expect("written");
+    assert!(list.add(&ended));
+    fs::remove_dir_all(&state).expect("removed");
+}
+
+#[test]
+fn the_file_is_bounded_whatever_names_users_choose() {
+    let state = state("bounded");
+    let (_, mut list) = JobList::load(&state).expect("there is none yet");
+    list.replace(&Record { next: 65, jobs: Vec::new() }).expect("written");
+    let mut long = entry(1, JobState::Failed);
+    long.job.target = "\u{1}".repeat(4 * TEXT_MAX);
+    if let Some(problem) = &mut long.job.problem {
+        problem.detail = long.job.target.clone();
+    }
+    let mut added = 0;
+    while list.add(&long) {
+        added += 1;
+    }
+    let size = fs::metadata(state.join("jobs")).expect("it is there").len();
+    assert!(added > 30 && size < 1100 << 10, "{added} in {size} bytes");
+    let kept = JobList::load(&state).expect("it can be read").0.jobs.pop().expect("one");
+    let problem = kept.job.problem.expect("it failed");
+    assert_eq!((kept.job.target.len(), problem.detail.len(), problem.refused), (TEXT_MAX, TEXT_MAX, None));
+    assert_eq!((kept.job.id, kept.job.state, &*problem.kind), (1, JobState::Failed, "/problems/cancelled"));
+    fs::remove_dir_all(&state).expect("removed");
+}

@@ -1,0 +1,53 @@
+use engine_api::{PropKind, Source};
+
+use super::*;
+
+const CLEAR: &str = "user=joe,secret=twelve_letters";
+
+fn policy(name: &str) -> DaemonPolicy {
+    let nowhere = std::env::temp_dir().join(format!("cistern-policy-{name}-{}", std::process::id()));
+    DaemonPolicy::new(Memory::load(&nowhere).expect("there is no list"))
+}
+
+fn admitted(property: &str, value: &str) -> Result<String> {
+    let mut props = [PropertyChange { name: property.into(), value: value.into() }];
+    policy("admit").admit(&mut props)?;
+    let [prop] = props;
+    Ok(prop.value)
+}
+
+#[test]
+fn a_share_that_nobody_could_use_is_refused() {
+    assert!(admitted("sharenfs", "no_such_option").is_err());
+    assert_eq!(admitted("sharenfs", "ro"), Ok("ro".into()));
+    let error = admitted(iscsi::PROPERTY, "user=joe,secret=twelve_letters,nonsense=1").unwrap_err();
+    assert!(!error.to_string().contains("twelve_letters"), "{error}");
+    assert_eq!(admitted("com.example:any", "no_such_option"), Ok("no_such_option".into()));
+}
+
+#[test]
+fn a_secret_is_kept_sealed_and_never_shown() {
+    let kept = admitted(iscsi::PROPERTY, CLEAR).expect("a share");
+    assert!(kept.starts_with("user=joe,sealed=") && !kept.contains("twelve_letters"), "{kept}");
+    let mut shown = PropValue {
+        name: iscsi::PROPERTY.into(),
+        value: kept.clone(),
+        kind: PropKind::Text,
+        source: Source::Local,
+        received: Some(kept.clone()),
+    };
+    policy("show").show(&mut shown);
+    let secret = kept.strip_prefix("user=joe,sealed=").expect("as above");
+    assert!(!shown.value.contains(secret), "{shown:?}");
+    assert!(shown.received.is_some_and(|value| !value.contains(secret)));
+    let line = format!("zfs set {}={CLEAR} tank/v", iscsi::PROPERTY);
+    assert!(!policy("recorded").recorded(&line).contains("twelve_letters"));
+}
+
+#[test]
+fn only_what_moves_a_pool_is_written_down() {
+    assert!(moves(&Change::RemoveVdev { guid: 1 }));
+    assert!(moves(&Change::SetPoolProperties { props: Vec::new() }));
+    assert!(!moves(&Change::OnlineVdev { guid: 1, expand: false }));
+    assert!(!moves(&Change::SetProperties { name: "tank".into(), props: Vec::new() }));
+}

@@ -1,0 +1,29 @@
+use super::*;
+
+fn joe() -> Arc<Actor> {
+    Arc::new(Actor { user: 7, groups: vec![8], is_administrator: false, way: Way::Management })
+}
+
+#[test]
+fn a_thread_works_for_somebody_as_long_as_the_call_lasts() {
+    assert_eq!(*actor(), Actor::itself());
+    on_behalf_of(joe(), || {
+        assert_eq!(actor(), joe());
+        on_behalf_of(Arc::new(Actor::administrator(1, 2)), || assert_eq!(actor().user, 1));
+        assert_eq!(actor(), joe(), "he is asked for again");
+    });
+    assert_eq!(*actor(), Actor::itself());
+    assert!(std::panic::catch_unwind(|| on_behalf_of(joe(), || panic!("it fails"))).is_err());
+    assert_eq!(*actor(), Actor::itself());
+}
+
+#[test]
+fn another_thread_works_for_the_program_until_it_is_told() {
+    on_behalf_of(joe(), || {
+        let for_whom = std::thread::spawn(actor).join().unwrap();
+        assert_eq!(*for_whom, Actor::itself());
+        let told = joe();
+        let for_whom = std::thread::spawn(move || on_behalf_of(told, actor)).join().unwrap();
+        assert_eq!(for_whom, joe());
+    });
+}
