@@ -128,7 +128,7 @@ impl App {
             }
             tokio::select! {
                 _ = changes.changed() => {}
-                _ = &mut deadline => return Some(job),
+                () = &mut deadline => return Some(job),
             }
         }
     }

@@ -124,8 +124,8 @@ pub struct Work {
 }
 
 impl Work {
-    /// The job is written down first, where it is no remedy. A panic goes on after the job has ended
-    /// in it.
+    /// The job is written down first, where it is no remedy. A panic goes on after the job has
+    /// ended in it.
     pub fn run(mut self, work: impl FnOnce(&Reporter) -> Result<JobResult, Problem>) {
         if !self.is_remedy {
             self.reporter.jobs.write(self.reporter.id, |_| {});

@@ -159,7 +159,7 @@ fn time(method: Method, sum: Sum, stripe: usize, rounds: usize) -> f64 {
             let mut columns: Vec<Column<'_>> = gone.iter_mut().map(|column| Column::Lost(column)).collect();
             columns.extend(left.iter().map(|column| Column::Known(column)));
             rate(stripe, rounds, || {
-                method.reconstruct(black_box(&known), &mut columns).expect("as many are lost as are known")
+                method.reconstruct(black_box(&known), &mut columns).expect("as many are lost as are known");
             })
         }
     }

@@ -23,7 +23,7 @@ pub fn describe(dir: &Path, options: &Options) -> String {
     let ganesha = said("dpkg-query", &["-W", "-f=${Version}", "nfs-ganesha"]);
     format!(
         "{} × {}, {} GiB, Linux {}, disk {}{}, {}; load {} at the beginning; median of {} rounds of {} s",
-        std::thread::available_parallelism().map_or(0, |n| n.get()),
+        std::thread::available_parallelism().map_or(0, std::num::NonZero::get),
         value(&read("/proc/cpuinfo"), "model name"),
         memory.unwrap_or_default() >> 20,
         read("/proc/sys/kernel/osrelease").trim(),

@@ -37,7 +37,7 @@ pub fn fletcher4(data: &[u8], sum: [u64; 4], time: Time<'_>) -> Result<f64, Fail
     let mut once = || {
         let mut sum = [0; 4];
         // SAFETY: it reads the data, which are a multiple of four bytes, and writes four words.
-        unsafe { native(data.as_ptr().cast(), data.len() as u64, ptr::null(), &mut sum) };
+        unsafe { native(data.as_ptr().cast(), data.len() as u64, ptr::null(), &raw mut sum) };
         sum
     };
     // SAFETY: it takes nothing; no other thread uses the library.

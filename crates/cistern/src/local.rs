@@ -123,7 +123,7 @@ impl Local {
                 Ok(true) => tracing::info!(at, "what a killed program had mounted is taken away"),
                 Ok(false) => {}
                 Err(error) => {
-                    tracing::error!(at, %error, "what a killed program had mounted cannot be taken away")
+                    tracing::error!(at, %error, "what a killed program had mounted cannot be taken away");
                 }
             }
         }

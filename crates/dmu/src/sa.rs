@@ -196,7 +196,7 @@ impl Sa {
             match (place, value) {
                 (Some(at), Some(value)) => packed[at] = self.packed(attr, value),
                 (None, Some(value)) => {
-                    packed.insert(self.place_of_new(attr, &packed), self.packed(attr, value))
+                    packed.insert(self.place_of_new(attr, &packed), self.packed(attr, value));
                 }
                 (Some(at), None) => drop(packed.remove(at)),
                 (None, None) => {}

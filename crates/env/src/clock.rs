@@ -100,7 +100,7 @@ impl Clock for RealClock {
     fn processor_time(&self) -> Nanos {
         let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
         // SAFETY: `time` is a timespec that the call fills.
-        match unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &mut time) } {
+        match unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &raw mut time) } {
             0 => Nanos(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64),
             _ => Nanos(0),
         }

@@ -153,9 +153,9 @@ impl Env {
             guard = if self.driver.is_cooperative() {
                 drop(guard);
                 if outside {
-                    self.driver.wait_outside()
+                    self.driver.wait_outside();
                 } else {
-                    self.driver.wait_step(deadline)
+                    self.driver.wait_step(deadline);
                 }
                 lock(mutex)
             } else if let Some(left) = left {

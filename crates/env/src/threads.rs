@@ -30,7 +30,7 @@ pub struct Threads {
 impl Threads {
     /// One processor thread fewer than the machine has: the caller of `par_map` is the last one.
     pub fn new() -> Threads {
-        Threads::with_parallelism(thread::available_parallelism().map_or(1, |n| n.get()))
+        Threads::with_parallelism(thread::available_parallelism().map_or(1, std::num::NonZero::get))
     }
 
     /// As if the machine had `parallelism` processors.

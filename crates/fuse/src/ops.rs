@@ -145,13 +145,13 @@ impl Ops {
                 answer.none();
             }
             Body::GetAttr { fh } => {
-                give(server.getattr(req.node, fh), answer, |attr| self.attributes(req.node, &attr))
+                give(server.getattr(req.node, fh), answer, |attr| self.attributes(req.node, &attr));
             }
             Body::Statx { fh } => give(server.getattr(req.node, fh), answer, |attr| {
                 reply::statx(req.node, &attr, server.trust(&attr))
             }),
             Body::SetAttr { fh, set } => {
-                give(server.setattr(req, fh, &set), answer, |attr| self.attributes(req.node, &attr))
+                give(server.setattr(req, fh, &set), answer, |attr| self.attributes(req.node, &attr));
             }
             Body::ReadLink => give_bytes(server.readlink(req), answer),
             Body::Symlink { name, target } => {
@@ -219,7 +219,7 @@ impl Ops {
             }
             Body::Ioctl { cmd, given } => self.ioctl(req, cmd, given, answer),
             Body::FAllocate { fh, offset, len, mode } => {
-                done(server.fallocate(fh, offset, len, mode), answer)
+                done(server.fallocate(fh, offset, len, mode), answer);
             }
             Body::Seek { fh, offset, whence } => self.seek(req, fh, offset, whence, answer),
             // It came already.
@@ -369,7 +369,7 @@ fn read(result: Result<ReadBuf>, answer: Answer) {
             buf.parts.iter().for_each(|part| whole.extend_from_slice(part.bytes()));
             answer.bytes(&whole);
         }
-        Ok(buf) => answer.parts(buf.parts.iter().map(|part| part.bytes())),
+        Ok(buf) => answer.parts(buf.parts.iter().map(engine_api::Slice::bytes)),
         Err(error) => answer.error(errno(&error)),
     }
 }

@@ -40,7 +40,7 @@ pub fn prepare() -> io::Result<()> {
     let failed = unsafe {
         let mut action: libc::sigaction = MaybeUninit::zeroed().assume_init();
         action.sa_sigaction = nothing as *const () as usize;
-        libc::sigaction(SIGNAL, &action, std::ptr::null_mut()) != 0
+        libc::sigaction(SIGNAL, &raw const action, std::ptr::null_mut()) != 0
     };
     if failed { Err(io::Error::last_os_error()) } else { Ok(()) }
 }

@@ -66,7 +66,7 @@ pub fn zap(data: &[u8]) {
             let slot = fat::slot(hash, head.ptrtbl.shift);
             let _ = fat::pointer_at(block, slot as usize);
         }
-        let mut copy = block.to_vec();
+        let mut copy = block.clone();
         head.write(&mut copy);
         assert!(FatHeader::decode(&copy).is_ok());
     }

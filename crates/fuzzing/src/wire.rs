@@ -51,7 +51,7 @@ pub fn message(data: &[u8]) {
     let mut decoder = Decoder::new(data);
     while let Ok(bytes) = decoder.opaque(1 << 20) {
         assert!(bytes.len() <= data.len());
-        if decoder.option(|item| item.fixed::<4>()).is_err() || decoder.bool().is_err() {
+        if decoder.option(sunrpc::xdr::Decoder::fixed::<4>).is_err() || decoder.bool().is_err() {
             break;
         }
     }

@@ -100,7 +100,7 @@ fn log_in(
                 return Ok(None);
             }
             Step::Answer(answer) | Step::Done(answer, ..) => {
-                answer.into_pdu().write(&mut to, Digests::default())?
+                answer.into_pdu().write(&mut to, Digests::default())?;
             }
         }
     }

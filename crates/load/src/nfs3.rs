@@ -88,13 +88,13 @@ pub fn made(d: &mut Decoder<'_>) -> Result<Vec<u8>, Fail> {
 
 /// The count in the results of a READ.
 pub fn bytes_read(d: &mut Decoder<'_>) -> Result<u32, Fail> {
-    d.option(|d| d.fixed::<84>())?;
+    d.option(sunrpc::xdr::Decoder::fixed::<84>)?;
     Ok(d.u32()?)
 }
 
 /// The count in the results of a WRITE.
 pub fn bytes_written(d: &mut Decoder<'_>) -> Result<u32, Fail> {
-    d.option(|d| d.fixed::<24>())?;
+    d.option(sunrpc::xdr::Decoder::fixed::<24>)?;
     bytes_read(d)
 }
 

@@ -79,7 +79,7 @@ impl Conn {
         self.pace.end(watch);
         match answer {
             Ok(Begun::Answer(Answer::Reply(reply))) => {
-                self.outbox.push(Some(lease), |pieces| reply.put(pieces))
+                self.outbox.push(Some(lease), |pieces| reply.put(pieces));
             }
             Ok(Begun::Answer(Answer::Nothing)) => {}
             Ok(Begun::Answer(Answer::HangUp)) => return false,

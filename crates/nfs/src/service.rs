@@ -81,7 +81,7 @@ impl Reply {
     pub fn parts(&self) -> impl Iterator<Item = &[u8]> {
         let pad = &[0_u8; 3][..self.pad];
         std::iter::once(&self.head[..])
-            .chain(self.body.parts.iter().map(|part| part.bytes()))
+            .chain(self.body.parts.iter().map(engine_api::Slice::bytes))
             .chain((self.pad > 0).then_some(pad))
     }
 

@@ -161,7 +161,7 @@ impl Sweeps {
         let sweeps = Sweeps::new(env);
         let mut zaps = Vec::new();
         tree.visit(&mut |vdev| {
-            zaps.extend(vdev.leaf_zap.filter(|zap| *zap != 0).map(|zap| (vdev.guid, zap)))
+            zaps.extend(vdev.leaf_zap.filter(|zap| *zap != 0).map(|zap| (vdev.guid, zap)));
         });
         for (guid, zap) in zaps {
             let zap = Zap::open(mos, zap)?;

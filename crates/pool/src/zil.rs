@@ -272,7 +272,7 @@ impl Zil {
 
     /// There was a change that no record can tell: commits wait for its group.
     pub fn unlogged(&self, tx: &Tx) {
-        self.remember(tx, |queue, txg| queue.unlogged(txg));
+        self.remember(tx, queue::Queue::unlogged);
     }
 
     /// What is remembered of one object takes its place among the changes of names: one that

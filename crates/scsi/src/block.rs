@@ -163,7 +163,7 @@ fn difference(ours: impl Iterator<Item = u8>, theirs: &[u8]) -> Option<usize> {
 }
 
 fn bytes_of(read: &ReadBuf) -> impl Iterator<Item = u8> + '_ {
-    read.parts.iter().flat_map(|part| part.bytes()).copied()
+    read.parts.iter().flat_map(engine_api::Slice::bytes).copied()
 }
 
 fn compare(unit: &LogicalUnit, extent: Extent, theirs: &[u8]) -> Result<(), Refusal> {

@@ -122,7 +122,7 @@ impl Registry {
         }
         match action {
             REGISTER | REGISTER_AND_IGNORE_EXISTING_KEY => {
-                self.register(command, &parameters, joined, tell)?
+                self.register(command, &parameters, joined, tell)?;
             }
             RESERVE => self.reserve(nexus, kind)?,
             RELEASE => self.release(nexus, (scope, kind), tell)?,

@@ -6,6 +6,6 @@ use std::net::IpAddr;
 pub fn place(from: IpAddr) -> IpAddr {
     match from.to_canonical() {
         IpAddr::V6(ip) => IpAddr::V6((ip.to_bits() >> 64 << 64).into()),
-        ip => ip,
+        ip @ IpAddr::V4(_) => ip,
     }
 }

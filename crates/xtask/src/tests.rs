@@ -164,7 +164,7 @@ fn debts_may_only_fall() {
     assert_eq!(debts::compare(&new, &debts), ["circle: pool::txg (2)"]);
     let text = "# What is left.\nfunction a.rs:f 120\ncircle pool::spa 22\n";
     let lowered =
-        debts::lowered(text, &[found(101).to_vec(), new.to_vec()].concat()[..1]).expect("it is a list");
+        debts::lowered(text, &[found(101).to_vec(), new.clone()].concat()[..1]).expect("it is a list");
     assert_eq!(lowered, "# What is left.\nfunction a.rs:f 101\n");
     assert!(debts::parse("function a.rs:f\n").is_err() && debts::parse("function a.rs:f many\n").is_err());
 }

@@ -101,7 +101,7 @@ fn what_was_committed_survives_kill_9_in_the_middle_of_a_copy() {
     }
     verifiers.push(nfs3::File::open(&daemon, &export, "large-0").commit());
     let mut different = verifiers.clone();
-    different.sort();
+    different.sort_unstable();
     different.dedup();
     assert_eq!(different.len(), verifiers.len(), "a restart changes the verifier: {verifiers:?}");
     let promised = promised.into_inner().expect("unpoisoned");

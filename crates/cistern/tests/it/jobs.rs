@@ -1,5 +1,5 @@
-//! Jobs when the daemon dies, and when nobody wants them any more. Long enough for both is the import
-//! of a pool whose host has died: it waits some seconds for a sign of life.
+//! Jobs when the daemon dies, and when nobody wants them any more. Long enough for both is the
+//! import of a pool whose host has died: it waits some seconds for a sign of life.
 
 use std::process::Stdio;
 

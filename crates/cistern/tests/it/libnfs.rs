@@ -192,7 +192,7 @@ impl Client {
         path: &str,
     ) -> io::Result<Open<'_>> {
         let (path, mut file) = (c(path), ptr::null_mut());
-        self.check(call(self.live()?, path.as_ptr(), &mut file))?;
+        self.check(call(self.live()?, path.as_ptr(), &raw mut file))?;
         Ok(Open { client: self, file })
     }
 
@@ -283,7 +283,7 @@ impl Client {
         let (nfs, path) = (self.live()?, c(path));
         let mut stat = Stat::default();
         // SAFETY: the context is live, the path ends with NUL, `stat` has libnfs' layout.
-        self.check(unsafe { nfs_lstat64(nfs, path.as_ptr(), &mut stat) })?;
+        self.check(unsafe { nfs_lstat64(nfs, path.as_ptr(), &raw mut stat) })?;
         Ok(stat)
     }
 
@@ -293,7 +293,7 @@ impl Client {
         let mut all = Vec::new();
         // SAFETY: the context is live; entries and their names live until the directory is closed.
         unsafe {
-            self.check(nfs_opendir(nfs, path.as_ptr(), &mut dir))?;
+            self.check(nfs_opendir(nfs, path.as_ptr(), &raw mut dir))?;
             while let Some(entry) = nfs_readdir(nfs, dir).as_ref() {
                 let name = CStr::from_ptr(entry.name).to_bytes().to_vec();
                 if name != b"." && name != b".." {

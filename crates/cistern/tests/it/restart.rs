@@ -229,9 +229,9 @@ fn clients_do_not_notice_that_the_daemon_dies_or_restarts() {
             // A clean restart loses answers, too: what was sent to a connection that is closed with
             // calls unread.
             if kill % 4 == 3 {
-                daemon.stop()
+                daemon.stop();
             } else {
-                daemon.kill()
+                daemon.kill();
             }
             daemon.begin();
         }
@@ -264,9 +264,9 @@ fn a_restart_is_a_pause_where_the_sockets_are_handed_over() {
     for (round, by_signal) in [false, true].into_iter().enumerate() {
         let root = mount(&daemon, &mnt);
         if by_signal {
-            daemon.kill()
+            daemon.kill();
         } else {
-            daemon.stop()
+            daemon.stop();
         }
         let mut list = daemon.command(&["zpool", "list"]);
         let mut list = list.stdout(std::process::Stdio::null()).spawn().expect("started");

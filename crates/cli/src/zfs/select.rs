@@ -65,12 +65,9 @@ pub fn select(cx: &mut Cx<'_>, selection: &Selection) -> Result<(Vec<DatasetInfo
         found = ask(cx, selection, "").map_err(Stop::from)?;
     }
     for operand in &selection.operands {
-        let name = match at_path(cx, operand)? {
-            Some(name) => name,
-            None => {
-                status = 1;
-                continue;
-            }
+        let Some(name) = at_path(cx, operand)? else {
+            status = 1;
+            continue;
         };
         if let Some(why) = super::name_fault(&name) {
             cx.complain(&format!("cannot open '{name}': {why}"))?;

@@ -26,7 +26,7 @@ fn a_file_system_agrees_with_its_model_in_every_state() {
         let mut model = Model::new(seed, ObjsetType::Zfs);
         for _ in 0..40 {
             for _ in 0..model.below(12) {
-                model.operate(|bench| bench.tx());
+                model.operate(super::super::testing::Bench::tx);
             }
             match model.below(4) {
                 0 => model.open_next(),
@@ -342,7 +342,9 @@ fn writers_and_the_sync_do_not_disturb_each_other() {
     let expected: Vec<_> = std::thread::scope(|scope| {
         let write = &write;
         let writers: Vec<_> = (0..WRITERS).map(|writer| scope.spawn(move || write(writer))).collect();
-        while left.load(std::sync::atomic::Ordering::SeqCst) > 0 && !writers.iter().all(|w| w.is_finished()) {
+        while left.load(std::sync::atomic::Ordering::SeqCst) > 0
+            && !writers.iter().all(std::thread::ScopedJoinHandle::is_finished)
+        {
             let txg = {
                 let _closed = gate.write().unwrap();
                 bench.books.open_next()

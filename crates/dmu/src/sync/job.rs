@@ -50,7 +50,7 @@ impl Job {
                 match dirty {
                     // Of two that came at once, one is enough.
                     Some(dirty) if Arc::ptr_eq(&dirty.block, &block) => {
-                        outdated.extend(early.insert(blkid, bp))
+                        outdated.extend(early.insert(blkid, bp));
                     }
                     _ => outdated.push(bp),
                 }
@@ -121,7 +121,10 @@ impl Job {
         self.tree.nodes.clear();
         let freed = self.is_freed();
         let phys = &mut self.tree.phys;
-        assert!(!freed || phys.blkptrs.iter().all(|bp| bp.is_hole()), "a freed object still has blocks");
+        assert!(
+            !freed || phys.blkptrs.iter().all(ondisk::BlkPtr::is_hole),
+            "a freed object still has blocks"
+        );
         if phys.used == 0 {
             phys.set_used_bytes(0, policy.used_in_bytes);
         }

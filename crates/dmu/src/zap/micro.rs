@@ -38,7 +38,7 @@ pub(super) fn head<B: Blocks>(blocks: &B, block: &Block) -> Result<Info, DmuErro
 
 pub(super) fn info<B: Blocks>(blocks: &B, block: &Block) -> Result<Info, DmuError> {
     let zap = MicroZap::new(block).map_err(blocks.corrupt_at(0))?;
-    Ok(Info { entries: zap.entries().filter(Result::is_ok).count() as u64, ..head(blocks, block)? })
+    Ok(Info { entries: zap.entries().flatten().count() as u64, ..head(blocks, block)? })
 }
 
 /// The entry meant, and its chunk: of several the one with the lowest differentiator.

@@ -78,7 +78,7 @@ impl Worker for Counter {
                 return Next::WaitUntil(Nanos(now.0 + A_MOMENT.0));
             }
             Err(error) => {
-                tracing::warn!(%error, "a file system cannot be counted by user, group and project")
+                tracing::warn!(%error, "a file system cannot be counted by user, group and project");
             }
         }
         Next::Again

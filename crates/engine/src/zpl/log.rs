@@ -277,7 +277,7 @@ impl Zpl {
 
     /// Property `sync=always`.
     pub(super) fn commits_always(&self) -> bool {
-        self.journal().is_some_and(|log| log.is_always())
+        self.journal().is_some_and(IntentLog::is_always)
     }
 
     /// The answer of an operation that is done, once it may be given: under `sync=always` when it

@@ -158,7 +158,7 @@ fn statfs_tells_what_the_file_system_says() {
     // SAFETY: statvfs is plain numbers, for which zero is a value; the call fills it in.
     let stat = unsafe {
         let mut stat: libc::statvfs = std::mem::zeroed();
-        assert_eq!(answer(libc::statvfs(path.as_ptr(), &mut stat).into()), Ok(0));
+        assert_eq!(answer(libc::statvfs(path.as_ptr(), &raw mut stat).into()), Ok(0));
         stat
     };
     let expect = fixture.fs.statfs(fixture.fs.root()).unwrap();

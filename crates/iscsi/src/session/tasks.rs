@@ -126,7 +126,7 @@ impl Session {
         }
         match begun {
             Begun::Ended(answer) => self.end(task, &command, answer, lease),
-            promised => {
+            promised @ Begun::Promised(..) => {
                 let state = self.state();
                 task.executed.store(true, SeqCst);
                 self.tell(state);
@@ -171,7 +171,7 @@ impl Session {
     /// there were none, but for those that had been answered.
     pub fn abort(&self, which: impl Fn(u32, u64) -> bool) -> bool {
         let (tasks, some) = self.cut_short(which, Fate::Aborted);
-        self.settle(|task| tasks.iter().any(|one| std::ptr::eq(&**one, task)));
+        self.settle(|task| tasks.iter().any(|one| std::ptr::eq(&raw const **one, task)));
         some
     }
 
@@ -214,7 +214,7 @@ fn cleared() -> Answer {
 impl Tasks for Session {
     fn abort(&self, unit: &LogicalUnit, told: bool) -> Option<Ending> {
         let target = lock(&self.view).target.clone();
-        let is_for = |lun| target.unit(lun).is_some_and(|one| std::ptr::eq(&**one, unit));
+        let is_for = |lun| target.unit(lun).is_some_and(|one| std::ptr::eq(&raw const **one, unit));
         let fate = if told { Fate::Cleared } else { Fate::Aborted };
         let (tasks, some) = self.cut_short(|_, lun| is_for(lun), fate);
         if !some {

@@ -158,6 +158,6 @@ impl Names {
 fn canonical(addr: IpAddr) -> IpAddr {
     match addr {
         IpAddr::V6(v6) => Ipv6Addr::to_canonical(&v6),
-        v4 => v4,
+        v4 @ IpAddr::V4(_) => v4,
     }
 }

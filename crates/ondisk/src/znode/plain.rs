@@ -24,7 +24,7 @@ pub fn of_aces(aces: &[Ace]) -> u32 {
             match ace.kind {
                 ALLOW if of_everyone || (group && of_group) => allowed |= ace.mask & !denied,
                 DENY if of_everyone || ace.who.is_some() || (group && of_group) => {
-                    denied |= ace.mask & !allowed
+                    denied |= ace.mask & !allowed;
                 }
                 _ => {}
             }

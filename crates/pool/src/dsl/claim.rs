@@ -210,7 +210,7 @@ impl Dsl {
                 if let Some(bp) = target(&head, bytes, endian, txg) {
                     let read = self.parts.store().read_undeciphered(&bp, IoClass::SyncRead);
                     if read.is_err() || !self.claim_block(&bp, txg, &mut seen, newest) {
-                        unknown = read.is_err_and(|error| error.may_pass()).then_some(bp);
+                        unknown = read.is_err_and(storage::ReadError::may_pass).then_some(bp);
                         break 'chain;
                     }
                     self.restore(&bp);

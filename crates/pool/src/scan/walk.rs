@@ -83,7 +83,7 @@ impl<'a> Walk<'a> {
                     Some(origin) => self.dataset(origin),
                     // Before version 11 there is no common origin.
                     None => {
-                        self.position.queue.extend(self.clones_of(0, 0)?.into_iter().map(|first| (first, 0)))
+                        self.position.queue.extend(self.clones_of(0, 0)?.into_iter().map(|first| (first, 0)));
                     }
                 }
             }

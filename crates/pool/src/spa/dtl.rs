@@ -271,7 +271,7 @@ fn read(mos: &Arc<Objset>, object: u64) -> Result<RangeTree> {
             missing.add_overlap(offset, run);
         }
         Entry::Segment { .. } => wrong = true,
-        _ => {}
+        Entry::Debug { .. } => {}
     })?;
     if wrong { Err(PoolError::Corrupt(format!("dirty time log {object}"))) } else { Ok(missing) }
 }

@@ -84,7 +84,7 @@ fn content(dataset: &Dataset, object: u64) -> Vec<u8> {
 }
 
 fn pointers(dataset: &Dataset, object: u64) -> Vec<BlkPtr> {
-    dataset.objset().hold(object).unwrap().phys().blkptrs.to_vec()
+    dataset.objset().hold(object).unwrap().phys().blkptrs.clone()
 }
 
 #[test]

@@ -58,7 +58,7 @@ fn keys(pool: &Pool) -> Vec<(String, Vec<String>)> {
         [*log].into_iter().chain(lists.iter().map(|list| list.value.first())).filter(|object| *object != 0)
     });
     let mut lists: Vec<u64> = lists.collect();
-    lists.sort();
+    lists.sort_unstable();
     assert_eq!(found, lists);
     let keys = |list: &Entry| entries(list.value.first()).iter().map(|entry| name(&entry.name)).collect();
     known[0].1.iter().map(|list| (name(&list.name), keys(list))).collect()

@@ -33,12 +33,12 @@ fn one_slow_request_does_not_make_a_class_slow() {
 fn who_is_kept_from_the_processor_does_not_wait() {
     let pace = Pace::new([Duration::ZERO]);
     let over = std::sync::atomic::AtomicBool::new(false);
-    let processors = std::thread::available_parallelism().map_or(1, |n| n.get());
+    let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let kept = std::thread::scope(|scope| {
         for _ in 0..2 * processors {
             scope.spawn(|| {
                 while !over.load(Ordering::Relaxed) {
-                    std::hint::spin_loop()
+                    std::hint::spin_loop();
                 }
             });
         }

@@ -27,7 +27,7 @@ fn a_call_has_one_place_however_often_it_changes_something() {
         assert!(keep(4, |_| None).is_none(), "there is no room");
         assert!(keep(5, make).is_some());
         assert!(keep(6, |_| unreachable!("it has a place")).is_some());
-        let (_, inner) = working_on(CALL, || ());
+        let ((), inner) = working_on(CALL, || ());
         assert!(inner.is_none(), "that call has changed nothing");
         assert!(keep(7, |_| unreachable!("the outer one goes on")).is_some());
         9

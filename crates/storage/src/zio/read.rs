@@ -446,7 +446,7 @@ pub(super) fn refuse(bp: &BlkPtr, salt: Option<&Salt>) -> Option<ReadError> {
 /// is there; a weak one is folded (`zio_checksum_error_impl`).
 pub(super) fn is_good(bp: &BlkPtr, bytes: &[u8], salt: Option<&Salt>) -> bool {
     let kind = bp.checksum_kind_raw();
-    let strong = bp.checksum_kind().is_ok_and(|kind| kind.is_dedup_strength());
+    let strong = bp.checksum_kind().is_ok_and(ondisk::ChecksumKind::is_dedup_strength);
     if kind == ondisk::ChecksumKind::Off as u8 || kind == ondisk::ChecksumKind::NoParity as u8 {
         return true;
     }

@@ -19,7 +19,7 @@ fn items_read_back() {
     assert_eq!(d.u64(), Ok(1 << 40));
     assert_eq!(d.option(|d| d.opaque(5)), Ok(Some(&b"hello"[..])));
     assert_eq!(d.fixed(), Ok([1, 2, 3, 4]));
-    assert_eq!(d.option(|d| d.u32()), Ok(None));
+    assert_eq!(d.option(super::Decoder::u32), Ok(None));
     assert_eq!(d.remaining(), 0);
 }
 
