@@ -15,6 +15,7 @@ mod logging;
 mod mount_list;
 mod options;
 mod policy;
+mod protocols;
 mod remember;
 mod remembering;
 mod serve;

@@ -12,9 +12,8 @@ use std::time::Duration;
 use api::{ApiServer, Config};
 use appliance::Appliance;
 use engine::{LocalEngine, Options as EngineOptions};
-use engine_api::{Engine, Serving};
+use engine_api::Engine;
 use env::{Env, Keepsake, MemoryFile};
-use nfs::{Server, ServerConfig};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use sockets::inherited::Inherited;
@@ -28,6 +27,7 @@ use crate::job_list::JobList;
 use crate::local::Local;
 use crate::mount_list::MountList;
 use crate::options::{HELP, Options, Parsed, parse};
+use crate::protocols::{self, Parts, Protocol};
 use crate::remember::Memory;
 use crate::remembering::RememberingEngine;
 use crate::{first_start, host, keep, logging};
@@ -66,9 +66,7 @@ struct Daemon {
     engine: Arc<RememberingEngine>,
     local: Arc<Local>,
     api: ApiServer,
-    nfs: Option<Server>,
-    iscsi: Option<Arc<iscsi::Server>>,
-    nbd: nbd::Server,
+    protocols: Vec<Box<dyn Protocol>>,
     watches: Watches,
     keep: Option<Arc<MemoryFile>>,
     /// Signals to end.
@@ -138,41 +136,21 @@ impl Daemon {
             let owner = Actor::administrator(user, group);
             on_behalf_of(Arc::new(owner), make).map_err(|error| format!("first start: {error}"))?;
         }
-        let nfs = match options.nfs {
-            Some(addr) => {
-                let config = ServerConfig {
-                    register: host::is_root(),
-                    old_handles: options.old_handles,
-                    budget: budget.clone(),
-                    inherited: inherited.clone(),
-                    ..ServerConfig::new(addr)
-                };
-                Some(start_nfs(config, engine.clone())?)
-            }
-            None => None,
-        };
-        let iscsi = match &options.iscsi[..] {
-            [] => None,
-            portals => {
-                let config = iscsi::ServerConfig {
-                    portals: portals.to_vec(),
-                    random: Arc::new(move || entropy.u64()),
-                    budget: budget.clone(),
-                    inherited: inherited.clone(),
-                };
-                Some(Arc::new(start_iscsi(config, engine.clone())?))
-            }
-        };
-        if let Some(iscsi) = &iscsi {
-            local.iscsi.get_or_init(|| iscsi.clone());
-        }
-        let nbd = start_nbd(&socket, engine.clone(), budget, &inherited)?;
+        let protocols = protocols::start(&Parts {
+            options,
+            engine: &engine,
+            local: &local,
+            budget: &budget,
+            inherited: &inherited,
+            entropy: &entropy,
+            socket: &socket,
+        })?;
         if let Some(socket) = inherited.rest().first() {
             return Err(format!("socket {socket} was handed over, and no option names its address"));
         }
         let watches = Watches::start(engine.local()).map_err(|error| error.to_string())?;
-        announce(&engine, &socket, nfs.as_ref(), iscsi.as_deref(), &nbd);
-        Ok(Daemon { engine, local, api, nfs, iscsi, nbd, watches, keep, told })
+        announce(&engine, &socket, &protocols);
+        Ok(Daemon { engine, local, api, protocols, watches, keep, told })
     }
 
     fn run_until_told(mut self) -> i32 {
@@ -181,13 +159,7 @@ impl Daemon {
         say(&format!("stopping ({why})"));
         // From now on no pool waits for lost devices: whoever does must end too.
         self.engine.pools().iter().for_each(|pool| pool.give_up());
-        if let Some(nfs) = self.nfs.take() {
-            nfs.stop();
-        }
-        if let Some(iscsi) = self.iscsi.take() {
-            iscsi.stop();
-        }
-        self.nbd.stop();
+        self.protocols.iter().for_each(|protocol| protocol.stop());
         self.api.stop();
         drop(self.watches);
         self.local.unmount_all();
@@ -295,38 +267,8 @@ fn search(options: &Options, state: &Path) -> Vec<String> {
     vec!["/dev".to_owned(), disks.to_string_lossy().into_owned()]
 }
 
-fn start_nfs(config: ServerConfig, engine: Arc<dyn Serving>) -> Result<Server, String> {
-    let addr = config.addr;
-    Server::start(config, engine).map_err(|error| format!("NFS cannot be served on {addr}: {error}"))
-}
-
-fn start_iscsi(config: iscsi::ServerConfig, engine: Arc<dyn Serving>) -> Result<iscsi::Server, String> {
-    iscsi::Server::start(config, engine).map_err(|error| format!("iSCSI cannot be served on {error}"))
-}
-
-/// Beside the management socket, and for the same people.
-fn start_nbd(
-    management: &Path,
-    engine: Arc<dyn Engine>,
-    budget: Arc<Budget>,
-    inherited: &Inherited,
-) -> Result<nbd::Server, String> {
-    let path = management.with_file_name(api_types::NBD_SOCKET);
-    let failed = |error: std::io::Error| format!("{}: {}", path.display(), words(&error));
-    let handed = inherited.unix(&path);
-    let stays = handed.is_some();
-    let listener = handed.map_or_else(|| api::listen(&path, api::FOR_OWNER), Ok).map_err(failed)?;
-    nbd::Server::start(listener, (&path, stays), Arc::new(nbd::EngineVolumes(engine)), budget).map_err(failed)
-}
-
-/// Says what is served where, with a command to paste.
-fn announce(
-    engine: &RememberingEngine,
-    socket: &Path,
-    nfs: Option<&Server>,
-    iscsi: Option<&iscsi::Server>,
-    nbd: &nbd::Server,
-) {
+/// Says what is served where.
+fn announce(engine: &RememberingEngine, socket: &Path, protocols: &[Box<dyn Protocol>]) {
     println!("Cistern is running.");
     println!("  management   CISTERN_SOCKET={}", socket.display());
     for pool in engine.pools() {
@@ -342,31 +284,8 @@ fn announce(
     for name in engine.to_come() {
         println!("  pool         {name} (still being imported)");
     }
-    match iscsi {
-        Some(iscsi) => iscsi.portals().iter().for_each(|portal| {
-            println!("  iSCSI        {} (portal group {})", portal.addr, portal.group);
-        }),
-        None => println!("  iSCSI        off"),
-    }
-    println!("  NBD          {}", nbd.path().display());
-    match nfs {
-        Some(nfs) => announce_nfs(engine, nfs),
-        None => println!("  NFS          off"),
+    for line in protocols.iter().flat_map(|protocol| protocol.lines()) {
+        println!("  {line}");
     }
     println!("Ctrl-C exports the pools and stops.");
-}
-
-fn announce_nfs(engine: &dyn Serving, nfs: &Server) {
-    let addr = nfs.addr();
-    println!("  NFS          {addr} (version 3, MOUNT on the same port)");
-    let client = if addr.ip().is_unspecified() { "127.0.0.1".to_owned() } else { addr.ip().to_string() };
-    for served in engine.served() {
-        if let Some(path) = &served.mountpoint {
-            let port = addr.port();
-            println!("  share        {} as {path}", served.dataset);
-            println!(
-                "    mount -t nfs -o vers=3,tcp,nolock,port={port},mountport={port} {client}:{path} /mnt"
-            );
-        }
-    }
 }
