@@ -23,13 +23,18 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 use stdx::os_error::words;
 
 /// How long INIT may take to come, an unmount to write what is dirty, and a connection to end.
 const BEGIN: Duration = Duration::from_secs(10);
 const FLUSH: Duration = Duration::from_secs(60);
 const FLUSH_BY_FORCE: Duration = Duration::from_secs(5);
+/// How long who holds it is waited for: a program that starts another one has its files open there,
+/// too, until that runs. And how long it takes between.
+const HELD: Duration = Duration::from_millis(300);
+const BETWEEN: Duration = Duration::from_millis(30);
 const END: Duration = Duration::from_millis(300);
 
 /// A mounted file system. Dropped, it is unmounted, by force where it is busy.
@@ -259,8 +264,8 @@ impl Mount {
         if self.session.is_set() {
             return Ok(());
         }
-        let bound = if force { FLUSH_BY_FORCE } else { FLUSH };
-        match (self.detach(bound), force) {
+        let detached = if force { self.detach(FLUSH_BY_FORCE) } else { self.detach_soon() };
+        match (detached, force) {
             (Ok(()), _) => {}
             (Err(_), _) if self.session.is_set() => return Ok(()),
             (Err(error), false) if busy(&error) => return Err(Error::Busy),
@@ -277,6 +282,17 @@ impl Mount {
             self.abort();
         }
         Ok(())
+    }
+
+    /// Again, where somebody holds it for a moment only.
+    fn detach_soon(&self) -> io::Result<()> {
+        let begun = Instant::now();
+        loop {
+            match self.detach(FLUSH) {
+                Err(error) if busy(&error) && begun.elapsed() < HELD => thread::sleep(BETWEEN),
+                done => return done,
+            }
+        }
     }
 
     /// What is dirty is written, then it is gone from this mount namespace. In a thread of its own,

@@ -129,6 +129,20 @@ fn a_busy_mount_stays_unless_forced() {
     fixture.mount.unmount(false).unwrap();
 }
 
+/// As by a program that was started at this moment, and has all files open until it runs.
+#[test]
+fn a_mount_that_is_held_for_a_moment_is_unmounted() {
+    let fixture = Fixture::new();
+    let file = File::create(fixture.path("f")).unwrap();
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            std::thread::sleep(Duration::from_millis(80));
+            drop(file);
+        });
+        fixture.mount.unmount(false).unwrap();
+    });
+}
+
 #[test]
 fn a_mount_taken_away_by_others_is_noticed() {
     let fixture = Fixture::new();
