@@ -23,7 +23,8 @@ Runs the appliance in the foreground until it is told to stop (Ctrl-C, SIGTERM);
   --search PATH        folder or device to look for pools in; may be repeated   (default: /dev, DIR/disks)
   --cachefile PATH     the list of imported pools for zdb and 'zpool import -c', or 'none'   (default: DIR/zpool.cache)
   --cache SIZE         memory for the block cache, as 512M or 8G; up to a quarter of it is lent to what clients
-                       send and have not taken yet                        (default: a quarter of memory, at most 4G)
+                       send and have not taken yet                        (default: a quarter of memory, or of what the
+                       control group allows, at most 4G)
   --dirty SIZE         memory for unwritten data, of each pool            (default: a tenth of memory, at most half the cache)
   --keep DIR           a folder in memory: what volumes have answered is there for the next process when this one dies,
                        flushed or not, and so is what NFS clients were told of changes; 'off': it is lost

@@ -121,21 +121,25 @@ fn after_a_failure_nothing_is_added_before_all_is_written() {
 fn the_file_is_bounded_whatever_names_users_choose() {
     let state = state("bounded");
     let (_, mut list) = JobList::load(&state).expect("there is none yet");
-    list.replace(&Record { next: 65, jobs: Vec::new() }).expect("written");
     let mut long = entry(1, JobState::Failed);
     long.job.target = "\u{1}".repeat(4 * TEXT_MAX);
     if let Some(problem) = &mut long.job.problem {
         problem.detail = long.job.target.clone();
     }
-    let mut added = 0;
-    while list.add(&long) {
-        added += 1;
+    for (of_administrators, most) in [(true, TEXT_MAX), (false, GUESTS_TEXT_MAX)] {
+        long.of_administrators = of_administrators;
+        list.replace(&Record { next: 65, jobs: Vec::new() }).expect("written");
+        let mut added = 0;
+        while list.add(&long) {
+            added += 1;
+        }
+        let size = fs::metadata(state.join("jobs")).expect("it is there").len();
+        assert!(added > 30 && size < 1100 << 10, "{added} in {size} bytes");
+        let kept = JobList::load(&state).expect("it can be read").0.jobs.pop().expect("one");
+        let problem = kept.job.problem.expect("it failed");
+        assert_eq!((kept.job.target.len(), problem.detail.len(), problem.refused), (most, most, None));
+        let wanted = (1, JobState::Failed, "/problems/cancelled");
+        assert_eq!((kept.job.id, kept.job.state, &*problem.kind), wanted);
     }
-    let size = fs::metadata(state.join("jobs")).expect("it is there").len();
-    assert!(added > 30 && size < 1100 << 10, "{added} in {size} bytes");
-    let kept = JobList::load(&state).expect("it can be read").0.jobs.pop().expect("one");
-    let problem = kept.job.problem.expect("it failed");
-    assert_eq!((kept.job.target.len(), problem.detail.len(), problem.refused), (TEXT_MAX, TEXT_MAX, None));
-    assert_eq!((kept.job.id, kept.job.state, &*problem.kind), (1, JobState::Failed, "/problems/cancelled"));
     fs::remove_dir_all(&state).expect("removed");
 }

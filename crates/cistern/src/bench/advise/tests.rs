@@ -30,14 +30,18 @@ impl Stage for Here {
 /// The whole way once: how right it is depends on the machine's other work.
 #[test]
 fn a_prediction_is_made_and_tried() {
-    let options = Options {
-        json: true,
-        span: Duration::from_millis(3600),
-        only: String::new(),
-        writers: 10,
-        stage: Some(Arc::new(Here)),
+    let tried = |millis| {
+        let options = Options {
+            json: true,
+            span: Duration::from_millis(millis),
+            only: String::new(),
+            writers: 10,
+            stage: Some(Arc::new(Here)),
+        };
+        try_out(&CASES[1], &options)
     };
-    let (figures, finding) = try_out(&CASES[1], &options).unwrap();
+    // A machine with other work may take longer until there is enough to say something.
+    let (figures, finding) = tried(3600).or_else(|_| tried(20_000)).unwrap();
     assert!(figures.before > 0.0 && figures.measured > figures.before && figures.predicted > figures.before);
     assert_eq!(finding.about, "log");
     assert!(finding.figures.iter().any(|(name, _)| *name == "rehearsed_rest_nanos"), "{finding:?}");
