@@ -6,18 +6,23 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 
 use appliance::LocalMount;
+use env::lock;
 
 use crate::state_file;
 
 pub struct MountList {
     file: PathBuf,
+    /// What was written last, where that is known: a start that mounts a thousand again writes
+    /// nothing.
+    written: Mutex<Option<String>>,
 }
 
 impl MountList {
     pub fn in_state(state: &Path) -> MountList {
-        MountList { file: state.join("mounts") }
+        MountList { file: state.join("mounts"), written: Mutex::default() }
     }
 
     /// Nothing where there is no file yet. Lines that make no sense are logged, and passed over.
@@ -38,10 +43,22 @@ impl MountList {
         &self.file
     }
 
+    /// In the order of datasets, whatever order they come in.
     pub fn save(&self, mounts: impl Iterator<Item = LocalMount>) {
-        let text: String = mounts.map(|mount| format(&mount)).collect();
-        if let Err(error) = state_file::replace(&self.file, &text) {
-            tracing::error!(file = %self.file.display(), %error, "the list of mounts cannot be kept");
+        let mut lines: Vec<String> = mounts.map(|mount| format(&mount)).collect();
+        lines.sort_unstable();
+        let text = lines.concat();
+        let mut written = lock(&self.written);
+        if written.as_ref() == Some(&text) {
+            return;
+        }
+        // After a failure nobody knows what is there.
+        *written = None;
+        match state_file::replace(&self.file, &text) {
+            Ok(()) => *written = Some(text),
+            Err(error) => {
+                tracing::error!(file = %self.file.display(), %error, "the list of mounts cannot be kept");
+            }
         }
     }
 }
