@@ -13,10 +13,10 @@
 //! (`notifier`), within a moment, and believes names and attributes for a minute, and data until it
 //! is told; else names and attributes for [`MountOptions::cache`], data until size or mtime are
 //! seen to differ, or the file is opened and has changed since it was opened last. Whoever opens a
-//! file after another's change was answered reads that change in any case. What one program writes
-//! past the page cache others here do not see in it: the kernel is told of that, too, before the
-//! writer is answered (after [`ops`]'s bound at the latest). There is no write-back cache: what
-//! `write` returned from is in the engine.
+//! file after another's change was answered reads that change in any case. A program may write past
+//! the page cache while others read the same file through it: then the kernel is told to drop the
+//! file's pages before the writer is answered, and the writer waits for that a moment at the most.
+//! There is no write-back cache: what `write` returned from is in the engine.
 //!
 //! The kernel's protocol is spoken here (`request`, `reply`), by one pool of threads (`pool`) and
 //! buffers (`buffers`) for all mounts; where the kernel allows it, over io_uring (`ring`, `rings`).
