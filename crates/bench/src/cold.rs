@@ -83,7 +83,7 @@ impl Image {
 fn on_image(image: Image, options: &Options) -> Result<Vec<Row>, Fail> {
     let dir = &options.dir;
     clear(dir)?;
-    let build = Build::own(dir)?;
+    let build = Build::own(options)?;
     image.make(&build.image())?;
     let daemon = Ours::start(build, &[])?;
     daemon.make_pool()?;

@@ -18,6 +18,7 @@ usage: bench [options]         measure (scripts/bench builds everything and make
   --seconds S      how long each lasts at the most, some four times  (default: 1.2)
   --before FILE    measure this other build of cistern beside the new one, in the place of the peers,
                    in nfs, sync, files, local, trees and iscsi: has a change made anything slower?
+                   Half of the rounds are run with each other's images; two rounds at the least
   --docs           afterwards rewrite tables and charts of docs/performance.md
 
 examples:
@@ -65,6 +66,7 @@ fn options(args: &[String]) -> Result<Option<Options>, String> {
         span: Duration::from_millis(1200),
         is_docs: false,
         before: None,
+        is_swapped: false,
     };
     let mut args = args.iter();
     while let Some(arg) = args.next() {

@@ -185,7 +185,7 @@ impl All {
 pub fn start(options: &Options, over_nfs: bool, locally: bool) -> Result<All, Fail> {
     let dir = &options.dir;
     let mut all = All {
-        ours: start_build(Build::own(dir)?)?,
+        ours: start_build(Build::own(options)?)?,
         before: None,
         nfs: Vec::new(),
         local: Vec::new(),
@@ -195,7 +195,7 @@ pub fn start(options: &Options, over_nfs: bool, locally: bool) -> Result<All, Fa
         fuse_peers: Vec::new(),
     };
     if let Some(program) = &options.before {
-        all.before = Some(start_build(Build::other(program, dir))?);
+        all.before = Some(start_build(Build::other(program, options))?);
     }
     let builds: Vec<_> =
         [(OURS, &all.ours)].into_iter().chain(all.before.iter().map(|b| (BEFORE, b))).collect();
@@ -256,17 +256,29 @@ fn start_build(build: Build) -> Result<Ours, Fail> {
 
 /// Removes everything but logs and results; unmounts what an earlier run left.
 pub fn clear(dir: &Path) -> Result<(), Fail> {
+    clear_but_images(dir)?;
+    remove(dir, &["disks", "before"])
+}
+
+/// Room for servers that start anew. Builds that take each other's images find them as they lie on
+/// the disk.
+pub fn make_room(options: &Options) -> Result<(), Fail> {
+    if options.is_swapped { clear_but_images(&options.dir) } else { clear(&options.dir) }
+}
+
+fn clear_but_images(dir: &Path) -> Result<(), Fail> {
     let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
     let below =
         mounts.lines().filter_map(|line| line.split(' ').nth(1)).filter(|at| Path::new(at).starts_with(dir));
     for at in below.collect::<Vec<_>>().into_iter().rev() {
         ended(Command::new("umount").args(["-l", at]))?;
     }
-    for name in ["disks", "state", "ext4", "mnt", "before"] {
-        let path = dir.join(name);
-        if path.exists() {
-            fs::remove_dir_all(path)?;
-        }
+    remove(dir, &["state", "before/state", "ext4", "mnt"])
+}
+
+fn remove(dir: &Path, names: &[&str]) -> Result<(), Fail> {
+    for path in names.iter().map(|name| dir.join(name)).filter(|path| path.exists()) {
+        fs::remove_dir_all(path)?;
     }
     Ok(())
 }

@@ -91,10 +91,9 @@ fn find(name: &str) -> Result<&'static Profile, Fail> {
 }
 
 pub fn measure(options: &Options, about: &str) -> Result<Results, Fail> {
-    contenders::clear(&options.dir)?;
-    let ours = start_build(Build::own(&options.dir)?, OWN)?;
-    let before =
-        options.before.as_ref().map(|program| start_build(Build::other(program, &options.dir), OTHER));
+    contenders::make_room(options)?;
+    let ours = start_build(Build::own(options)?, OWN)?;
+    let before = options.before.as_ref().map(|program| start_build(Build::other(program, options), OTHER));
     let before = before.transpose()?;
     let mut results = Results {
         part: PART.to_owned(),

@@ -13,4 +13,6 @@ pub struct Options {
     pub is_docs: bool,
     /// The other build.
     pub before: Option<PathBuf>,
+    /// Each of the two builds has the image that the other one had before.
+    pub is_swapped: bool,
 }

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use load::{Fail, Folder, Share};
 
+use crate::options::Options;
 use crate::process::{Server, ended, wait_until};
 
 /// A build of the program, and where it runs.
@@ -21,14 +22,16 @@ pub struct Build {
 
 impl Build {
     /// The one beside this program.
-    pub fn own(dir: &Path) -> Result<Build, Fail> {
+    pub fn own(options: &Options) -> Result<Build, Fail> {
         let program = std::env::current_exe()?.with_file_name("cistern");
-        Ok(Build { program, dir: dir.to_owned(), port: 21_049 })
+        let dir = if options.is_swapped { options.dir.join("before") } else { options.dir.clone() };
+        Ok(Build { program, dir, port: 21_049 })
     }
 
     /// Another, that is measured beside it.
-    pub fn other(program: &Path, dir: &Path) -> Build {
-        Build { program: program.to_owned(), dir: dir.join("before"), port: 21_050 }
+    pub fn other(program: &Path, options: &Options) -> Build {
+        let dir = if options.is_swapped { options.dir.clone() } else { options.dir.join("before") };
+        Build { program: program.to_owned(), dir, port: 21_050 }
     }
 
     /// What the pool is made on; it has to be there.

@@ -33,21 +33,53 @@ pub fn of_builds() -> Vec<String> {
 /// which failed, and why.
 pub fn run(options: &Options, about: &str) -> Vec<String> {
     let mut failed = Vec::new();
-    let mut finish = |part: &str, measured: Result<Results, Fail>| {
-        let kept = measured.and_then(|mut results| {
-            if options.before.is_some() {
-                let mean =
-                    results.mean_ratio().map(|mean| format!("Geometric mean of the ratios: {mean:.3}"));
-                results.notes.extend(mean);
-                results.save(&options.dir, COMPARED)?;
-            } else {
-                results.save(&options.dir, MEASURED)?;
-            }
+    let mut finish = |part: &str, measured: Result<Results, Fail>, folder: &str| {
+        let kept = measured.and_then(|results| {
+            results.save(&options.dir, folder)?;
             print!("{}", report::part(&results));
             Ok(())
         });
         failed.extend(kept.err().map(|error| format!("{part}: {error}")));
     };
+    if options.before.is_none() {
+        measure_all(options, about, &mut |part, measured| finish(part, measured, MEASURED));
+    } else {
+        for (part, measured) in compare(options, about) {
+            finish(&part, measured, COMPARED);
+        }
+    }
+    failed
+}
+
+/// Two builds: half of the rounds each on the image that the other half gives to the other. Where a
+/// file lies on a disk can count for more than the builds differ.
+fn compare(options: &Options, about: &str) -> Vec<(String, Result<Results, Fail>)> {
+    let half = |is_swapped, rounds: usize| {
+        let options = Options { is_swapped, rounds: rounds.max(1), ..options.clone() };
+        let mut measured = Vec::new();
+        match contenders::make_room(&options) {
+            Ok(()) => measure_all(&options, about, &mut |part, results| {
+                measured.push((part.to_owned(), results));
+            }),
+            Err(error) => measured.push(("the servers".to_owned(), Err(error))),
+        }
+        measured
+    };
+    let first = half(false, options.rounds.div_ceil(2));
+    let second = half(true, options.rounds / 2);
+    let both = |((part, first), (_, second)): ((_, Result<Results, Fail>), (_, Result<Results, Fail>))| {
+        let joined = first.and_then(|first| {
+            let mut results = first.mean_with(&second?);
+            let mean = results.mean_ratio().map(|mean| format!("Geometric mean of the ratios: {mean:.3}"));
+            results.notes.extend(mean);
+            Ok(results)
+        });
+        (part, joined)
+    };
+    first.into_iter().zip(second).map(both).collect()
+}
+
+fn measure_all(options: &Options, about: &str, finish: &mut dyn FnMut(&str, Result<Results, Fail>)) {
     let (over_nfs, locally) = suite::split(&options.parts);
     let wants = |part: &str| options.parts.iter().any(|wanted| wanted == part);
     let (needs_memory, needs_trees) = (wants(memory::PART), wants(trees::PART));
@@ -88,5 +120,4 @@ pub fn run(options: &Options, about: &str) -> Vec<String> {
     if wants(kernels::PART) {
         finish(kernels::PART, kernels::measure(options, about));
     }
-    failed
 }

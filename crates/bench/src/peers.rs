@@ -14,14 +14,15 @@ use load::{Fail, Share};
 
 use crate::process::{Server, ended, wait_until};
 
-/// A file of so many zeros that are really on the disk; a multiple of 4 MiB.
+/// A file of so many zeros that are really on the disk; a multiple of 4 MiB. One that is there keeps
+/// its place on the disk.
 pub fn write_image(path: &Path, size: u64) -> Result<(), Fail> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder)?;
     }
     let (to, count) = (format!("of={}", path.display()), format!("count={}", size >> 22));
     let dd = |how: &[&str]| {
-        let common = ["if=/dev/zero", &to, "bs=4M", &count, "conv=fsync", "status=none"];
+        let common = ["if=/dev/zero", &to, "bs=4M", &count, "conv=fsync,notrunc", "status=none"];
         ended(Command::new("dd").args(common).args(how))
     };
     // Not every file system knows direct I/O.

@@ -84,6 +84,18 @@ impl Cell {
     }
 }
 
+impl Cell {
+    /// Half of each figure from here, half from there.
+    fn mean_with(&self, other: &Cell) -> Cell {
+        let mean = |a: f64, b: f64| f64::midpoint(a, b);
+        Cell {
+            rate: mean(self.rate, other.rate),
+            latencies: std::array::from_fn(|n| mean(self.latencies[n], other.latencies[n])),
+            cpu: mean(self.cpu, other.cpu),
+        }
+    }
+}
+
 pub fn median(mut values: Vec<f64>) -> Option<f64> {
     values.sort_unstable_by(f64::total_cmp);
     let middle = values.len() / 2;
@@ -116,6 +128,20 @@ impl Row {
 }
 
 impl Results {
+    /// The same rows, each figure the mean of both; a cell that one does not have has failed.
+    pub fn mean_with(mut self, other: &Results) -> Results {
+        for row in &mut self.rows {
+            let same = other.rows.iter().find(|theirs| theirs.name == row.name);
+            for (who, cell) in &mut row.cells {
+                let theirs = same.and_then(|row| row.cell(who));
+                *cell = cell.zip(theirs).map(|(mine, theirs)| mine.mean_with(theirs));
+            }
+        }
+        let new = other.notes.iter().filter(|note| !self.notes.contains(note));
+        self.notes.extend(new.cloned().collect::<Vec<_>>());
+        self
+    }
+
     /// Whether any row tells more than rates.
     pub fn has_latencies(&self) -> bool {
         self.rows.iter().any(Row::has_latencies)

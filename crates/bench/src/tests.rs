@@ -62,6 +62,20 @@ fn every_row_of_a_part_has_a_name_of_its_own() {
 }
 
 #[test]
+fn halves_count_alike_and_a_cell_of_one_half_counts_as_failed() {
+    let (mut first, mut second) = (sample(), sample());
+    let cell = |rate| Some(Cell::rate(rate));
+    first.rows[0].cells = vec![("Cistern".to_owned(), cell(100.0)), ("before".to_owned(), cell(70.0))];
+    second.rows[0].cells = vec![("before".to_owned(), cell(100.0)), ("Cistern".to_owned(), cell(70.0))];
+    second.rows[1].cells[0].1 = None;
+    second.notes.push("ext4 failed".to_owned());
+    let both = first.mean_with(&second);
+    assert_eq!(both.rows[0].cells, [("Cistern".to_owned(), cell(85.0)), ("before".to_owned(), cell(85.0))]);
+    assert!(both.rows[1].cells.iter().all(|(_, cell)| cell.is_none()));
+    assert_eq!(both.notes, ["xfs is left out: no loop device", "ext4 failed"]);
+}
+
+#[test]
 fn results_are_kept_as_they_are() {
     let results = sample();
     assert_eq!(Results::decode(&results.encode()).unwrap(), results);
