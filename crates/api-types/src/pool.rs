@@ -78,26 +78,18 @@ pub struct PoolSpec {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct PoolAdd {
-    pub vdevs: Vec<VdevSpec>,
-    /// For intent logs.
-    pub logs: Vec<VdevSpec>,
-    /// For metadata and small blocks.
-    pub special: Vec<VdevSpec>,
-    /// For dedup tables.
-    pub dedup: Vec<VdevSpec>,
-    /// Paths of cache devices.
-    pub cache: Vec<String>,
-    /// Paths of hot spares.
-    pub spares: Vec<String>,
-    /// log2 of the smallest write of new top-level vdevs; else what the devices like best.
-    pub ashift: Option<u64>,
+    /// On the wire, its fields are members of the request.
+    #[serde(flatten)]
+    pub vdevs: NewVdevs,
     pub force: bool,
     pub history: String,
 }
 
 /// Vdevs to add, by what they are for.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct NewVdevs {
+    #[serde(rename = "vdevs")]
     pub data: Vec<VdevSpec>,
     /// For intent logs.
     pub logs: Vec<VdevSpec>,
@@ -177,20 +169,16 @@ pub struct PoolOffline {
 pub struct PoolAttach {
     /// Of the vdev that is mirrored or replaced.
     pub guid: u64,
-    /// Of the new device; only a replacement may do without: then it lies where the old one did.
-    pub path: Option<String>,
-    /// Use a device that looks in use.
-    pub force: bool,
-    /// log2 of its sector, where it is not to be asked itself.
-    pub ashift: Option<u64>,
-    /// Resilver it sequentially: all that is allocated, in the order of places, and a scrub after
-    /// that.
-    pub sequential: bool,
+    /// On the wire, its fields are members of the request. Only a replacement may do without a
+    /// path.
+    #[serde(flatten)]
+    pub new: NewDevice,
     pub history: String,
 }
 
 /// A device that is to join a vdev.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct NewDevice {
     /// `None` where it lies at the place of the one that it replaces.
     pub path: Option<String>,
@@ -651,3 +639,6 @@ pub struct HistoryRecord {
     pub user: Option<String>,
     pub host: Option<String>,
 }
+
+#[cfg(test)]
+mod tests;

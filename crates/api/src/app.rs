@@ -171,6 +171,20 @@ pub async fn blocking<T: Serialize + Send + 'static>(
     hop(app, work).await
 }
 
+/// As [`blocking`], for work that takes what the body says ([`parse`]).
+pub async fn posted<Q, T>(
+    app: Shared,
+    body: Body,
+    work: impl FnOnce(&App, Q) -> Result<T, Refusal> + Send + 'static,
+) -> Response
+where
+    Q: DeserializeOwned + Default + Send + 'static,
+    T: Serialize + Send + 'static,
+{
+    let request = parse(body);
+    blocking(app, move |app| work(app, request?)).await
+}
+
 /// As [`blocking`], for work that waits for nothing, and is not to wait for those that do.
 pub async fn prompt<T: Serialize + Send + 'static>(
     app: Shared,

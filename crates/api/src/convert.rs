@@ -4,27 +4,6 @@
 use api_types as wire;
 use engine_api as engine;
 
-pub fn new_vdevs(add: &wire::PoolAdd) -> engine::NewVdevs {
-    engine::NewVdevs {
-        data: add.vdevs.clone(),
-        logs: add.logs.clone(),
-        special: add.special.clone(),
-        dedup: add.dedup.clone(),
-        cache: add.cache.clone(),
-        spares: add.spares.clone(),
-        ashift: add.ashift,
-    }
-}
-
-pub fn new_device(from: &wire::PoolAttach) -> engine::NewDevice {
-    engine::NewDevice {
-        path: from.path.clone(),
-        force: from.force,
-        ashift: from.ashift,
-        sequential: from.sequential,
-    }
-}
-
 pub fn import_options(import: &wire::PoolImport, cancel: engine::Cancel) -> engine::ImportOptions {
     engine::ImportOptions {
         search: import.search.clone(),

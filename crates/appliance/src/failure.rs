@@ -9,105 +9,50 @@ pub type Result<T> = std::result::Result<T, Failure>;
 pub enum Failure {
     /// The engine refused, or failed.
     Engine(Error),
-    NoSuchPool {
-        pool: String,
-    },
+    /// No pool of that name is here.
+    NoSuchPool { pool: String },
     /// No dataset of that name is of the kind that is asked for.
-    NoSuchDataset {
-        dataset: String,
-    },
+    NoSuchDataset { dataset: String },
     /// Its properties keep a file system from being mounted or shared.
-    NotMountable {
-        dataset: String,
-        verb: Verb,
-        why: NotMountable,
-    },
+    NotMountable { dataset: String, verb: Verb, why: NotMountable },
     /// mount(8) is to mount what has a mount point of its own.
-    NotLegacy {
-        dataset: String,
-        mountpoint: String,
-    },
-    RelativeMountpoint {
-        dataset: String,
-        mountpoint: String,
-    },
+    NotLegacy { dataset: String, mountpoint: String },
+    /// mount(8) is to mount at a path that is not absolute.
+    RelativeMountpoint { dataset: String, mountpoint: String },
     /// A stream for it was received in part.
-    PartlyReceived {
-        dataset: String,
-    },
+    PartlyReceived { dataset: String },
     /// `Busy`: it is mounted already. `NotEmpty`: so is not the directory.
-    Mount {
-        dataset: String,
-        mountpoint: String,
-        why: Error,
-    },
+    Mount { dataset: String, mountpoint: String, why: Error },
     /// A mount did not get other options.
-    Remount {
-        dataset: String,
-        mountpoint: String,
-        why: Error,
-    },
+    Remount { dataset: String, mountpoint: String, why: Error },
     /// The job that was to mount it, and others after it, was cancelled.
-    MountCancelled {
-        dataset: String,
-    },
+    MountCancelled { dataset: String },
     /// What is to be mounted anew is not mounted.
-    NothingToRemount {
-        dataset: String,
-    },
+    NothingToRemount { dataset: String },
     /// `what` is a file system, or where it is mounted. `Busy`: it is in use.
-    Unmount {
-        what: String,
-        why: Error,
-    },
-    NotAMountpoint {
-        path: String,
-    },
+    Unmount { what: String, why: Error },
+    /// What is to be unmounted, where none of our file systems is mounted.
+    NotAMountpoint { path: String },
     /// A file system that is to be unmounted.
-    NotCurrentlyMounted {
-        dataset: String,
-    },
-    Share {
-        dataset: String,
-        verb: Verb,
-        why: Error,
-    },
+    NotCurrentlyMounted { dataset: String },
+    /// A file system is not offered, or not withdrawn.
+    Share { dataset: String, verb: Verb, why: Error },
     /// Its properties do not say that it is shared.
-    LegacyShare {
-        dataset: String,
-        verb: Verb,
-    },
-    AlreadyShared {
-        dataset: String,
-    },
-    NotCurrentlyShared {
-        dataset: String,
-    },
+    LegacyShare { dataset: String, verb: Verb },
+    /// A file system that is to be offered.
+    AlreadyShared { dataset: String },
+    /// A file system that is to be withdrawn.
+    NotCurrentlyShared { dataset: String },
     /// Where the root of a new pool would be mounted. `NotEmpty`: there are entries.
-    MountpointInUse {
-        at: String,
-        why: Error,
-    },
+    MountpointInUse { at: String, why: Error },
     /// A pool that waits for its devices is let go of by force only.
-    Suspended {
-        pool: String,
-        how: Release,
-    },
+    Suspended { pool: String, how: Release },
     /// A pool that is to be destroyed has mounts that cannot be unmounted.
-    MountsOfPool {
-        pool: String,
-        why: Box<Failure>,
-    },
+    MountsOfPool { pool: String, why: Box<Failure> },
     /// A rollback would destroy what is younger, and was not told to.
-    YoungerExist {
-        snapshot: String,
-        younger: Vec<String>,
-    },
+    YoungerExist { snapshot: String, younger: Vec<String> },
     /// A rollback would destroy clones of what is younger, and was not told to.
-    ClonesExist {
-        snapshot: String,
-        clones: Vec<String>,
-    },
+    ClonesExist { snapshot: String, clones: Vec<String> },
     /// No snapshots are named.
     NoSnapshots,
     /// Snapshots of several pools are named.
@@ -115,13 +60,9 @@ pub enum Failure {
     /// A corrective receive mounts nothing, and takes no option about mounts.
     HealsAlone,
     /// A job that was to be cancelled cannot be where it is.
-    NotCancellable {
-        job: u64,
-    },
+    NotCancellable { job: u64 },
     /// A job that was to be cancelled has ended.
-    JobEnded {
-        job: u64,
-    },
+    JobEnded { job: u64 },
 }
 
 impl From<Error> for Failure {

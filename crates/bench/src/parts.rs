@@ -51,9 +51,12 @@ pub fn run(options: &Options, about: &str) -> Vec<String> {
     failed
 }
 
+/// A part, and what was measured of it.
+type Measured = (String, Result<Results, Fail>);
+
 /// Two builds: half of the rounds each on the image that the other half gives to the other. Where a
 /// file lies on a disk can count for more than the builds differ.
-fn compare(options: &Options, about: &str) -> Vec<(String, Result<Results, Fail>)> {
+fn compare(options: &Options, about: &str) -> Vec<Measured> {
     let half = |is_swapped, rounds: usize| {
         let options = Options { is_swapped, rounds: rounds.max(1), ..options.clone() };
         let mut measured = Vec::new();
@@ -67,7 +70,7 @@ fn compare(options: &Options, about: &str) -> Vec<(String, Result<Results, Fail>
     };
     let first = half(false, options.rounds.div_ceil(2));
     let second = half(true, options.rounds / 2);
-    let both = |((part, first), (_, second)): ((_, Result<Results, Fail>), (_, Result<Results, Fail>))| {
+    let both = |((part, first), (_, second)): (Measured, Measured)| {
         let joined = first.and_then(|first| {
             let mut results = first.mean_with(&second?);
             let mean = results.mean_ratio().map(|mean| format!("Geometric mean of the ratios: {mean:.3}"));

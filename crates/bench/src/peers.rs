@@ -14,8 +14,8 @@ use load::{Fail, Share};
 
 use crate::process::{Server, ended, wait_until};
 
-/// A file of so many zeros that are really on the disk; a multiple of 4 MiB. One that is there keeps
-/// its place on the disk.
+/// A file of so many zeros that are really on the disk; a multiple of 4 MiB. One that is there
+/// keeps its place on the disk.
 pub fn write_image(path: &Path, size: u64) -> Result<(), Fail> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder)?;

@@ -442,10 +442,8 @@ impl Program for Local {
     }
 
     fn iscsi_sessions(&self) -> Vec<IscsiSession> {
-        self.iscsi
-            .get()
-            .map(|server| server.sessions().into_iter().map(session).collect())
-            .unwrap_or_default()
+        let sessions = self.iscsi.get().map(|server| server.sessions().into_iter().map(session).collect());
+        sessions.unwrap_or_default()
     }
 }
 

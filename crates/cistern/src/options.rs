@@ -63,16 +63,9 @@ pub struct Options {
     pub log: Option<String>,
 }
 
-/// What a command line comes to.
-#[derive(Debug, PartialEq, Eq)]
-pub enum Parsed {
-    Run(Options),
-    Help,
-    Wrong(String),
-}
-
-/// `memory` is this machine's, in bytes; `is_root` tells which ports can be had.
-pub fn parse(args: &[String], memory: u64, is_root: bool) -> Parsed {
+/// What a command line says; `None`: help is wanted. `memory` is this machine's, in bytes;
+/// `is_root` tells which ports can be had.
+pub fn parse(args: &[String], memory: u64, is_root: bool) -> Result<Option<Options>, String> {
     let default_nfs = if is_root { "127.0.0.1:2049" } else { "127.0.0.1:12049" };
     let mut options = Options {
         state: cli::default_state(is_root),
@@ -97,47 +90,35 @@ pub fn parse(args: &[String], memory: u64, is_root: bool) -> Parsed {
         };
         let mut value =
             || inline.clone().or_else(|| args.next().cloned()).ok_or(format!("{name} wants a value"));
-        let taken = match name {
-            "--state" => value().map(|text| options.state = PathBuf::from(text)),
-            "--socket" => value().map(|text| options.socket = Some(PathBuf::from(text))),
-            "--search" => value().map(|text| options.search.push(text)),
-            "--cachefile" => value().map(|text| options.cachefile = Some(text)),
-            "--log" => value().map(|text| options.log = Some(text)),
-            "--nfs" => value().and_then(|text| place("--nfs", &text)).map(|addr| options.nfs = addr),
-            "--iscsi" => value().and_then(|text| portal(&text, &mut options.iscsi)),
-            "--cache" => value().and_then(|text| size(&text)).map(|bytes| options.cache = bytes as usize),
-            "--dirty" => value().and_then(|text| size(&text)).map(|bytes| options.dirty = bytes),
-            "--keep" => value().map(|text| options.keep = (text != "off").then(|| PathBuf::from(text))),
-            "--automount" => {
-                options.automount = true;
-                Ok(())
-            }
-            "--old-handles" => {
-                options.old_handles = true;
-                Ok(())
-            }
-            "--first-start" => {
-                options.first_start = true;
-                Ok(())
-            }
-            "--help" | "-h" => return Parsed::Help,
-            _ => Err(format!("unrecognized option '{arg}'")),
-        };
-        if let Err(why) = taken {
-            return Parsed::Wrong(why);
+        match name {
+            "--state" => options.state = PathBuf::from(value()?),
+            "--socket" => options.socket = Some(PathBuf::from(value()?)),
+            "--search" => options.search.push(value()?),
+            "--cachefile" => options.cachefile = Some(value()?),
+            "--log" => options.log = Some(value()?),
+            "--nfs" => options.nfs = place(&value()?)?,
+            "--iscsi" => portal(&value()?, &mut options.iscsi)?,
+            "--cache" => options.cache = size(&value()?)? as usize,
+            "--dirty" => options.dirty = size(&value()?)?,
+            "--keep" => options.keep = Some(value()?).filter(|text| text != "off").map(PathBuf::from),
+            "--automount" => options.automount = true,
+            "--old-handles" => options.old_handles = true,
+            "--first-start" => options.first_start = true,
+            "--help" | "-h" => return Ok(None),
+            _ => return Err(format!("unrecognized option '{arg}'")),
         }
     }
     if options.dirty == 0 {
         options.dirty = (options.cache as u64 / 2).min((memory / 10).max(16 << 20));
     }
-    Parsed::Run(options)
+    Ok(Some(options))
 }
 
-fn place(option: &str, text: &str) -> Result<Option<SocketAddr>, String> {
+fn place(text: &str) -> Result<Option<SocketAddr>, String> {
     if text == "off" {
         return Ok(None);
     }
-    text.parse().map(Some).map_err(|_| format!("{option} wants ADDR:PORT or off, not '{text}'"))
+    text.parse().map(Some).map_err(|_| format!("--nfs wants ADDR:PORT or off, not '{text}'"))
 }
 
 /// One more, or none at all.

@@ -26,7 +26,7 @@ use crate::disk_watch::Watches;
 use crate::job_list::JobList;
 use crate::local::Local;
 use crate::mount_list::MountList;
-use crate::options::{HELP, Options, Parsed, parse};
+use crate::options::{HELP, Options, parse};
 use crate::protocols::{self, Parts, Protocol};
 use crate::remember::Memory;
 use crate::remembering::RememberingEngine;
@@ -39,12 +39,12 @@ const START_PATIENCE: Duration = Duration::from_secs(10);
 /// Exit status of the daemon.
 pub fn run(args: &[String]) -> i32 {
     let options = match parse(args, host::memory(), host::is_root()) {
-        Parsed::Run(options) => options,
-        Parsed::Help => {
+        Ok(Some(options)) => options,
+        Ok(None) => {
             print!("{HELP}");
             return 0;
         }
-        Parsed::Wrong(why) => {
+        Err(why) => {
             eprintln!("cistern serve: {why}\nsee 'cistern serve --help'");
             return 2;
         }

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
 use engine_api::Change;
 use env::lock;
+use stdx::names::is_at_or_below;
 
 /// See the module.
 #[derive(Debug, Default)]
@@ -58,12 +59,7 @@ impl Withdrawn {
             Change::Rename { from, .. } => from_ref(from),
             _ => return,
         };
-        let is_told = |name: &String| {
-            let at = |above: &String| {
-                name.strip_prefix(above.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-            };
-            told.iter().any(at)
-        };
+        let is_told = |name: &String| told.iter().any(|above| is_at_or_below(name, above));
         self.change(|names| names.retain(|name| !is_told(name)));
     }
 }

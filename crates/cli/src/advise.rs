@@ -2,14 +2,14 @@
 //! pool.
 
 use crate::client::Client;
-use crate::command::{Io, end_own};
+use crate::command::Io;
 use crate::fail::Stop;
 use crate::getopt;
 use crate::json::Json;
 use api_types::{Advice, AdviceQuestion, PoolStatus, routes};
 use std::path::Path;
 
-const USAGE: &str = "\
+pub const USAGE: &str = "\
 usage: cistern advise [POOL] [options]
 
 Says what a log device, more memory or a cache device would change, from what the pool did since import.
@@ -26,12 +26,6 @@ examples:
   cistern advise tank
   cistern advise tank --log-latency 20us --cache-size 256G
 ";
-
-/// Runs it and gives its exit status.
-pub fn run(args: &[String], socket: &Path, io: &mut Io<'_>) -> i32 {
-    let done = try_run(args, socket, io);
-    end_own(io, "advise", USAGE, done)
-}
 
 #[derive(Debug, Default)]
 struct Wish {
@@ -69,7 +63,7 @@ fn wish(args: &[String]) -> Result<Wish, Stop> {
     Ok(wish)
 }
 
-fn try_run(args: &[String], socket: &Path, io: &mut Io<'_>) -> Result<(), Stop> {
+pub fn run(args: &[String], socket: &Path, io: &mut Io<'_>) -> Result<(), Stop> {
     let Wish { query, mut pools, json, help } = wish(args)?;
     if help {
         return Ok(write!(io.out, "{USAGE}")?);

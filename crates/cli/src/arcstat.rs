@@ -7,7 +7,7 @@ mod fields;
 
 use crate::client::Client;
 use crate::command::{Io, end};
-use crate::fail::{Stop, fail};
+use crate::fail::{Stop, fail, usage};
 use crate::getopt::{self, Parsed};
 use crate::json::Json;
 use api_types::routes;
@@ -112,11 +112,8 @@ fn wish(options: &Parsed, counts: &Counts) -> Result<Wish, Stop> {
         };
         columns = chosen(columns, list, has_level2)?;
     }
-    let number = |at: usize| match options.operands.get(at).map(|text| text.parse::<u64>()) {
-        None => Ok(None),
-        Some(Ok(number)) => Ok(Some(number)),
-        Some(Err(_)) => Err(Stop::Usage(format!("'{}' is not a number", options.operands[at]))),
-    };
+    let number = |text: &String| text.parse::<u64>().or_else(|_| usage(format!("'{text}' is not a number")));
+    let number = |at: usize| options.operands.get(at).map(number).transpose();
     let (interval, count) = (number(0)?, number(1)?);
     Ok(Wish {
         columns,

@@ -2,10 +2,11 @@
 //!
 //! It knows no command by name.
 
-use crate::client::Client;
-use crate::fail::{Outcome, Stop};
+use crate::client::{CallError, Client};
+use crate::fail::{Noun, Outcome, Stop, sentence};
 use api_types::Warnings;
 use std::io::Write;
+use std::path::Path;
 use stdx::os_error::words;
 
 /// Where a command writes.
@@ -75,6 +76,22 @@ impl Cx<'_> {
         }
         Ok(i32::from(!warnings.is_empty()))
     }
+
+    /// Says why a request was refused; `what` begins the sentence. The status is 1, and the
+    /// command may go on.
+    pub fn refused(&mut self, what: &str, error: CallError, noun: Noun) -> Outcome {
+        let problem = error.problem()?;
+        self.complain(&sentence(what, &problem, noun))?;
+        Ok(1)
+    }
+}
+
+/// The same where the command ends with it.
+pub fn refusal(what: &str, error: CallError, noun: Noun) -> Stop {
+    match error.problem() {
+        Ok(problem) => Stop::Fail(sentence(what, &problem, noun)),
+        Err(stop) => stop,
+    }
 }
 
 /// The exit status of a command, when what stopped it has been said. A command line that makes no
@@ -96,7 +113,10 @@ pub fn end(io: &mut Io<'_>, outcome: Outcome, misused: impl FnOnce(&mut Io<'_>, 
     }
 }
 
-/// The same for a command of `cistern`'s own.
+/// What a command of `cistern`'s own does with its arguments, and the daemon's socket.
+pub type RunOwn = fn(&[String], &Path, &mut Io<'_>) -> Result<(), Stop>;
+
+/// As [`end`], for a command of `cistern`'s own.
 pub fn end_own(io: &mut Io<'_>, name: &str, usage: &str, done: Result<(), Stop>) -> i32 {
     end(io, done.map(|()| 0), |io, text| {
         let _ = write!(io.err, "cistern {name}: {text}\n{usage}");

@@ -2,7 +2,7 @@
 
 use crate::advise::wrapped;
 use crate::client::Client;
-use crate::command::{Io, end_own};
+use crate::command::Io;
 use crate::ddt;
 use crate::fail::Stop;
 use crate::getopt;
@@ -10,7 +10,7 @@ use crate::json::Json;
 use api_types::{DedupBucket, DedupEstimate, routes};
 use std::path::Path;
 
-const USAGE: &str = "\
+pub const USAGE: &str = "\
 usage: cistern dedup-estimate [-p] [-j|--json] POOL|DATASET
 
 Counts which blocks are stored how often, by the checksums that they have, of a dataset and all below it with their
@@ -24,13 +24,7 @@ examples:
   cistern dedup-estimate tank/vm --json
 ";
 
-/// Runs it and gives its exit status.
-pub fn run(args: &[String], socket: &Path, io: &mut Io<'_>) -> i32 {
-    let done = try_run(args, socket, io);
-    end_own(io, "dedup-estimate", USAGE, done)
-}
-
-fn try_run(args: &[String], socket: &Path, io: &mut Io<'_>) -> Result<(), Stop> {
+pub fn run(args: &[String], socket: &Path, io: &mut Io<'_>) -> Result<(), Stop> {
     if args.iter().any(|arg| arg == "--help" || arg == "-h") {
         return Ok(write!(io.out, "{USAGE}")?);
     }

@@ -1,14 +1,14 @@
 //! `cistern explain-space`: who holds the space that a dataset uses.
 
 use crate::client::Client;
-use crate::command::{Io, end_own};
-use crate::fail::{Noun, Stop, sentence};
+use crate::command::{Io, refusal};
+use crate::fail::{Noun, Stop};
 use crate::human::nicebytes;
 use crate::json::Json;
 use api_types::{SpaceExplained, SpaceHolder, SpacePart, routes};
 use std::path::Path;
 
-const USAGE: &str = "\
+pub const USAGE: &str = "\
 usage: cistern explain-space DATASET [--json]
 
 Takes the space that a file system or volume uses apart, to the byte: what its files hold, files that are deleted but
@@ -21,13 +21,7 @@ examples:
   cistern explain-space --json tank
 ";
 
-/// Runs it and gives its exit status.
-pub fn run(args: &[String], socket: &Path, io: &mut Io<'_>) -> i32 {
-    let done = try_run(args, socket, io);
-    end_own(io, "explain-space", USAGE, done)
-}
-
-fn try_run(args: &[String], socket: &Path, io: &mut Io<'_>) -> Result<(), Stop> {
+pub fn run(args: &[String], socket: &Path, io: &mut Io<'_>) -> Result<(), Stop> {
     let (mut json, mut datasets) = (false, Vec::new());
     for arg in args {
         match arg.as_str() {
@@ -40,17 +34,10 @@ fn try_run(args: &[String], socket: &Path, io: &mut Io<'_>) -> Result<(), Stop> 
     let [dataset] = datasets.as_slice() else {
         return Err(Stop::Usage("one dataset is to be named".into()));
     };
-    if let Some(why) = crate::zfs::name_fault(dataset) {
-        return Err(Stop::Fail(format!("cannot open '{dataset}': {why}")));
-    }
+    crate::zfs::check_name(dataset)?;
     let answer = Client::new(socket).get(&routes::at(routes::DATASET_SPACE, dataset));
-    let space: SpaceExplained = match answer {
-        Ok(space) => space,
-        Err(error) => {
-            let problem = error.problem()?;
-            return Err(Stop::Fail(sentence(&format!("cannot open '{dataset}'"), &problem, Noun::Dataset)));
-        }
-    };
+    let refused = |error| refusal(&format!("cannot open '{dataset}'"), error, Noun::Dataset);
+    let space: SpaceExplained = answer.map_err(refused)?;
     if json {
         writeln!(io.out, "{}", as_json(&space))?;
     } else {

@@ -28,6 +28,31 @@ impl Parsed {
     pub fn values<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
         self.options.iter().filter(move |option| option.name == name).map(|option| option.value.as_str())
     }
+    /// The one operand; `missing` says that there is none.
+    pub fn one(&self, missing: &str) -> Result<&String, Stop> {
+        match self.operands.as_slice() {
+            [] => usage(missing),
+            [one] => Ok(one),
+            _ => usage("too many arguments"),
+        }
+    }
+    /// The first operand, and those behind it; `missing` says that there is none, or no others.
+    pub fn first_and_more(&self, missing: [&str; 2]) -> Result<(&String, &[String]), Stop> {
+        match self.operands.split_first() {
+            None => usage(missing[0]),
+            Some((_, [])) => usage(missing[1]),
+            Some(found) => Ok(found),
+        }
+    }
+    /// The two operands; `missing` says that there is none, or no second one.
+    pub fn two(&self, missing: [&str; 2]) -> Result<(&String, &String), Stop> {
+        match self.operands.as_slice() {
+            [] => usage(missing[0]),
+            [_] => usage(missing[1]),
+            [one, other] => Ok((one, other)),
+            _ => usage("too many arguments"),
+        }
+    }
 }
 
 /// `letters` as getopt has it: a colon after a letter that takes an argument. `long` names take

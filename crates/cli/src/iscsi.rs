@@ -2,8 +2,8 @@
 //! the volumes, no more.
 
 use crate::client::Client;
-use crate::command::{Io, end_own};
-use crate::fail::{Noun, Stop, sentence};
+use crate::command::{Io, refusal};
+use crate::fail::{Noun, Stop};
 use crate::getopt;
 use crate::human::{nicebytes, nicenum, nicetime};
 use crate::props::ISCSI;
@@ -13,7 +13,7 @@ use api_types::{
 };
 use std::path::Path;
 
-const USAGE: &str = "\
+pub const USAGE: &str = "\
 usage: cistern iscsi list
        cistern iscsi sessions [-H] [-p] [-j]
        cistern iscsi map VOLUME [-t TARGET] [-l LUN] [-g TAG]... [-i INITIATOR]... [-u USER -s SECRET] [-U USER -S SECRET]
@@ -41,13 +41,8 @@ examples:
   zfs set shareiscsi=on tank/vm3
 ";
 
-/// Runs it and gives its exit status.
-pub fn run(args: &[String], socket: &Path, io: &mut Io<'_>) -> i32 {
-    let done = try_run(args, &Client::new(socket), io);
-    end_own(io, "iscsi", USAGE, done)
-}
-
-fn try_run(args: &[String], client: &Client, io: &mut Io<'_>) -> Result<(), Stop> {
+pub fn run(args: &[String], socket: &Path, io: &mut Io<'_>) -> Result<(), Stop> {
+    let client = &Client::new(socket);
     let rest = args.get(1..).unwrap_or_default();
     match args.first().map(String::as_str) {
         Some("list") if rest.is_empty() => list(client, io),
@@ -85,6 +80,9 @@ fn list(client: &Client, io: &mut Io<'_>) -> Result<(), Stop> {
     Ok(())
 }
 
+const HEAD: &str =
+    "INITIATOR TARGET GROUP CONNECTIONS LUN VOLUME READS READ TIME WRITES WRITTEN TIME QUEUE MOST";
+
 fn sessions(args: &[String], client: &Client, io: &mut Io<'_>) -> Result<(), Stop> {
     let options = getopt::parse(args, "Hpj", &[])?;
     if !options.operands.is_empty() {
@@ -95,25 +93,9 @@ fn sessions(args: &[String], client: &Client, io: &mut Io<'_>) -> Result<(), Sto
         let text = serde_json::to_string_pretty(&sessions).map_err(|error| Stop::Fail(error.to_string()))?;
         return Ok(writeln!(io.out, "{text}")?);
     }
-    const HEAD: [&str; 14] = [
-        "INITIATOR",
-        "TARGET",
-        "GROUP",
-        "CONNECTIONS",
-        "LUN",
-        "VOLUME",
-        "READS",
-        "READ",
-        "TIME",
-        "WRITES",
-        "WRITTEN",
-        "TIME",
-        "QUEUE",
-        "MOST",
-    ];
     let mut rows: Vec<Vec<String>> = Vec::new();
     if !options.has("H") {
-        rows.push(HEAD.map(str::to_owned).to_vec());
+        rows.push(HEAD.split(' ').map(str::to_owned).collect());
     }
     let is_exact = options.has("p");
     for session in &sessions {
@@ -181,10 +163,8 @@ fn map(args: &[String], client: &Client, io: &mut Io<'_>) -> Result<(), Stop> {
 /// volumes below.
 fn must_be_volume(client: &Client, name: &str) -> Result<(), Stop> {
     let path = format!("{}?roots={}&depth=0&props=type", routes::DATASETS, routes::segment(name));
-    let found: Vec<DatasetInfo> = client.get(&path).map_err(|error| match error.problem() {
-        Ok(problem) => Stop::Fail(sentence(&format!("cannot open '{name}'"), &problem, Noun::Dataset)),
-        Err(stop) => stop,
-    })?;
+    let refused = |error| refusal(&format!("cannot open '{name}'"), error, Noun::Dataset);
+    let found: Vec<DatasetInfo> = client.get(&path).map_err(refused)?;
     match found.iter().find(|dataset| dataset.name == name).map(|dataset| dataset.kind) {
         Some(DatasetKind::Volume) => Ok(()),
         Some(_) => Err(Stop::Fail(format!("cannot share '{name}': not a volume"))),
@@ -219,9 +199,6 @@ fn set(client: &Client, volume: &str, value: &str, history: &str) -> Result<(), 
     let props = vec![PropertyChange { name: ISCSI.to_owned(), value: value.to_owned() }];
     let request = PropertiesSet { props, no_mount: false, history: history.to_owned() };
     let path = routes::at(routes::DATASET_PROPERTIES, volume);
-    let refused = |error: crate::client::CallError| match error.problem() {
-        Ok(problem) => Stop::Fail(sentence(&format!("cannot share '{volume}'"), &problem, Noun::Dataset)),
-        Err(stop) => stop,
-    };
+    let refused = |error| refusal(&format!("cannot share '{volume}'"), error, Noun::Dataset);
     client.post::<Changed>(&path, &request).map(drop).map_err(refused)
 }

@@ -5,12 +5,12 @@
 //! unsigned number).
 
 use crate::client::Client;
-use crate::command::{Io, end_own};
+use crate::command::Io;
 use crate::fail::{Stop, fail};
 use api_types::{Counts, PoolStatus, routes};
 use std::path::Path;
 
-const USAGE: &str = "\
+pub const USAGE: &str = "\
 usage: cistern kstat [NAME]
 
 Prints a file of /proc/spl/kstat/zfs as OpenZFS's module would; without a name, which there are.
@@ -24,13 +24,8 @@ examples:
 /// `KSTAT_DATA_UINT64`
 const NUMBER: u32 = 4;
 
-/// Runs it and gives its exit status.
-pub fn run(args: &[String], socket: &Path, io: &mut Io<'_>) -> i32 {
-    let done = try_run(args, &Client::new(socket), io);
-    end_own(io, "kstat", USAGE, done)
-}
-
-fn try_run(args: &[String], client: &Client, io: &mut Io<'_>) -> Result<(), Stop> {
+pub fn run(args: &[String], socket: &Path, io: &mut Io<'_>) -> Result<(), Stop> {
+    let client = &Client::new(socket);
     let pools = || -> Result<Vec<PoolStatus>, Stop> { Ok(client.get(routes::POOLS)?) };
     let log_of =
         |pool: &str| -> Result<Counts, Stop> { Ok(client.get(&routes::at(routes::POOL_LOG, pool))?) };

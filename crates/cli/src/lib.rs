@@ -43,6 +43,7 @@ pub use command::Io;
 pub use human::nicebytes;
 pub use program::{Program, run};
 
+use command::{RunOwn, end_own};
 use std::io::IsTerminal;
 
 /// `zpool` with these arguments (without the program's name), on this process's standard streams.
@@ -69,20 +70,22 @@ pub fn own(name: &str, args: &[String]) -> Option<i32> {
 /// A command of the appliance itself by its name, with its arguments, as [`run`] for `zpool` and
 /// `zfs`. `None`: there is no such command.
 pub fn run_own(name: &str, args: &[String], socket: &std::path::Path, io: &mut Io<'_>) -> Option<i32> {
-    match name {
-        "arcstat" => Some(arcstat::run(args, socket, io)),
-        "volume" => Some(volume::run(args, socket, io)),
-        "zilstat" => Some(zilstat::run(args, socket, io)),
-        "tunable" => Some(tunable::run(args, socket, io)),
-        "kstat" => Some(kstat::run(args, socket, io)),
-        "zinject" => Some(zinject::run(args, socket, io)),
-        "advise" => Some(advise::run(args, socket, io)),
-        "dedup-estimate" => Some(dedup_estimate::run(args, socket, io)),
-        "explain-space" => Some(explain::run(args, socket, io)),
-        "iscsi" => Some(iscsi::run(args, socket, io)),
-        "log" => Some(log::run(args, socket, io)),
-        _ => None,
-    }
+    let (usage, run): (&str, RunOwn) = match name {
+        "arcstat" => return Some(arcstat::run(args, socket, io)),
+        "zilstat" => return Some(zilstat::run(args, socket, io)),
+        "zinject" => return Some(zinject::run(args, socket, io)),
+        "volume" => (volume::USAGE, volume::run),
+        "tunable" => (tunable::USAGE, tunable::run),
+        "kstat" => (kstat::USAGE, kstat::run),
+        "advise" => (advise::USAGE, advise::run),
+        "dedup-estimate" => (dedup_estimate::USAGE, dedup_estimate::run),
+        "explain-space" => (explain::USAGE, explain::run),
+        "iscsi" => (iscsi::USAGE, iscsi::run),
+        "log" => (log::USAGE, log::run),
+        _ => return None,
+    };
+    let done = run(args, socket, io);
+    Some(end_own(io, name, usage, done))
 }
 
 fn on_standard_streams(program: Program, args: &[String]) -> i32 {

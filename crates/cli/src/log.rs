@@ -1,12 +1,12 @@
 //! `cistern log`: what the daemon logs, and changing that while it runs.
 
 use crate::client::Client;
-use crate::command::{Io, end_own};
+use crate::command::Io;
 use crate::fail::Stop;
 use api_types::{LogFilter, routes};
 use std::path::Path;
 
-const USAGE: &str = "\
+pub const USAGE: &str = "\
 usage: cistern log [FILTER]
 
 Tells what the daemon logs, or changes it until the daemon ends: off, error, warn, info, debug or trace, which can be another
@@ -17,13 +17,8 @@ examples:
   cistern log info,nfs=debug
 ";
 
-/// Runs it and gives its exit status.
-pub fn run(args: &[String], socket: &Path, io: &mut Io<'_>) -> i32 {
-    let done = try_run(args, &Client::new(socket), io);
-    end_own(io, "log", USAGE, done)
-}
-
-fn try_run(args: &[String], client: &Client, io: &mut Io<'_>) -> Result<(), Stop> {
+pub fn run(args: &[String], socket: &Path, io: &mut Io<'_>) -> Result<(), Stop> {
+    let client = &Client::new(socket);
     let now: LogFilter = match args {
         [] => client.get(routes::LOG)?,
         [help] if matches!(help.as_str(), "--help" | "-h") => return Ok(write!(io.out, "{USAGE}")?),

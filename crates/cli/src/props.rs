@@ -109,6 +109,16 @@ pub fn columns(domain: Domain, list: &str) -> Result<Vec<Column>, Stop> {
     Ok(found)
 }
 
+/// A line of a list. A last column that is not aligned to the right is as long as its cell.
+pub fn line(columns: &[Column], cells: &[String], widths: &[usize]) -> String {
+    let cell = |(at, column): (usize, &Column)| match (&cells[at], widths[at]) {
+        (cell, width) if column.right_aligned() => format!("{cell:>width$}"),
+        (cell, _) if at + 1 == cells.len() => cell.clone(),
+        (cell, width) => format!("{cell:<width$}"),
+    };
+    columns.iter().enumerate().map(cell).collect::<Vec<_>>().join("  ")
+}
+
 /// `name=value` behind an option.
 pub fn assignment(text: &str, missing: &str) -> Result<PropertyChange, Stop> {
     match text.split_once('=') {

@@ -2,13 +2,13 @@
 //! module parameters have.
 
 use crate::client::Client;
-use crate::command::{Io, end_own};
+use crate::command::Io;
 use crate::fail::{Stop, fail};
 use crate::getopt;
 use api_types::{Tunable, TunableSet, routes};
 use std::path::Path;
 
-const USAGE: &str = "\
+pub const USAGE: &str = "\
 usage: cistern tunable list [-H]
        cistern tunable get [-H] NAME...
        cistern tunable set NAME=VALUE...
@@ -23,13 +23,8 @@ examples:
   cistern tunable get -H l2arc_write_max
 ";
 
-/// Runs it and gives its exit status.
-pub fn run(args: &[String], socket: &Path, io: &mut Io<'_>) -> i32 {
-    let done = try_run(args, &Client::new(socket), io);
-    end_own(io, "tunable", USAGE, done)
-}
-
-fn try_run(args: &[String], client: &Client, io: &mut Io<'_>) -> Result<(), Stop> {
+pub fn run(args: &[String], socket: &Path, io: &mut Io<'_>) -> Result<(), Stop> {
+    let client = &Client::new(socket);
     let rest = args.get(1..).unwrap_or_default();
     match args.first().map(String::as_str) {
         Some("list") => {

@@ -264,6 +264,10 @@ fn leaf(word: &str) -> Result<VdevSpec, Stop> {
     device(word).map(VdevSpec::Leaf)
 }
 
+fn is_file(path: &str) -> bool {
+    fs::metadata(path).is_ok_and(|meta| meta.is_file())
+}
+
 /// What a leaf is, and how large where that can be seen.
 struct Leaf {
     file: bool,
@@ -276,7 +280,7 @@ fn inspect(spec: &VdevSpec) -> Vec<Leaf> {
             children.iter().flat_map(inspect).collect()
         }
         VdevSpec::Leaf(path) => {
-            let file = fs::metadata(path).is_ok_and(|meta| meta.is_file());
+            let file = is_file(path);
             let size = fs::File::open(path).and_then(|mut device| device.seek(SeekFrom::End(0))).ok();
             vec![Leaf { file, size }]
         }
@@ -299,8 +303,7 @@ impl Level {
     fn of_spec(spec: &VdevSpec) -> Level {
         match spec {
             VdevSpec::Leaf(path) => {
-                let is_file = fs::metadata(path).is_ok_and(|meta| meta.is_file());
-                Level { kind: if is_file { "file" } else { "disk" }, width: 1, parity: 0 }
+                Level { kind: if is_file(path) { "file" } else { "disk" }, width: 1, parity: 0 }
             }
             VdevSpec::Mirror(sides) => Level { kind: "mirror", width: sides.len(), parity: 0 },
             VdevSpec::Raidz { parity, children } => {
@@ -326,15 +329,19 @@ impl Level {
         }
     }
 
-    /// What is wrong with two vdevs of these levels in one pool. A raidz and a mirror may stand
-    /// side by side if as many devices may fail.
-    fn mismatch(self, other: Level) -> Option<String> {
-        let pair = match (self.kind, other.kind) {
+    /// The two, where one is a raidz and the other a mirror, in this order.
+    fn raidz_and_mirror(self, other: Level) -> Option<(Level, Level)> {
+        match (self.kind, other.kind) {
             ("raidz", "mirror") => Some((self, other)),
             ("mirror", "raidz") => Some((other, self)),
             _ => None,
-        };
-        let text = if let Some((raidz, mirror)) = pair {
+        }
+    }
+
+    /// What is wrong with two vdevs of these levels in one pool. A raidz and a mirror may stand
+    /// side by side if as many devices may fail.
+    fn mismatch(self, other: Level) -> Option<String> {
+        let text = if let Some((raidz, mirror)) = self.raidz_and_mirror(other) {
             let spare = mirror.width as u64 - 1;
             let numbers = format!("{} vs. {spare} ({}-way) are present", raidz.parity, mirror.width);
             let text = format!("raidz and mirror vdevs with different redundancy, {numbers}");
@@ -385,12 +392,7 @@ pub fn mismatch_with(pool: &PoolStatus, new: &[VdevSpec]) -> Option<String> {
     if levels.any(|level| level.mismatch(pool).is_some()) {
         return None;
     }
-    let pair = match (pool.kind, new.kind) {
-        ("raidz", "mirror") => Some((pool, new)),
-        ("mirror", "raidz") => Some((new, pool)),
-        _ => None,
-    };
-    let text = if let Some((raidz, mirror)) = pair {
+    let text = if let Some((raidz, mirror)) = pool.raidz_and_mirror(new) {
         let (parity, spare, width) = (raidz.parity, mirror.width as u64 - 1, mirror.width);
         let numbers = format!("{parity} vs. {spare} ({width}-way)");
         let text = format!("pool and new vdev with different redundancy, raidz and mirror vdevs, {numbers}");

@@ -6,10 +6,10 @@ use std::path::Path;
 use api_types::{DatasetInfo, DatasetKind, NBD_SOCKET, routes};
 
 use crate::client::Client;
-use crate::command::{Io, end_own};
-use crate::fail::{Noun, Stop, sentence};
+use crate::command::{Io, refusal};
+use crate::fail::{Noun, Stop};
 
-const USAGE: &str = "\
+pub const USAGE: &str = "\
 usage: cistern volume attach VOLUME
 
 Prints where a volume can be had as a network block device (NBD). It is a socket beside the daemon's own, for who may
@@ -22,13 +22,7 @@ examples:
   nbd-client -unix /var/lib/cistern/nbd.sock -N tank/vm1 /dev/nbd0      the kernel's own client, as root
 ";
 
-/// Runs it and gives its exit status.
-pub fn run(args: &[String], socket: &Path, io: &mut Io<'_>) -> i32 {
-    let done = try_run(args, socket, io);
-    end_own(io, "volume", USAGE, done)
-}
-
-fn try_run(args: &[String], socket: &Path, io: &mut Io<'_>) -> Result<(), Stop> {
+pub fn run(args: &[String], socket: &Path, io: &mut Io<'_>) -> Result<(), Stop> {
     let words: Vec<&str> = args.iter().map(String::as_str).collect();
     match words.as_slice() {
         ["attach", volume] => attach(volume, socket, io),
@@ -42,12 +36,9 @@ fn try_run(args: &[String], socket: &Path, io: &mut Io<'_>) -> Result<(), Stop> 
 
 fn attach(volume: &str, socket: &Path, io: &mut Io<'_>) -> Result<(), Stop> {
     let cannot = format!("cannot attach '{volume}'");
-    let refused = |error: crate::client::CallError| match error.problem() {
-        Ok(problem) => Stop::Fail(sentence(&cannot, &problem, Noun::Dataset)),
-        Err(stop) => stop,
-    };
     let path = format!("{}?roots={}&depth=0&props=volsize", routes::DATASETS, routes::segment(volume));
-    let found: Vec<DatasetInfo> = Client::new(socket).get(&path).map_err(refused)?;
+    let found: Vec<DatasetInfo> =
+        Client::new(socket).get(&path).map_err(|error| refusal(&cannot, error, Noun::Dataset))?;
     if found.iter().any(|dataset| dataset.kind != DatasetKind::Volume) {
         return Err(Stop::Fail(format!("{cannot}: not a volume")));
     }
@@ -58,12 +49,7 @@ fn attach(volume: &str, socket: &Path, io: &mut Io<'_>) -> Result<(), Stop> {
 
 /// For a URI: all but what stands for itself there, and slashes, as %XX.
 fn escaped(text: &str) -> String {
-    let one = |byte: u8| match byte {
-        b'/' | b'-' | b'_' | b'.' | b'~' => char::from(byte).to_string(),
-        _ if byte.is_ascii_alphanumeric() => char::from(byte).to_string(),
-        _ => format!("%{byte:02X}"),
-    };
-    text.bytes().map(one).collect()
+    routes::segment(text).replace("%2F", "/")
 }
 
 #[cfg(test)]

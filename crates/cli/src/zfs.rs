@@ -19,6 +19,7 @@ mod userspace;
 mod wait;
 
 use crate::command::Command;
+use crate::fail::{Stop, fail};
 use crate::version::version;
 
 pub const COMMANDS: &[Command] = &[
@@ -274,6 +275,11 @@ pub const COMMANDS: &[Command] = &[
     Command::planned("zone", "\tzone <nsfile> <filesystem>"),
     Command::planned("unzone", "\tunzone <nsfile> <filesystem>"),
 ];
+
+/// Refuses to open what no dataset can be called.
+pub fn check_name(name: &str) -> Result<(), Stop> {
+    name_fault(name).map_or(Ok(()), |why| fail(format!("cannot open '{name}': {why}")))
+}
 
 /// What is wrong with a dataset's name, in OpenZFS's words (module/zcommon/zfs_namecheck.c,
 /// `entity_namecheck`).

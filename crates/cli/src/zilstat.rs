@@ -142,11 +142,8 @@ fn try_run(args: &[String], socket: &Path, io: &mut Io<'_>) -> Result<(), Stop> 
         _ => None,
     };
     let usual = if pools.is_some() { USUAL } else { GLOBAL };
-    let interval = match options.value("i").map(str::parse::<u64>) {
-        None => 0,
-        Some(Ok(seconds)) => seconds,
-        Some(Err(_)) => return Err(Stop::Usage("argument -i/--interval: invalid int value".into())),
-    };
+    let wrong = |_| Stop::Usage("argument -i/--interval: invalid int value".into());
+    let interval = options.value("i").map_or(Ok(0), str::parse::<u64>).map_err(wrong)?;
     let wish = Wish {
         columns: columns(options.value("f").unwrap_or(usual))?,
         separator: options.value("s").unwrap_or("  ").to_owned(),

@@ -143,14 +143,11 @@ fn cancel(which: &str, options: &Parsed, client: &Client, io: &mut Io<'_>) -> Re
         return usage("extraneous argument to '-c'");
     }
     let off = |id: u64| -> Result<(), Stop> {
-        let answer: Result<Vec<ActiveFault>, _> = client.post(routes::FAULT_CANCEL, &FaultCancel { id });
-        match answer {
-            Ok(_) => Ok(()),
-            Err(error) => {
-                let problem = error.problem()?;
-                fail(format!("failed to remove handler {id}: {}", problem.detail))
-            }
-        }
+        let answer = client.post::<Vec<ActiveFault>>(routes::FAULT_CANCEL, &FaultCancel { id });
+        answer.map(drop).or_else(|error| {
+            let problem = error.problem()?;
+            fail(format!("failed to remove handler {id}: {}", problem.detail))
+        })
     };
     if which == "all" {
         let faults: Vec<ActiveFault> = client.get(routes::FAULTS)?;
@@ -185,10 +182,7 @@ fn on_device(device: &str, options: &Parsed, client: &Client, io: &mut Io<'_>) -
         return Ok(0);
     }
     let effect = effect(options)?;
-    let io_kind = match options.value("T") {
-        None => FaultIo::All,
-        Some(word) => io_kind(word)?,
-    };
+    let io_kind = options.value("T").map_or(Ok(FaultIo::All), io_kind)?;
     if effect == FaultEffect::Corrupt && !matches!(io_kind, FaultIo::Read) {
         return fail("device corrupt errors require io type read");
     }
@@ -223,13 +217,10 @@ fn leaves_of(vdev: &VdevStatus, into: &mut Vec<u64>) {
 }
 
 fn pool(client: &Client, name: &str) -> Result<PoolStatus, Stop> {
-    match client.get(&routes::at(routes::POOL, name)) {
-        Ok(pool) => Ok(pool),
-        Err(error) => {
-            error.problem()?;
-            fail(format!("cannot open '{name}': no such pool"))
-        }
-    }
+    client.get(&routes::at(routes::POOL, name)).or_else(|error| {
+        error.problem()?;
+        fail(format!("cannot open '{name}': no such pool"))
+    })
 }
 
 fn register(fault: Fault, options: &Parsed, client: &Client, io: &mut Io<'_>) -> Result<i32, Stop> {

@@ -34,25 +34,25 @@ pub const MAX_COLUMNS: usize = 255;
 /// Lengths of columns are multiples of so many bytes: the smallest sector.
 pub const UNIT: usize = 512;
 
+type Kernel = unsafe fn(u8, Job<'_>);
+
 /// One way of computing parity, which this processor has the instructions for. All give the same
 /// bytes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Method(Instructions);
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Instructions {
-    Scalar,
-    #[cfg(target_arch = "x86_64")]
-    Ssse3,
-    #[cfg(target_arch = "x86_64")]
-    Avx2,
-    #[cfg(target_arch = "x86_64")]
-    Avx512,
-    #[cfg(target_arch = "x86_64")]
-    GfniAvx2,
-    #[cfg(target_arch = "x86_64")]
-    GfniAvx512,
+#[derive(Clone, Copy, Debug)]
+pub struct Method {
+    name: &'static str,
+    /// The kernel, compiled for some instructions. It takes the parities that take part, P being
+    /// bit 0.
+    run: Kernel,
 }
+
+impl PartialEq for Method {
+    fn eq(&self, other: &Method) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for Method {}
 
 /// A data column of a stripe that has lost some.
 pub enum Column<'a> {
@@ -67,42 +67,31 @@ pub struct TooFew;
 
 impl Method {
     /// Runs everywhere.
-    pub const SCALAR: Method = Method(Instructions::Scalar);
+    pub const SCALAR: Method = Method { name: "scalar", run: scalar::run };
 
     /// All that this processor can run, the plainest first.
     pub fn available() -> Vec<Method> {
         #[allow(unused_mut)]
-        let mut all = vec![Instructions::Scalar];
+        let mut all = vec![Method::SCALAR];
         #[cfg(target_arch = "x86_64")]
         {
             use std::arch::is_x86_feature_detected as has;
             let avx512 = has!("avx512f") && has!("avx512bw");
-            let candidates = [
-                (Instructions::Ssse3, has!("ssse3")),
-                (Instructions::Avx2, has!("avx2")),
-                (Instructions::Avx512, avx512),
-                (Instructions::GfniAvx2, has!("avx2") && has!("gfni")),
-                (Instructions::GfniAvx512, avx512 && has!("gfni")),
+            let candidates: [(bool, &str, Kernel); 5] = [
+                (has!("ssse3"), "ssse3", x86::run_ssse3),
+                (has!("avx2"), "avx2", x86::run_avx2),
+                (avx512, "avx512bw", x86::run_avx512),
+                (has!("avx2") && has!("gfni"), "gfni-avx2", x86::run_gfni_avx2),
+                (avx512 && has!("gfni"), "gfni-avx512", x86::run_gfni_avx512),
             ];
-            all.extend(candidates.iter().filter(|(_, there)| *there).map(|(kind, _)| *kind));
+            let there = candidates.into_iter().filter(|(has_all, ..)| *has_all);
+            all.extend(there.map(|(_, name, run)| Method { name, run }));
         }
-        all.into_iter().map(Method).collect()
+        all
     }
 
     pub fn name(self) -> &'static str {
-        match self.0 {
-            Instructions::Scalar => "scalar",
-            #[cfg(target_arch = "x86_64")]
-            Instructions::Ssse3 => "ssse3",
-            #[cfg(target_arch = "x86_64")]
-            Instructions::Avx2 => "avx2",
-            #[cfg(target_arch = "x86_64")]
-            Instructions::Avx512 => "avx512bw",
-            #[cfg(target_arch = "x86_64")]
-            Instructions::GfniAvx2 => "gfni-avx2",
-            #[cfg(target_arch = "x86_64")]
-            Instructions::GfniAvx512 => "gfni-avx512",
-        }
+        self.name
     }
 
     /// The quickest at a small stripe of each level, by a clock that counts up. It does a fixed
@@ -200,21 +189,7 @@ impl Method {
         job.check(mask);
         // SAFETY: the processor has the instructions, or `available` would not have given this
         // method; the job was checked.
-        unsafe {
-            match self.0 {
-                Instructions::Scalar => scalar::run(mask, job),
-                #[cfg(target_arch = "x86_64")]
-                Instructions::Ssse3 => x86::run_ssse3(mask, job),
-                #[cfg(target_arch = "x86_64")]
-                Instructions::Avx2 => x86::run_avx2(mask, job),
-                #[cfg(target_arch = "x86_64")]
-                Instructions::Avx512 => x86::run_avx512(mask, job),
-                #[cfg(target_arch = "x86_64")]
-                Instructions::GfniAvx2 => x86::run_gfni_avx2(mask, job),
-                #[cfg(target_arch = "x86_64")]
-                Instructions::GfniAvx512 => x86::run_gfni_avx512(mask, job),
-            }
-        }
+        unsafe { (self.run)(mask, job) }
     }
 }
 

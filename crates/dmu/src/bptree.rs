@@ -76,21 +76,9 @@ impl Bptree {
     }
 
     /// All trees left, in order.
-    pub fn entries(&self) -> impl Iterator<Item = Result<BptreeEntry, DmuError>> {
-        let range = self.phys().map(|phys| phys.begin..phys.end);
-        let (range, error) = match range {
-            Ok(range) => (range, None),
-            Err(error) => (0..0, Some(Err(error))),
-        };
-        let mut broken = false;
-        error.into_iter().chain(range.map_while(move |index| {
-            if broken {
-                return None;
-            }
-            let entry = self.entry(index);
-            broken = entry.is_err();
-            Some(entry)
-        }))
+    pub fn entries(&self) -> Result<impl Iterator<Item = Result<BptreeEntry, DmuError>>, DmuError> {
+        let phys = self.phys()?;
+        Ok((phys.begin..phys.end).map(move |index| self.entry(index)))
     }
 
     /// Remembers how far freeing the first tree has come, and counts what was freed.

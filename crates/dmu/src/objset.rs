@@ -30,6 +30,7 @@ use crate::error::read_failed;
 use crate::owner::{Admission, BlockOwner, Holds};
 use crate::policy::ObjsetPolicy;
 use crate::store::{Block, BlockStore, Keep, TXG_SIZE, Txg};
+use crate::sync::dnodes_in;
 use crate::tree::{Step, check_pointer};
 use crate::tx::Tx;
 use cache::Cache;
@@ -211,12 +212,12 @@ impl Objset {
 
     /// Enters the open transaction group; waits where admission says so.
     pub fn begin(&self, holds: Holds) -> Result<Tx, DmuError> {
-        self.core.admission.assign(&holds, true).map(Tx::open)
+        self.core.admission.assign(&holds, true).map(Tx::held)
     }
 
     /// As [`Objset::begin`], but `Busy` instead of waiting.
     pub fn try_begin(&self, holds: Holds) -> Result<Tx, DmuError> {
-        self.core.admission.assign(&holds, false).map(Tx::open)
+        self.core.admission.assign(&holds, false).map(Tx::held)
     }
 
     /// `NotFound`: a free slot, or the inside of a larger dnode.
@@ -451,14 +452,7 @@ impl Objset {
 
     /// Objects in use as of the last sync.
     pub fn object_count(&self) -> u64 {
-        env::lock(&self.root)
-            .phys
-            .meta_dnode
-            .blkptrs
-            .iter()
-            .filter(|bp| !bp.is_hole())
-            .map(BlkPtr::fill)
-            .sum()
+        syncing::objects_below(&env::lock(&self.root).phys.meta_dnode)
     }
 }
 
@@ -470,15 +464,7 @@ impl Drop for Objset {
 
 /// The first slot at or after `slot` at which a dnode starts.
 fn first_dnode(block: &[u8], slot: u64) -> Option<u64> {
-    let mut at = 0;
-    while let Some(bytes) = block.get(at as usize * SLOT_SIZE..).filter(|bytes| !bytes.is_empty()) {
-        let slots = dnode::slots_at(bytes);
-        if slots.is_some() && at >= slot {
-            return Some(at);
-        }
-        at += slots.unwrap_or(1) as u64;
-    }
-    None
+    dnodes_in(block).map(|(first, _)| first as u64).find(|first| *first >= slot)
 }
 
 #[cfg(test)]

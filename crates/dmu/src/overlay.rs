@@ -21,6 +21,7 @@ use ondisk::BlkPtr;
 use ondisk::dnode::DnodePhys;
 use ondisk::object_type::ObjectType;
 
+use crate::policy::BlockKind;
 use crate::store::{Block, TXG_SIZE, Txg};
 
 /// Disjoint ranges of block numbers, merged where they touch; ends are exclusive.
@@ -96,6 +97,12 @@ impl Attrs {
             checksum: phys.checksum,
             compress: phys.compress,
         }
+    }
+
+    /// What its data blocks are.
+    pub(crate) fn data_kind(&self) -> BlockKind {
+        let own = (self.checksum, self.compress);
+        BlockKind { object_type: self.object_type, level: 0, spill: false, own }
     }
 
     /// Bytes of bonus there is room for.

@@ -39,9 +39,7 @@ pub trait BlockOwner: Send + Sync {
     fn kill(&self, bp: &BlkPtr, tx: &SyncTx);
 
     /// A reader asked for a block that no disk can give as it should be. From any thread.
-    fn lost(&self, block: &LostBlock) {
-        let _ = block;
-    }
+    fn lost(&self, _block: &LostBlock) {}
 }
 
 /// The smallest block, of which a request must be feared to be made.

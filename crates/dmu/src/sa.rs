@@ -69,9 +69,17 @@ impl Sa {
 
     /// The attributes in the bonus: all that an object has, unless [`Dnode::has_spill`].
     pub fn read(&self, dnode: &Dnode) -> Result<SaView, DmuError> {
-        let bonus = dnode.bonus();
+        let Bonus { bonus_type, bytes } = dnode.bonus();
         let mut view = SaView::default();
-        self.add_bonus(dnode, bonus, &mut view)?;
+        match bonus_type {
+            ObjectType::SA => self.add(dnode, bytes, &mut view)?,
+            // An old znode is layout 0, without a header.
+            ObjectType::ZNODE => {
+                let found = znode::locate(&bytes).ok_or(corrupt(dnode))?;
+                view.add(bytes, Endian::Little, found);
+            }
+            _ => return Err(corrupt(dnode)),
+        }
         Ok(view)
     }
 
@@ -79,37 +87,17 @@ impl Sa {
     pub fn read_all(&self, dnode: &Dnode) -> Result<SaView, DmuError> {
         let mut view = self.read(dnode)?;
         if let Some(block) = dnode.spill()? {
-            let bytes = block.to_vec();
-            if let Some(header) = Header::decode(&bytes).map_err(|_| corrupt(dnode))? {
-                let found = self.locate(dnode, &bytes, &header)?;
-                view.add(bytes, header.endian, found);
-            }
+            self.add(dnode, block.to_vec(), &mut view)?;
         }
         Ok(view)
     }
 
-    fn add_bonus(&self, dnode: &Dnode, bonus: Bonus, view: &mut SaView) -> Result<(), DmuError> {
-        match bonus.bonus_type {
-            ObjectType::SA => {
-                if let Some(header) = Header::decode(&bonus.bytes).map_err(|_| corrupt(dnode))? {
-                    let found = self.locate(dnode, &bonus.bytes, &header)?;
-                    view.add(bonus.bytes, header.endian, found);
-                }
-                Ok(())
-            }
-            // An old znode is layout 0, without a header.
-            ObjectType::ZNODE => {
-                let found = znode::locate(&bonus.bytes).ok_or(corrupt(dnode))?;
-                view.add(bonus.bytes, Endian::Little, found);
-                Ok(())
-            }
-            _ => Err(corrupt(dnode)),
-        }
-    }
-
-    fn locate(&self, dnode: &Dnode, bytes: &[u8], header: &Header) -> Result<view::Places, DmuError> {
+    fn add(&self, dnode: &Dnode, bytes: Vec<u8>, view: &mut SaView) -> Result<(), DmuError> {
+        let Some(header) = Header::decode(&bytes).map_err(|_| corrupt(dnode))? else { return Ok(()) };
         let layout = self.tables.layout(header.layout).ok_or(corrupt(dnode))?;
-        sa::locate(bytes, header, &layout, |number| self.tables.info(number)).map_err(|_| corrupt(dnode))
+        let found = sa::locate(&bytes, &header, &layout, |number| self.tables.info(number));
+        view.add(bytes, header.endian, found.map_err(|_| corrupt(dnode))?);
+        Ok(())
     }
 
     /// This object set's number of an attribute.
@@ -119,13 +107,8 @@ impl Sa {
 
     /// A value, if the object has the attribute.
     pub fn get(&self, view: &SaView, attr: &ZplAttr) -> Option<Vec<u8>> {
-        let number = self.number(attr);
-        let (info, bytes, endian) = view.find(number)?;
-        let mut value = bytes.to_vec();
-        if endian == Endian::Big {
-            swap_attribute(info.swap, &mut value);
-        }
-        Some(value)
+        let (info, bytes, endian) = view.find(self.number(attr))?;
+        Some(in_little_endian(&info, bytes, endian))
     }
 
     /// The first number of a value, if the object has the attribute.
@@ -184,11 +167,7 @@ impl Sa {
         let view = self.read_all(dnode)?;
         let mut packed = Vec::new();
         for (info, bytes, endian) in view.iter() {
-            let mut value = bytes.to_vec();
-            if endian == Endian::Big {
-                swap_attribute(info.swap, &mut value);
-            }
-            packed.push(Packed { info, value });
+            packed.push(Packed { info, value: in_little_endian(&info, bytes, endian) });
         }
         for (attr, value) in changes {
             let number = self.number(attr);
@@ -279,6 +258,14 @@ impl Sa {
         block.resize(block.len().next_multiple_of(512), 0);
         dnode.set_spill(Some(&block), tx)
     }
+}
+
+fn in_little_endian(info: &AttrInfo, bytes: &[u8], endian: Endian) -> Vec<u8> {
+    let mut value = bytes.to_vec();
+    if endian == Endian::Big {
+        swap_attribute(info.swap, &mut value);
+    }
+    value
 }
 
 fn numbers(packed: &[Packed]) -> Vec<u16> {

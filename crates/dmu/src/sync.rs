@@ -28,9 +28,7 @@ use crate::policy::ObjsetPolicy;
 
 pub(crate) use job::Job;
 use tree::SyncTree;
-#[cfg(test)]
-pub(crate) use write::dnodes_in;
-pub(crate) use write::{settle, write};
+pub(crate) use write::{dnodes_in, settle, write};
 
 /// What a sync pass works with.
 pub(crate) struct Cx<'a> {

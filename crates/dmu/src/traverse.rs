@@ -75,28 +75,23 @@ pub trait Visitor {
     fn block(&mut self, visit: &Visit<'_>) -> Go;
 
     /// Called for each object before its blocks.
-    fn object(&mut self, object: u64, dnode: &DnodePhys) -> Go {
-        let _ = (object, dnode);
+    fn object(&mut self, _object: u64, _dnode: &DnodePhys) -> Go {
         Go::On
     }
 
     /// Called for each hole that is younger than where the walk begins, or does not know its age;
     /// `bp` is one.
-    fn hole(&mut self, visit: &Visit<'_>) -> Go {
-        let _ = visit;
+    fn hole(&mut self, _visit: &Visit<'_>) -> Go {
         Go::On
     }
 
     /// Called for each number that is no object, in blocks of dnodes that are gone into.
-    fn free_slot(&mut self, object: u64) -> Go {
-        let _ = object;
+    fn free_slot(&mut self, _object: u64) -> Go {
         Go::On
     }
 
     /// Called after everything below a block that was gone into.
-    fn left(&mut self, visit: &Visit<'_>) {
-        let _ = visit;
-    }
+    fn left(&mut self, _visit: &Visit<'_>) {}
 
     /// This block's children cannot be known.
     fn unreadable(&mut self, visit: &Visit<'_>, error: DmuError) -> Go;
@@ -125,6 +120,12 @@ pub fn traverse_object(
 }
 
 struct Stopped;
+
+impl Go {
+    fn unless_stopped(self) -> Result<Go, Stopped> {
+        if self == Go::Stop { Err(Stopped) } else { Ok(self) }
+    }
+}
 
 struct Walk<'a> {
     store: &'a dyn BlockStore,
@@ -155,19 +156,15 @@ impl Walk<'_> {
     }
 
     fn object(&mut self, object: u64, dnode: &DnodePhys) -> Result<(), Stopped> {
-        match self.visitor.object(object, dnode) {
-            Go::On => {}
-            Go::Past => return Ok(()),
-            Go::Stop => return Err(Stopped),
+        if self.visitor.object(object, dnode).unless_stopped()? == Go::Past {
+            return Ok(());
         }
         for (blkid, bp) in dnode.blkptrs.iter().enumerate() {
             self.below(object, dnode, dnode.nlevels - 1, blkid as u64, bp)?;
         }
         if let Some(bp) = dnode.spill.as_ref().filter(|bp| !bp.is_hole() && bp.birth() > self.min_txg) {
             let visit = Visit { object, part: Part::Spill, bp, dnode: Some(dnode) };
-            if self.visitor.block(&visit) == Go::Stop {
-                return Err(Stopped);
-            }
+            self.visitor.block(&visit).unless_stopped()?;
         }
         Ok(())
     }
@@ -182,14 +179,14 @@ impl Walk<'_> {
     ) -> Result<(), Stopped> {
         let visit = Visit { object, part: Part::Tree { level, blkid }, bp, dnode: Some(dnode) };
         if bp.is_hole() && (bp.hole_birth() == 0 || bp.hole_birth() > self.min_txg) {
-            return if self.visitor.hole(&visit) == Go::Stop { Err(Stopped) } else { Ok(()) };
+            return self.visitor.hole(&visit).unless_stopped().map(drop);
         }
         if bp.is_hole() || bp.birth() <= self.min_txg {
             return Ok(());
         }
         let of_dnodes = dnode.object_type == ObjectType::DNODE && object == META_OBJECT;
         if level == 0 && !of_dnodes {
-            return if self.visitor.block(&visit) == Go::Stop { Err(Stopped) } else { Ok(()) };
+            return self.visitor.block(&visit).unless_stopped().map(drop);
         }
         let Some(block) = self.enter(&visit)? else { return Ok(()) };
         if level == 0 {
@@ -231,9 +228,7 @@ impl Walk<'_> {
             match DnodePhys::decode(bytes) {
                 Ok(None) => {
                     let object = blkid * SLOTS_PER_BLOCK as u64 + slot as u64;
-                    if self.visitor.free_slot(object) == Go::Stop {
-                        return Err(Stopped);
-                    }
+                    self.visitor.free_slot(object).unless_stopped()?;
                     slot += 1;
                 }
                 Ok(Some(dnode)) => {
@@ -251,10 +246,8 @@ impl Walk<'_> {
 
     /// Shows the block and reads it, unless the visitor wants to pass it by.
     fn enter(&mut self, visit: &Visit<'_>) -> Result<Option<Arc<Block>>, Stopped> {
-        match self.visitor.block(visit) {
-            Go::On => {}
-            Go::Past => return Ok(None),
-            Go::Stop => return Err(Stopped),
+        if self.visitor.block(visit).unless_stopped()? == Go::Past {
+            return Ok(None);
         }
         match read_below(self.store, visit.bp, visit.object) {
             Ok(block) => Ok(Some(block)),
@@ -263,7 +256,7 @@ impl Walk<'_> {
     }
 
     fn unreadable(&mut self, visit: &Visit<'_>, error: DmuError) -> Result<(), Stopped> {
-        if self.visitor.unreadable(visit, error) == Go::Stop { Err(Stopped) } else { Ok(()) }
+        self.visitor.unreadable(visit, error).unless_stopped().map(drop)
     }
 }
 

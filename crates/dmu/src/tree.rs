@@ -214,7 +214,7 @@ impl<'a> Walker<'a> {
     /// The first block at or after `start` that is (or is not) a hole.
     pub fn find_data(&mut self, start: u64, data: bool) -> Result<Option<u64>, DmuError> {
         let epbs = self.clean.phys.epbs();
-        let find = |bp: &BlkPtr, level: u8| {
+        let mut find = |bp: &BlkPtr, level: u8| {
             if data {
                 return if bp.is_hole() { Step::Skip } else { Step::Enter };
             }
@@ -226,7 +226,6 @@ impl<'a> Walker<'a> {
                 (false, _) => Step::Enter,
             }
         };
-        let mut find = find;
         self.find(start, &mut find)
     }
 }

@@ -18,13 +18,9 @@ pub struct Tx {
 }
 
 impl Tx {
-    pub(crate) fn open(hold: TxHold) -> Tx {
-        Tx { txg: hold.txg(), hold: Some(hold), touched: AtomicBool::new(false) }
-    }
-
     /// For whoever has entered a group on behalf of more than one object set's changes.
     pub fn held(hold: TxHold) -> Tx {
-        Tx::open(hold)
+        Tx { txg: hold.txg(), hold: Some(hold), touched: AtomicBool::new(false) }
     }
 
     /// For whoever is syncing `txg`.

@@ -195,7 +195,8 @@ impl Zap {
     }
 
     pub fn remove(&self, name: impl AsRef<[u8]>, tx: &Tx) -> Result<(), DmuError> {
-        self.take(&Key::Name(name.as_ref()), Match::Exact, tx)
+        let (_guard, io) = self.writing(tx);
+        self.ops(&io).take(&Key::Name(name.as_ref()), Match::Exact)
     }
 
     /// Adds to a number that counts as 0 while it has no entry, and has none once it is 0 again.
@@ -304,11 +305,6 @@ impl Zap {
     fn put(&self, key: &Key<'_>, value: &Value, replace: bool, tx: &Tx) -> Result<(), DmuError> {
         let (_guard, io) = self.writing(tx);
         self.ops(&io).put(key, value, replace)
-    }
-
-    fn take(&self, key: &Key<'_>, how: Match, tx: &Tx) -> Result<(), DmuError> {
-        let (_guard, io) = self.writing(tx);
-        self.ops(&io).take(key, how)
     }
 }
 

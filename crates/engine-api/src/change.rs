@@ -8,144 +8,66 @@ use crate::{Grant, InitializeCommand, NewDevice, NewVdevs, PropertyChange, ScanC
 pub enum Change {
     /// `parents` makes missing ancestors (`zfs create -p`), and an existing dataset is then no
     /// error.
-    CreateFilesystem {
-        name: String,
-        parents: bool,
-        props: Vec<PropertyChange>,
-    },
+    CreateFilesystem { name: String, parents: bool, props: Vec<PropertyChange> },
     /// A volume of `volsize` bytes, rounded up to whole blocks. Unless it is `sparse`, or its
     /// `refreservation` is given, all that it can ever take is kept for it.
-    CreateVolume {
-        name: String,
-        parents: bool,
-        sparse: bool,
-        props: Vec<PropertyChange>,
-    },
+    CreateVolume { name: String, parents: bool, sparse: bool, props: Vec<PropertyChange> },
     /// All of them or none. Names are datasets, snapshots (`fs@snap`) and bookmarks (`fs#mark`), in
     /// the order of a [`crate::DestroyPlan`]. With `defer`, snapshots that clones or holds keep go
     /// with the last of these.
-    Destroy {
-        names: Vec<String>,
-        defer: bool,
-    },
+    Destroy { names: Vec<String>, defer: bool },
     /// All of them at one moment, or none; with `recursive`, of everything below, too. `props` are
     /// users' properties.
-    Snapshot {
-        names: Vec<String>,
-        recursive: bool,
-        props: Vec<PropertyChange>,
-    },
+    Snapshot { names: Vec<String>, recursive: bool, props: Vec<PropertyChange> },
     /// Makes a dataset this snapshot again, which is its last.
-    Rollback {
-        snapshot: String,
-    },
-    Clone {
-        snapshot: String,
-        name: String,
-        parents: bool,
-        props: Vec<PropertyChange>,
-    },
+    Rollback { snapshot: String },
+    /// Makes a dataset that begins as the snapshot is.
+    Clone { snapshot: String, name: String, parents: bool, props: Vec<PropertyChange> },
     /// Makes the snapshots that a clone shares with its origin the clone's own.
-    Promote {
-        name: String,
-    },
+    Promote { name: String },
     /// Of a snapshot, or a copy of a bookmark.
-    Bookmark {
-        source: String,
-        name: String,
-    },
+    Bookmark { source: String, name: String },
     /// Keeps snapshots from being destroyed; with `recursive`, those of the same name below, too.
-    Hold {
-        snapshots: Vec<String>,
-        tag: String,
-        recursive: bool,
-    },
-    Release {
-        snapshots: Vec<String>,
-        tag: String,
-        recursive: bool,
-    },
-    SetProperties {
-        name: String,
-        props: Vec<PropertyChange>,
-    },
+    Hold { snapshots: Vec<String>, tag: String, recursive: bool },
+    /// Takes a tag away again, as [`Change::Hold`] puts it there.
+    Release { snapshots: Vec<String>, tag: String, recursive: bool },
+    /// Of a dataset.
+    SetProperties { name: String, props: Vec<PropertyChange> },
     /// Back to the parent's value or the default.
-    Inherit {
-        name: String,
-        property: String,
-        received: bool,
-    },
+    Inherit { name: String, property: String, received: bool },
     /// `recursive` is for snapshots: those of the same name below get the new one, too.
-    Rename {
-        from: String,
-        to: String,
-        parents: bool,
-        recursive: bool,
-    },
+    Rename { from: String, to: String, parents: bool, recursive: bool },
     /// Delegates permissions of a dataset.
-    Allow {
-        name: String,
-        grants: Vec<Grant>,
-    },
+    Allow { name: String, grants: Vec<Grant> },
     /// Takes delegated permissions back; with `recursive`, from all below, too.
-    Unallow {
-        name: String,
-        grants: Vec<Grant>,
-        recursive: bool,
-    },
+    Unallow { name: String, grants: Vec<Grant>, recursive: bool },
     /// Destroys what a receive that can be resumed has left of a dataset.
-    AbortReceive {
-        name: String,
-    },
-    SetPoolProperties {
-        props: Vec<PropertyChange>,
-    },
+    AbortReceive { name: String },
+    /// Of the pool.
+    SetPoolProperties { props: Vec<PropertyChange> },
     /// `force` uses devices that look in use.
-    AddVdevs {
-        vdevs: NewVdevs,
-        force: bool,
-    },
+    AddVdevs { vdevs: NewVdevs, force: bool },
     /// By guid, as [`crate::VdevStatus`] has it.
-    RemoveVdev {
-        guid: u64,
-    },
+    RemoveVdev { guid: u64 },
     /// Takes a device that is out of use into use again; with `expand`, also what it has more than
     /// before.
-    OnlineVdev {
-        guid: u64,
-        expand: bool,
-    },
+    OnlineVdev { guid: u64, expand: bool },
     /// Until it is brought online, or with `temporary` until the next import.
-    OfflineVdev {
-        guid: u64,
-        temporary: bool,
-    },
+    OfflineVdev { guid: u64, temporary: bool },
     /// As if it had erred too often, until that is cleared, or with `temporary` until the next
     /// import.
-    FaultVdev {
-        guid: u64,
-        temporary: bool,
-    },
+    FaultVdev { guid: u64, temporary: bool },
     /// Makes a device a side of the mirror that a vdev is part of, or becomes.
-    AttachVdev {
-        guid: u64,
-        new: NewDevice,
-    },
+    AttachVdev { guid: u64, new: NewDevice },
     /// Takes one side out of a mirror.
-    DetachVdev {
-        guid: u64,
-    },
-    ReplaceVdev {
-        guid: u64,
-        new: NewDevice,
-    },
+    DetachVdev { guid: u64 },
+    /// Puts a device in the place of another, which goes when all of it is there.
+    ReplaceVdev { guid: u64, new: NewDevice },
     /// Looks at all devices anew: those that are another's by now are used no more, those that are
     /// back are.
     ReopenVdevs,
     /// Gives the pool another guid; `None`: any.
-    Reguid {
-        guid: Option<u64>,
-    },
+    Reguid { guid: Option<u64> },
     /// Takes a checkpoint: the pool can be imported as it is now, until the checkpoint is
     /// discarded.
     TakeCheckpoint,
@@ -170,9 +92,7 @@ pub enum Change {
     Scan(ScanCommand),
     /// Forgets the errors of one device or of all, and takes those into use again that were given
     /// up for them.
-    ClearErrors {
-        guid: Option<u64>,
-    },
+    ClearErrors { guid: Option<u64> },
 }
 
 /// The change is on stable storage.

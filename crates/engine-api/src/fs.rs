@@ -379,25 +379,21 @@ pub trait FileSystem: Send + Sync {
     }
     /// The file system whose root stands for this node, where that is one of another: a snapshot in
     /// `.zfs/snapshot`.
-    fn crossing(&self, node: NodeId) -> Result<Option<Arc<dyn FileSystem>>> {
-        let _ = node;
+    fn crossing(&self, _node: NodeId) -> Result<Option<Arc<dyn FileSystem>>> {
         Ok(None)
     }
-    /// From now on `watcher` is told what is changed with another origin than the one given.
+    /// From now on the watcher is told what is changed with another origin than the one given.
     /// `None`: nobody is told here.
-    fn watch(&self, watcher: Weak<dyn Watcher>) -> Option<Origin> {
-        let _ = watcher;
+    fn watch(&self, _watcher: Weak<dyn Watcher>) -> Option<Origin> {
         None
     }
     /// One of its snapshots, by the id that file handles have; `None` for any other.
-    fn snapshot(&self, id: FsId) -> Result<Option<Arc<dyn FileSystem>>> {
-        let _ = id;
+    fn snapshot(&self, _id: FsId) -> Result<Option<Arc<dyn FileSystem>>> {
         Ok(None)
     }
     /// What is known of a call with this digest (`stdx::call`), where an earlier program has done
     /// it.
-    fn happened(&self, digest: &[u8; 32]) -> Result<Option<Happened>> {
-        let _ = digest;
+    fn happened(&self, _digest: &[u8; 32]) -> Result<Option<Happened>> {
         Ok(None)
     }
     /// The file system's space; at a directory that hands on a project with a limit, what that one

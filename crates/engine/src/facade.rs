@@ -165,7 +165,7 @@ impl LocalEngine {
     /// where a pool wants that (`autoreplace`). To be called every few seconds, by a thread that
     /// may wait for transaction groups.
     pub fn look_for_disks(&self) {
-        let pools: Vec<Arc<LocalPool>> = lock(&self.pools).values().cloned().collect();
+        let pools = self.local_pools();
         self.around.kept.as_ref().inspect(|kept| kept.trim());
         // One pool that is suspended meanwhile does not keep the others waiting.
         pools.iter().for_each(|pool| hurried(|| pool.inner().look_for_disks()));
@@ -174,10 +174,8 @@ impl LocalEngine {
     /// Writes the cache files anew where something has changed. To be called after changes, and
     /// every few seconds: disks come and go by themselves.
     pub fn write_cache_files(&self) {
-        let pools = || {
-            let pools: Vec<Arc<LocalPool>> = lock(&self.pools).values().cloned().collect();
-            pools.iter().map(|pool| (pool.cachefile(), pool.inner().clone())).collect()
-        };
+        let listed = |pool: &Arc<LocalPool>| (pool.cachefile(), pool.inner().clone());
+        let pools = || self.local_pools().iter().map(listed).collect();
         self.cache_files.write(pools, self.options.cachefile.as_deref());
     }
 
@@ -207,6 +205,10 @@ impl LocalEngine {
 
     fn local_pool(&self, name: &str) -> Result<Arc<LocalPool>> {
         lock(&self.pools).get(name).cloned().ok_or_else(|| no_such_pool(name))
+    }
+
+    fn local_pools(&self) -> Vec<Arc<LocalPool>> {
+        lock(&self.pools).values().cloned().collect()
     }
 
     fn adopt(&self, pool: Arc<::pool::Pool>, cachefile: CacheFile) -> Arc<LocalPool> {
@@ -284,8 +286,7 @@ impl LocalEngine {
             let payload = vec![("zio_delta", took.into()), ("cistern_who", late.what.as_str().into())];
             self.around.events.post(env, "ereport.fs.zfs.deadman", payload);
         }
-        let pools: Vec<Arc<LocalPool>> = lock(&self.pools).values().cloned().collect();
-        pools.iter().for_each(|pool| pool.inner().core().tell_stuck(now));
+        self.local_pools().iter().for_each(|pool| pool.inner().core().tell_stuck(now));
     }
 
     /// Imports under way are cancelled, and none begins any more: the program is about to end.
@@ -495,8 +496,7 @@ impl Engine for LocalEngine {
     }
 
     fn pool(&self, name: &str) -> Result<Arc<dyn Pool>> {
-        let pool = lock(&self.pools).get(name).cloned().ok_or(Error::NotFound)?;
-        Ok(pool)
+        Ok(lock(&self.pools).get(name).cloned().ok_or(Error::NotFound)?)
     }
 
     fn pools(&self) -> Vec<Arc<dyn Pool>> {
@@ -531,8 +531,7 @@ impl Engine for LocalEngine {
     }
 
     fn cache_counts(&self) -> Counts {
-        let pools: Vec<Arc<LocalPool>> = lock(&self.pools).values().cloned().collect();
-        let devices: usize = pools.iter().map(|pool| pool.status().cache.len()).sum();
+        let devices: usize = self.local_pools().iter().map(|pool| pool.status().cache.len()).sum();
         let cache = &self.around.cache;
         measure::cache_counts(&cache.stats(), cache.room() as u64, devices as u64)
     }
@@ -540,16 +539,14 @@ impl Engine for LocalEngine {
 
 impl Serving for LocalEngine {
     fn served(&self) -> Vec<Served> {
-        let pools: Vec<Arc<LocalPool>> = lock(&self.pools).values().cloned().collect();
-        pools.iter().flat_map(served_of).collect()
+        self.local_pools().iter().flat_map(served_of).collect()
     }
 
     fn served_volumes(&self, property: &str) -> Vec<ServedVolume> {
-        let pools: Vec<Arc<LocalPool>> = lock(&self.pools).values().cloned().collect();
         let of = |pool: &Arc<LocalPool>| {
             catch_unwind(AssertUnwindSafe(|| pool.served_volumes(property))).unwrap_or_default()
         };
-        pools.iter().flat_map(of).collect()
+        self.local_pools().iter().flat_map(of).collect()
     }
 
     fn served_generation(&self) -> u64 {
@@ -575,8 +572,9 @@ impl Diagnostics for LocalEngine {
     }
 
     fn drop_cache(&self) {
-        let pools: Vec<Arc<LocalPool>> = lock(&self.pools).values().cloned().collect();
-        pools.iter().for_each(|pool| self.around.cache.forget_pool(pool.inner().core().storage.pool_guid()));
+        self.local_pools()
+            .iter()
+            .for_each(|pool| self.around.cache.forget_pool(pool.inner().core().storage.pool_guid()));
     }
 
     fn injected(&self) -> Vec<ActiveFault> {
@@ -603,8 +601,7 @@ impl Diagnostics for LocalEngine {
         }
         // Whoever watches a pool goes by the pace that its last sign of life tells.
         if matches!(tunable, env::Tunable::MultihostInterval | env::Tunable::MultihostFailIntervals) {
-            let pools: Vec<Arc<LocalPool>> = lock(&self.pools).values().cloned().collect();
-            pools.iter().for_each(|pool| pool.inner().core().mmp.pace_changed());
+            self.local_pools().iter().for_each(|pool| pool.inner().core().mmp.pace_changed());
         }
         Ok(())
     }

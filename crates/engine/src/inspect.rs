@@ -25,11 +25,14 @@ mod verify;
 
 use std::io::{self, Write};
 
+use dmu::DmuError;
 use env::Env;
-use ondisk::nvlist::NvList;
 
 use open::{Opened, look_for, open};
 use options::{Command, Options};
+
+/// What came of showing something: the inner error is the pool's, the outer the terminal's.
+type Shown = io::Result<Result<(), DmuError>>;
 
 /// All is well.
 const CLEAN: i32 = 0;
@@ -141,9 +144,4 @@ fn show_pool(
         status = status.max(verify::show(env, opened, &catalog, data, out, err)?);
     }
     Ok(status)
-}
-
-/// An empty list to put pairs into.
-fn list() -> NvList {
-    NvList::new()
 }

@@ -189,10 +189,11 @@ impl Plan {
         None
     }
 
-    fn change(&self, change: impl FnOnce(&mut PlanState)) {
+    fn change<T>(&self, change: impl FnOnce(&mut PlanState) -> T) -> T {
         let mut state = lock(&self.state);
-        change(&mut state);
+        let changed = change(&mut state);
         self.any.store(!state.rules.is_empty(), Relaxed);
+        changed
     }
 }
 
@@ -210,24 +211,20 @@ impl FaultDisks {
 
     /// Adds a rule, also for disks already open; returns its id.
     pub fn inject(&self, rule: FaultRule) -> u64 {
-        let mut id = 0;
         self.plan.change(|state| {
             state.last_id += 1;
-            id = state.last_id;
-            state.rules.push(Injected { id, rule, matched: 0, fired: 0 });
-        });
-        id
+            state.rules.push(Injected { id: state.last_id, rule, matched: 0, fired: 0 });
+            state.last_id
+        })
     }
 
     /// Takes a rule back. False if there is none of that id.
     pub fn cancel(&self, id: u64) -> bool {
-        let mut found = false;
         self.plan.change(|state| {
             let before = state.rules.len();
             state.rules.retain(|injected| injected.id != id);
-            found = state.rules.len() < before;
-        });
-        found
+            state.rules.len() < before
+        })
     }
 
     pub fn clear(&self) {

@@ -15,10 +15,6 @@ pub enum Quirk {
     NoUring,
     /// Pretend that no file system supports O_DIRECT.
     NoDirect,
-    /// Keep the cache so small that nearly every read misses.
-    TinyCache,
-    /// Cut ZIL log blocks short, so that commits chain many of them.
-    SmallLogBlocks,
     /// Give up a pool that lost more than it can, whatever its `failmode`: nobody is there to bring
     /// its disks back.
     NoOperator,

@@ -27,14 +27,12 @@ pub struct Given {
 }
 
 impl Server {
-    /// Names and numbers.
-    pub fn list(&self, fh: u64, offset: u64, entries: &mut Entries) -> Result<()> {
-        self.fill(fh, offset, false, entries).1
-    }
-
-    /// With attributes: the kernel gets a reference to each but `.` and `..`.
-    pub fn list_plus(&self, fh: u64, offset: u64, entries: &mut Entries) -> (Given, Result<()>) {
-        self.fill(fh, offset, true, entries)
+    /// Names and numbers. With `plus`, attributes too: then the kernel gets a reference to each but
+    /// `.` and `..`.
+    pub fn list(&self, fh: u64, offset: u64, plus: bool, to: &mut Entries) -> (Given, Result<()>) {
+        let mut given = Given { mark: self.inodes.mark(), nodes: Vec::new() };
+        let filled = self.fill_from(fh, offset, plus, to, &mut given);
+        (given, filled)
     }
 
     /// False where there is no room for it.
@@ -75,12 +73,6 @@ impl Server {
             self.inodes.forget(ino, 1);
         }
         Ok(taken)
-    }
-
-    fn fill(&self, fh: u64, offset: u64, plus: bool, to: &mut Entries) -> (Given, Result<()>) {
-        let mut given = Given { mark: self.inodes.mark(), nodes: Vec::new() };
-        let filled = self.fill_from(fh, offset, plus, to, &mut given);
-        (given, filled)
     }
 
     fn fill_from(&self, fh: u64, offset: u64, plus: bool, to: &mut Entries, given: &mut Given) -> Result<()> {

@@ -209,11 +209,12 @@ impl Ops {
             Body::OpenDir => give(server.open_dir(req.node), answer, |fh| reply::opened(fh, 0)),
             Body::ReadDir { fh, offset, size } => {
                 let mut entries = Entries::new(size);
-                give_bytes(server.list(fh, offset, &mut entries).map(|()| entries.into_bytes()), answer);
+                let (_, listed) = server.list(fh, offset, false, &mut entries);
+                give_bytes(listed.map(|()| entries.into_bytes()), answer);
             }
             Body::ReadDirPlus { fh, offset, size } => {
                 let mut entries = Entries::new(size);
-                let (given, listed) = server.list_plus(fh, offset, &mut entries);
+                let (given, listed) = server.list(fh, offset, true, &mut entries);
                 give_bytes(listed.map(|()| entries.into_bytes()), answer);
                 self.notifier.recheck(given.mark, &given.nodes);
             }

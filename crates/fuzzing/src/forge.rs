@@ -220,7 +220,10 @@ impl Forge {
     pub fn point(&mut self, index: usize, bp: BlkPtr) -> bool {
         self.nodes[index].bp = bp;
         let (parent, at) = (self.nodes[index].parent, self.nodes[index].at);
-        let Some(parent) = parent else { return self.put_root(bp) };
+        let Some(parent) = parent else {
+            // Every copy of the newest uberblock leads to this root.
+            return self.edit_uberblock(&|uberblock| uberblock.root_bp = bp);
+        };
         let Some(mut above) = self.read(&self.nodes[parent].bp) else { return false };
         above[at..at + BlkPtr::SIZE].copy_from_slice(&bp.encode());
         self.replace(parent, &above)
@@ -247,11 +250,6 @@ impl Forge {
         bp.set_psize(block.len() as u64).set_compression(CompressKind::Off);
         self.scratch += len;
         block.to_vec()
-    }
-
-    /// Every copy of the newest uberblock leads to this root.
-    fn put_root(&mut self, root: BlkPtr) -> bool {
-        self.edit_uberblock(&|uberblock| uberblock.root_bp = root)
     }
 
     /// Changes every copy of the newest uberblock.

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
-use engine_api::{Serving, Volume, VolumeId};
+use engine_api::{Serving, VolumeId};
 use scsi::{Identity, LogicalUnit, Target, TargetPort};
 use sockets::lock;
 
@@ -48,10 +48,6 @@ fn key(id: VolumeId) -> (u64, u64) {
     (id.pool_guid, id.dataset_guid)
 }
 
-fn is_same(a: &Arc<dyn Volume>, b: &Arc<dyn Volume>) -> bool {
-    std::ptr::addr_eq(Arc::as_ptr(a), Arc::as_ptr(b))
-}
-
 fn identity(id: VolumeId, dataset: &str) -> Identity {
     Identity {
         id: u128::from(id.pool_guid) << 64 | u128::from(id.dataset_guid),
@@ -74,19 +70,15 @@ impl Catalogue {
 
     /// Has volumes that could not be opened tried once more, when it is time for that.
     pub fn retry(&self) {
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         if state.retry_at.is_some_and(|at| at <= Instant::now()) {
             state.retry_at = None;
             self.retries.fetch_add(1, Relaxed);
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
-        lock(&self.state)
-    }
-
     fn fresh(&self) -> MutexGuard<'_, State> {
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         let generation = self.generation();
         if state.generation != Some(generation) {
             self.refresh(&mut state);
@@ -117,7 +109,7 @@ impl Catalogue {
             let id = served.volume.id();
             // A pool that was exported and is back has other handles: the old ones lead nowhere.
             let known =
-                state.units.get(&key(id)).filter(|unit| is_same(&unit.volume, &served.volume)).cloned();
+                state.units.get(&key(id)).filter(|unit| Arc::ptr_eq(&unit.volume, &served.volume)).cloned();
             let opened = known.map_or_else(|| LogicalUnit::open(served.volume, identity(id, &dataset)), Ok);
             let unit = match opened {
                 Ok(unit) => unit,

@@ -46,7 +46,7 @@ pub fn serve(house: &House, accepted: &Accepted<TcpStream>, door: Door) {
     tracing::info!(%peer, initiator, target = connection.member.target, "logged in");
     let ended = connection.read(accepted.requests());
     connection.see_off();
-    connection.finish();
+    connection.wire.outbox.finish();
     if let (Ok(Next::Resets), Some(target)) = (&ended, &connection.session.target) {
         house.sessions.reset(target);
     }

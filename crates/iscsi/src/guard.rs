@@ -4,26 +4,21 @@
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
-use std::sync::{Mutex, MutexGuard};
+use std::sync::Mutex;
 use std::time::Instant;
 
 use sockets::{lock, place};
 
 use crate::limits::{GUARDED, PENALTY, TRIES};
 
-/// See the module.
+/// See the module: when all that was tried is forgiven, by place.
 #[derive(Default)]
 pub struct Guard(Mutex<BTreeMap<IpAddr, Instant>>);
 
 impl Guard {
-    /// When all that was tried is forgiven, by place.
-    fn forgiven(&self) -> MutexGuard<'_, BTreeMap<IpAddr, Instant>> {
-        lock(&self.0)
-    }
-
     /// Somebody tries; false: not now.
     pub fn admits(&self, from: IpAddr, now: Instant) -> bool {
-        let mut forgiven = self.forgiven();
+        let mut forgiven = lock(&self.0);
         if forgiven.len() >= GUARDED {
             forgiven.retain(|_, until| *until > now);
         }
@@ -46,7 +41,7 @@ impl Guard {
 
     /// One of the tries was good.
     pub fn proved(&self, from: IpAddr) {
-        if let Some(until) = self.forgiven().get_mut(&place(from)) {
+        if let Some(until) = lock(&self.0).get_mut(&place(from)) {
             *until -= PENALTY;
         }
     }

@@ -40,14 +40,8 @@ impl Keys {
     }
 
     pub fn encode(&self) -> Vec<u8> {
-        let mut bytes = Vec::new();
-        for (key, value) in &self.0 {
-            bytes.extend(key.as_bytes());
-            bytes.push(b'=');
-            bytes.extend(value.as_bytes());
-            bytes.push(0);
-        }
-        bytes
+        let pairs = self.0.iter().map(|(key, value)| format!("{key}={value}\0"));
+        pairs.collect::<String>().into_bytes()
     }
 }
 

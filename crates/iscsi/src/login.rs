@@ -17,6 +17,7 @@ use std::time::Instant;
 
 use scsi::Nexus;
 
+use crate::binary::hex;
 use crate::chap::{Chap, Round};
 use crate::house::House;
 use crate::keys::{Keys, offers};
@@ -176,8 +177,7 @@ impl<'a> Login<'a> {
     }
 
     fn nexus(&self, initiator: &str, request: &LoginRequest) -> Nexus {
-        let isid: String = request.isid.iter().map(|byte| format!("{byte:02x}")).collect();
-        Nexus::new(&format!("{initiator},i,0x{isid}"), self.group)
+        Nexus::new(&format!("{initiator},i,{}", hex(&request.isid)), self.group)
     }
 
     /// What is answered, and the stage that follows.

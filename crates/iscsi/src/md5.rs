@@ -36,9 +36,5 @@ pub fn md5(message: &[u8]) -> [u8; 16] {
             *word = word.wrapping_add(more);
         }
     }
-    let mut digest = [0; 16];
-    for (to, word) in digest.chunks_exact_mut(4).zip(state) {
-        to.copy_from_slice(&word.to_le_bytes());
-    }
-    digest
+    std::array::from_fn(|byte| state[byte / 4].to_le_bytes()[byte % 4])
 }

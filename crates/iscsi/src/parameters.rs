@@ -57,6 +57,18 @@ fn word(value: bool) -> String {
     if value { "Yes" } else { "No" }.to_owned()
 }
 
+/// Sets a parameter to what the initiator wants; the answer.
+fn as_wanted(own: &mut bool, value: &str) -> Option<String> {
+    *own = boolean(value)?;
+    Some(word(*own))
+}
+
+/// Sets a parameter to what the initiator wants, or to the most that we take; the answer.
+fn at_most(own: &mut usize, wanted: Option<u64>, most: usize) -> Option<String> {
+    *own = most.min(wanted? as usize);
+    Some(own.to_string())
+}
+
 const REJECT: &str = "Reject";
 /// What only the first connection of a session asks for.
 const LEADING: [&str; 12] = [
@@ -98,26 +110,13 @@ impl Parameters {
                 None => None,
             },
             "HeaderDigest" | "DataDigest" => self.digest(key, value),
-            "InitialR2T" => boolean(value).map(|wanted| {
-                self.initial_r2t = wanted;
-                word(wanted)
-            }),
-            "ImmediateData" => boolean(value).map(|wanted| {
-                self.immediate_data = wanted;
-                word(wanted)
-            }),
-            "MaxBurstLength" => number(value, 512, LARGEST).map(|length| {
-                self.max_burst = BURST.min(length as usize);
-                self.max_burst.to_string()
-            }),
-            "FirstBurstLength" => number(value, 512, LARGEST).map(|length| {
-                self.first_burst = FIRST_BURST.min(length as usize);
-                self.first_burst.to_string()
-            }),
-            "MaxConnections" => number(value, 1, 65535).map(|connections| {
-                self.max_connections = CONNECTIONS_A_SESSION.min(connections as usize);
-                self.max_connections.to_string()
-            }),
+            "InitialR2T" => as_wanted(&mut self.initial_r2t, value),
+            "ImmediateData" => as_wanted(&mut self.immediate_data, value),
+            "MaxBurstLength" => at_most(&mut self.max_burst, number(value, 512, LARGEST), BURST),
+            "FirstBurstLength" => at_most(&mut self.first_burst, number(value, 512, LARGEST), FIRST_BURST),
+            "MaxConnections" => {
+                at_most(&mut self.max_connections, number(value, 1, 65535), CONNECTIONS_A_SESSION)
+            }
             "MaxOutstandingR2T" => number(value, 1, 65535).map(|_| "1".to_owned()),
             "DefaultTime2Wait" => number(value, 0, 3600).map(|wait| wait.to_string()),
             "DefaultTime2Retain" => number(value, 0, 3600).map(|_| "0".to_owned()),

@@ -144,7 +144,7 @@ impl Connection {
         };
         self.send(&LogoutResponse { response, tag }, Vec::new());
         if reason == LogoutReason::ClosesSession {
-            self.finish();
+            self.wire.outbox.finish();
             self.session.cut();
         }
         next

@@ -63,6 +63,7 @@ pub struct Session {
     gate: RwLock<()>,
 }
 
+#[derive(Default)]
 struct State {
     connections: Vec<Arc<Connection>>,
     tasks: Vec<Arc<Task>>,
@@ -90,7 +91,7 @@ pub struct Turn<'a>(&'a Session);
 
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
-        let mut state = self.0.state();
+        let mut state = lock(&self.0.state);
         state.turn = false;
         self.0.tell(state);
     }
@@ -112,17 +113,9 @@ impl State {
 impl Session {
     pub fn new(member: &Member, handle: u16, catalogue: Arc<Catalogue>) -> Arc<Session> {
         let state = State {
-            connections: Vec::new(),
-            tasks: Vec::new(),
-            working: 0,
             expected: member.command_number,
             most: member.command_number.wrapping_add(WINDOW - 1),
-            turn: false,
-            waiting: 0,
-            closed: false,
-            over: false,
-            blind: None,
-            stats: BTreeMap::new(),
+            ..State::default()
         };
         let crew = workers::Config {
             name: |_| "iscsi-crew".to_owned(),
@@ -146,10 +139,6 @@ impl Session {
             changed: Condvar::new(),
             gate: RwLock::new(()),
         })
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        lock(&self.state)
     }
 
     /// Waits as long as something holds, but not for ever where there is a limit.
@@ -177,7 +166,7 @@ impl Session {
 
     /// One more connection, in the place of one that had its number.
     pub fn join(&self, connection: &Arc<Connection>) -> Result<(), Failure> {
-        let mut state = self.state();
+        let mut state = lock(&self.state);
         if state.closed {
             return Err(Failure::NoSession);
         }
@@ -198,14 +187,14 @@ impl Session {
             self.cut();
         }
         self.settle(|task| task.is_of(connection));
-        let mut state = self.state();
+        let mut state = lock(&self.state);
         state.connections.retain(|one| !Arc::ptr_eq(one, connection));
         let is_last = state.connections.is_empty();
         state.closed |= is_last;
         self.tell(state);
         if is_last {
             self.look_away();
-            let mut state = self.state();
+            let mut state = lock(&self.state);
             state.over = true;
             self.tell(state);
         }
@@ -214,7 +203,7 @@ impl Session {
 
     /// Ends all of its connections.
     pub fn cut(&self) {
-        let mut state = self.state();
+        let mut state = lock(&self.state);
         if !state.closed && state.connections.is_empty() {
             state.over = true;
         }
@@ -226,7 +215,7 @@ impl Session {
     /// Tells its initiator what it has not asked for, by all of its connections; nobody waits for
     /// one that does not listen. `told` goes when all have heard it.
     pub fn announce(&self, event: Event, told: &Sender<()>) {
-        let connections = self.state().connections.clone();
+        let connections = lock(&self.state).connections.clone();
         for connection in connections {
             let told = told.clone();
             self.crew.submit(move || {
@@ -240,7 +229,7 @@ impl Session {
     /// not, and later ended. False: all is well.
     pub fn look(&self) -> bool {
         let sees = self.target.is_none() || self.target().units().next().is_some();
-        let mut state = self.state();
+        let mut state = lock(&self.state);
         if sees {
             state.blind = None;
             return false;
@@ -265,7 +254,7 @@ impl Session {
 
     /// Ends one of its connections, which has logged out by another; false if there is no such.
     pub fn log_out(&self, number: u16) -> bool {
-        let state = self.state();
+        let state = lock(&self.state);
         let found = state.find(number);
         if let Some(found) = &found {
             self.cut_one(state, found);
@@ -284,7 +273,7 @@ impl Session {
 
     /// A session that was cut, for as long as that may take.
     pub fn wait_until_over(&self) {
-        drop(self.wait(self.state(), DRAIN, |state| !state.over));
+        drop(self.wait(lock(&self.state), DRAIN, |state| !state.over));
     }
 
     // ── The order of commands ──
@@ -292,7 +281,7 @@ impl Session {
     /// The numbers that every answer has: of the command that is expected, and of the last that may
     /// come.
     pub fn window(&self) -> (u32, u32) {
-        let mut state = self.state();
+        let mut state = lock(&self.state);
         let most = state.expected.wrapping_add(WINDOW.saturating_sub(state.working)).wrapping_sub(1);
         // The window only ever moves on.
         if most.wrapping_sub(state.most) < 1 << 31 {
@@ -308,7 +297,7 @@ impl Session {
             Some(_) => state.connections.len() > 1 && !state.closed && !connection.is_cut(),
             None => false,
         };
-        let mut state = self.state();
+        let mut state = lock(&self.state);
         while may_come(&state) {
             state = self.wait(state, TURN, may_come);
             // Whoever has the turn may take any time; a number that is missing may not.
@@ -331,19 +320,19 @@ impl Session {
             let is_ahead = state.turn || state.ahead(number).is_some_and(|ahead| ahead > 0);
             is_ahead && state.connections.len() > 1 && !state.closed && !connection.is_cut()
         };
-        drop(self.wait(self.state(), TURN, is_behind));
+        drop(self.wait(lock(&self.state), TURN, is_behind));
     }
 
     // ── Tasks ──
 
     /// Tasks that are under way.
     pub fn tasks(&self) -> usize {
-        self.state().tasks.len()
+        lock(&self.state).tasks.len()
     }
 
     pub fn stats(&self) -> SessionStats {
         let target = self.target();
-        let state = self.state();
+        let state = lock(&self.state);
         let unit = |(lun, stats): (&u64, &UnitStats)| {
             let volume = target.unit(*lun).map_or_else(String::new, |unit| unit.identity.name.clone());
             UnitStats { lun: (*lun >> 48) as u16 & 0x3fff, volume, ..stats.clone() }

@@ -9,7 +9,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::mpsc;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex};
 
 use sockets::lock;
 
@@ -47,13 +47,9 @@ impl State {
 }
 
 impl Sessions {
-    fn state(&self) -> MutexGuard<'_, State> {
-        lock(&self.state)
-    }
-
     /// The session that has this handle, if it is theirs.
     pub fn find(&self, name: &Name, handle: u16) -> Option<Arc<Session>> {
-        self.state().by_name.get(name).filter(|session| session.handle == handle).cloned()
+        lock(&self.state).by_name.get(name).filter(|session| session.handle == handle).cloned()
     }
 
     pub fn stats(&self) -> Vec<SessionStats> {
@@ -61,7 +57,7 @@ impl Sessions {
     }
 
     fn of(&self, which: impl Fn(&Name) -> bool) -> Vec<Arc<Session>> {
-        let state = self.state();
+        let state = lock(&self.state);
         let wanted = state.by_name.iter().filter(|(name, _)| which(name));
         wanted.map(|(_, session)| session.clone()).collect()
     }
@@ -83,7 +79,7 @@ impl Sessions {
     }
 
     fn begin(&self, member: &Member, catalogue: &Arc<Catalogue>) -> Arc<Session> {
-        let mut state = self.state();
+        let mut state = lock(&self.state);
         let session = Session::new(member, state.handle(), catalogue.clone());
         let old = member.name().and_then(|name| state.by_name.insert(name, session.clone()));
         drop(state);
@@ -120,7 +116,7 @@ impl Sessions {
         if session.leave(connection, in_order)
             && let Some(name) = connection.member.name()
         {
-            let mut state = self.state();
+            let mut state = lock(&self.state);
             if state.by_name.get(&name).is_some_and(|known| Arc::ptr_eq(known, session)) {
                 state.by_name.remove(&name);
             }

@@ -15,7 +15,7 @@ use crate::keys::Keys;
 use crate::limits::{GUARDED, PENALTY, SEGMENT, TRIES};
 use crate::md5::md5;
 use crate::parameters::Parameters;
-use crate::pdu::initiator::{Attribute, Command, DataOut};
+use crate::pdu::initiator::{Command, DataOut};
 use crate::pdu::{Digests, NONE, Pdu, PduError};
 use crate::seal::{sealed, without_secrets};
 use crate::share::{Credentials, parse};
@@ -211,7 +211,7 @@ fn write(tag: u32, expected_len: u32) -> Command {
         is_final: true,
         reads: false,
         writes: true,
-        attribute: Attribute::Untagged,
+        is_ordered: false,
         lun: 0,
         tag,
         expected_len,

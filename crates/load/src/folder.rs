@@ -51,7 +51,7 @@ impl Folder {
             }
             Work::Append { block } => self.threads(crowd, |writer| self.appends(block, writer)),
             Work::SmallFile { bytes } => {
-                let dir = &self.new_folder("small")?;
+                let dir = &self.new_folder()?;
                 self.threads(crowd, |writer| Ok(small_files(dir, bytes, next, writer)))
             }
             Work::Create { files } => self.names(crowd, files, false, |path| File::create(path).map(drop)),
@@ -75,13 +75,12 @@ impl Folder {
         options.open(self.path.join(FILE))
     }
 
-    fn new_folder(&self, prefix: &str) -> io::Result<PathBuf> {
-        let mut path = self.path.join(name(prefix, 0));
+    fn new_folder(&self) -> io::Result<PathBuf> {
         let mut run = 0;
-        while path.exists() {
+        while self.path.join(name("small", run)).exists() {
             run += 1;
-            path = self.path.join(name(prefix, run));
         }
+        let path = self.path.join(name("small", run));
         fs::create_dir(&path)?;
         Ok(path)
     }

@@ -220,12 +220,10 @@ impl Initiator {
         self.tag = self.tag.wrapping_add(1) & 0x7fff_ffff;
         let now = if self.immediate { out.len().min(self.first_burst).min(self.their_segment) } else { 0 };
         let unasked = if self.initial_r2t { now } else { out.len().min(self.first_burst) };
-        let moves = if out.is_empty() && room == 0 {
-            0
-        } else if out.is_empty() {
-            READS
-        } else {
-            WRITES
+        let moves = match (out.is_empty(), room) {
+            (false, _) => WRITES,
+            (true, 0) => 0,
+            (true, _) => READS,
         };
         let ends = if unasked > now { 0 } else { FINAL };
         let command = Pdu::new(COMMAND, ends | moves | SIMPLE)
@@ -387,14 +385,11 @@ impl Initiator {
         let mut cdb = [0; 16];
         (cdb[0], cdb[1], cdb[13]) = (0x9e, 0x10, 32);
         let told = self.call(unit, &cdb, &[], 32)?;
-        let number = |at: usize, len: usize| told.get(at..at + len).map(|bytes| bytes.iter().fold(0, fold));
-        let (last, block) = number(0, 8).zip(number(8, 4)).ok_or("the target does not tell its size")?;
+        let numbers = told.split_first_chunk().and_then(|(last, rest)| Some((last, rest.first_chunk()?)));
+        let (last, block) = numbers.ok_or("the target does not tell its size")?;
+        let (last, block) = (u64::from_be_bytes(*last), u64::from(u32::from_be_bytes(*block)));
         if block == BLOCK { Ok((last + 1) * block) } else { Err("blocks of 512 bytes are expected".into()) }
     }
-}
-
-fn fold(number: u64, byte: &u8) -> u64 {
-    number << 8 | u64::from(*byte)
 }
 
 fn judged(pdu: &Pdu, ended: Ended) -> Result<Ended, Fail> {

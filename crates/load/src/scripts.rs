@@ -4,7 +4,7 @@ use sunrpc::xdr::Decoder;
 
 use crate::drive::{self, Part, Script};
 use crate::nfs3::{self, Mounted, Share, Stable};
-use crate::{Blocks, Crowd, FILE, Fail, Outcome, Payload, Places, Work, name};
+use crate::{Crowd, FILE, Fail, Outcome, Payload, Places, Work, name};
 
 impl Share {
     /// Does this work; what it needs is made before the time begins.
@@ -14,21 +14,31 @@ impl Share {
                 let file = client.create(FILE)?;
                 let how = if is_sync { Stable::FileSync } else { Stable::Unstable };
                 let payload = Payload::new(blocks.block, part.connection);
-                Ok(Writes { file, blocks, places: blocks.places(false, part.seed), payload, how })
+                let mut places = blocks.places(false, part.seed);
+                let unstable = (!is_sync).then(|| file.clone());
+                let write = move |client: &mut Mounted, _writer: usize| {
+                    let Some(place) = places.next() else { return Ok(None) };
+                    let data = payload.block(place, blocks.block);
+                    client.send_write(&file, blocks.offset(place), data, how).map(Some)
+                };
+                Ok(Calls { send: write, moved: nfs3::bytes_written, unstable })
             }),
             Work::Read { blocks } => drive::run(self, crowd, |client, part| {
                 let file = client.lookup(FILE)?.ok_or("there is no file to read")?;
-                Ok(Reads { file, blocks, places: blocks.places(true, part.seed) })
+                let mut places = blocks.places(true, part.seed);
+                let read = move |client: &mut Mounted, _writer: usize| {
+                    let Some(place) = places.next() else { return Ok(None) };
+                    client.send_read(&file, blocks.offset(place), blocks.block).map(Some)
+                };
+                Ok(Calls { send: read, moved: some_read, unstable: None })
             }),
-            Work::Append { block } => {
-                drive::run(self, crowd, |client, part| Appends::new(client, part, block))
-            }
+            Work::Append { block } => self.appends(crowd, block),
             Work::SmallFile { bytes } => {
                 drive::run(self, crowd, |client, part| SmallFiles::new(client, part, bytes))
             }
-            Work::Create { files } => drive::run(self, crowd, Names::make(Call::Create, files, false)),
-            Work::Stat { files } => drive::run(self, crowd, Names::make(Call::Lookup, files, true)),
-            Work::Unlink { files } => drive::run(self, crowd, Names::make(Call::Remove, files, false)),
+            Work::Create { files } => self.names(crowd, files, false, Mounted::send_create),
+            Work::Stat { files } => self.names(crowd, files, true, Mounted::send_lookup),
+            Work::Unlink { files } => self.names(crowd, files, false, Mounted::send_remove),
         }
     }
 
@@ -36,84 +46,75 @@ impl Share {
     pub fn forget_file(&self) -> Result<(), Fail> {
         self.connect()?.remove(FILE)
     }
+
+    /// Each writer has a file of its own.
+    fn appends(&self, crowd: &Crowd, block: u32) -> Result<Outcome, Fail> {
+        drive::run(self, crowd, |client, part| {
+            let file = |writer| {
+                let name = name(&format!("append.{}", part.connection), writer as u64);
+                client.remove(&name)?;
+                Ok((client.create(&name)?, 0_u64))
+            };
+            // Each file, and how many blocks it has.
+            let mut files = (0..part.writers).map(file).collect::<Result<Vec<_>, Fail>>()?;
+            let payload = Payload::new(block, part.connection);
+            let append = move |client: &mut Mounted, writer: usize| {
+                let (file, blocks) = &mut files[writer];
+                let (offset, data) = (*blocks * u64::from(block), payload.block(*blocks, block));
+                *blocks += 1;
+                client.send_write(file, offset, data, Stable::FileSync).map(Some)
+            };
+            Ok(Calls { send: append, moved: nfs3::bytes_written, unstable: None })
+        })
+    }
+
+    /// One call for each of many names; in a folder of the connection's own.
+    fn names(
+        &self,
+        crowd: &Crowd,
+        files: u64,
+        is_endless: bool,
+        call: fn(&mut Mounted, &[u8], &str) -> Result<u32, Fail>,
+    ) -> Result<Outcome, Fail> {
+        drive::run(self, crowd, |client, part| {
+            let dir = client.folder(&format!("names.{}", part.connection))?;
+            let mut places = Places { blocks: files, next: 0, is_endless, random: None };
+            let send = move |client: &mut Mounted, _writer: usize| {
+                let Some(place) = places.next() else { return Ok(None) };
+                call(client, &dir, &name("file", place)).map(Some)
+            };
+            Ok(Calls { send, moved: |_| Ok(0), unstable: None })
+        })
+    }
 }
 
-struct Writes {
-    file: Vec<u8>,
-    blocks: Blocks,
-    places: Places,
-    payload: Payload,
-    how: Stable,
+/// Operations of one call each.
+struct Calls<S> {
+    send: S,
+    /// The bytes that a call moved, by its results.
+    moved: fn(&mut Decoder<'_>) -> Result<u32, Fail>,
+    /// What has to be made durable at the end.
+    unstable: Option<Vec<u8>>,
 }
 
-impl Script for Writes {
-    fn send(&mut self, client: &mut Mounted, _writer: usize) -> Result<Option<u32>, Fail> {
-        let Some(place) = self.places.next() else { return Ok(None) };
-        let data = self.payload.block(place, self.blocks.block);
-        client.send_write(&self.file, self.blocks.offset(place), data, self.how).map(Some)
+impl<S: FnMut(&mut Mounted, usize) -> Result<Option<u32>, Fail>> Script for Calls<S> {
+    fn send(&mut self, client: &mut Mounted, writer: usize) -> Result<Option<u32>, Fail> {
+        (self.send)(client, writer)
     }
 
     fn answered(&mut self, _writer: usize, results: &mut Decoder<'_>) -> Result<Option<u64>, Fail> {
-        Ok(Some(nfs3::bytes_written(results)?.into()))
+        Ok(Some((self.moved)(results)?.into()))
     }
 
     fn end(&mut self, client: &mut Mounted) -> Result<(), Fail> {
-        match self.how {
-            Stable::Unstable => client.commit(&self.file),
-            Stable::FileSync => Ok(()),
-        }
+        self.unstable.as_ref().map_or(Ok(()), |file| client.commit(file))
     }
 }
 
-struct Reads {
-    file: Vec<u8>,
-    blocks: Blocks,
-    places: Places,
-}
-
-impl Script for Reads {
-    fn send(&mut self, client: &mut Mounted, _writer: usize) -> Result<Option<u32>, Fail> {
-        let Some(place) = self.places.next() else { return Ok(None) };
-        client.send_read(&self.file, self.blocks.offset(place), self.blocks.block).map(Some)
-    }
-
-    fn answered(&mut self, _writer: usize, results: &mut Decoder<'_>) -> Result<Option<u64>, Fail> {
-        match nfs3::bytes_read(results)? {
-            0 => Err("the file is shorter than what is to be read".into()),
-            bytes => Ok(Some(bytes.into())),
-        }
-    }
-}
-
-/// Each writer's file, and how many blocks it has.
-struct Appends {
-    files: Vec<(Vec<u8>, u64)>,
-    payload: Payload,
-    block: u32,
-}
-
-impl Appends {
-    fn new(client: &mut Mounted, part: Part, block: u32) -> Result<Appends, Fail> {
-        let file = |writer| {
-            let name = name(&format!("append.{}", part.connection), writer as u64);
-            client.remove(&name)?;
-            Ok((client.create(&name)?, 0))
-        };
-        let files = (0..part.writers).map(file).collect::<Result<_, Fail>>()?;
-        Ok(Appends { files, payload: Payload::new(block, part.connection), block })
-    }
-}
-
-impl Script for Appends {
-    fn send(&mut self, client: &mut Mounted, writer: usize) -> Result<Option<u32>, Fail> {
-        let (file, blocks) = &mut self.files[writer];
-        let (offset, data) = (*blocks * u64::from(self.block), self.payload.block(*blocks, self.block));
-        *blocks += 1;
-        client.send_write(file, offset, data, Stable::FileSync).map(Some)
-    }
-
-    fn answered(&mut self, _writer: usize, results: &mut Decoder<'_>) -> Result<Option<u64>, Fail> {
-        Ok(Some(nfs3::bytes_written(results)?.into()))
+fn some_read(results: &mut Decoder<'_>) -> Result<u32, Fail> {
+    match nfs3::bytes_read(results)? {
+        0 => Err("the file is shorter than what is to be read".into()),
+        bytes => Ok(bytes),
     }
 }
 
@@ -161,49 +162,5 @@ impl Script for SmallFiles {
         }
         self.made[writer] = Some(nfs3::made(results)?);
         Ok(None)
-    }
-}
-
-#[derive(Clone, Copy)]
-enum Call {
-    Create,
-    Lookup,
-    Remove,
-}
-
-/// One call for each of many names; in a folder of the connection's own.
-struct Names {
-    call: Call,
-    dir: Vec<u8>,
-    places: Places,
-}
-
-impl Names {
-    fn make(
-        call: Call,
-        files: u64,
-        is_endless: bool,
-    ) -> impl Fn(&mut Mounted, Part) -> Result<Names, Fail> + Sync {
-        move |client, part| {
-            let dir = client.folder(&format!("names.{}", part.connection))?;
-            Ok(Names { call, dir, places: Places { blocks: files, next: 0, is_endless, random: None } })
-        }
-    }
-}
-
-impl Script for Names {
-    fn send(&mut self, client: &mut Mounted, _writer: usize) -> Result<Option<u32>, Fail> {
-        let Some(place) = self.places.next() else { return Ok(None) };
-        let (dir, name) = (&self.dir, name("file", place));
-        match self.call {
-            Call::Create => client.send_create(dir, &name),
-            Call::Lookup => client.send_lookup(dir, &name),
-            Call::Remove => client.send_remove(dir, &name),
-        }
-        .map(Some)
-    }
-
-    fn answered(&mut self, _writer: usize, _results: &mut Decoder<'_>) -> Result<Option<u64>, Fail> {
-        Ok(Some(0))
     }
 }

@@ -18,6 +18,7 @@ pub struct MemVolume {
     going: Condvar,
 }
 
+#[derive(Default)]
 struct State {
     bytes: Vec<u8>,
     /// By block: it has data.
@@ -39,12 +40,8 @@ impl MemVolume {
         let state = State {
             bytes: vec![0; size],
             mapped: vec![false; size / block],
-            readonly: false,
             capacity: u64::MAX >> 1,
-            notes: BTreeMap::new(),
-            failure: None,
-            paused: false,
-            waiting: 0,
+            ..State::default()
         };
         Arc::new(MemVolume { id, block, state: Mutex::new(state), going: Condvar::new() })
     }

@@ -19,7 +19,7 @@
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::hash::{BuildHasher, Hash, Hasher};
 use std::net::IpAddr;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex};
 
 use foldhash::quality::FixedState;
 use sockets::lock;
@@ -147,13 +147,9 @@ pub struct Cache {
 }
 
 impl Cache {
-    fn state(&self) -> MutexGuard<'_, State> {
-        lock(&self.state)
-    }
-
     /// `now` in seconds of any clock that only goes forward.
     pub fn begin(self: &Arc<Cache>, key: Key, now: u64) -> Verdict {
-        let mut state = self.state();
+        let mut state = lock(&self.state);
         let verdict = state.with(key.client, |client| {
             match client.entries.get(&key) {
                 Some(Entry::Running) => return Some(Verdict::Drop),
@@ -174,7 +170,7 @@ impl Cache {
 
     #[cfg(test)]
     fn bytes(&self) -> usize {
-        self.state().bytes
+        lock(&self.state).bytes
     }
 }
 
@@ -242,7 +238,7 @@ impl Ticket {
     pub fn done(mut self, reply: &[u8]) {
         if reply.len() <= DRC_MAX_REPLY {
             self.answered = true;
-            let mut state = self.cache.state();
+            let mut state = lock(&self.cache.state);
             state.with(self.key.client, |client| client.remember(*self.key, reply.into(), self.now));
             state.make_room();
         }
@@ -253,7 +249,7 @@ impl Drop for Ticket {
     fn drop(&mut self) {
         if !self.answered {
             let forget = |client: &mut Client| client.entries.remove(&self.key);
-            self.cache.state().with(self.key.client, forget);
+            lock(&self.cache.state).with(self.key.client, forget);
         }
     }
 }

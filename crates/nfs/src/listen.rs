@@ -29,8 +29,6 @@ use crate::{mount, v3};
 pub struct ServerConfig {
     /// Where NFS and MOUNT are answered; port 0 picks one. `[::]` takes IPv4 clients too.
     pub addr: SocketAddr,
-    /// MOUNT on a port of its own too.
-    pub mount_addr: Option<SocketAddr>,
     /// Tell rpcbind on this machine, where it runs.
     pub register: bool,
     /// Threads for requests that wait.
@@ -48,7 +46,6 @@ impl ServerConfig {
     pub fn new(addr: SocketAddr) -> ServerConfig {
         ServerConfig {
             addr,
-            mount_addr: None,
             register: false,
             workers: WORKERS,
             budget: Arc::default(),
@@ -63,7 +60,6 @@ pub struct Server {
     shared: Arc<Shared>,
     listening: Listening<TcpStream>,
     addr: SocketAddr,
-    mount_addr: SocketAddr,
     registered: AtomicBool,
 }
 
@@ -86,15 +82,8 @@ impl Server {
             workers: Workers::new(workers),
             pool: Pool::new(MAX_RECORD, LARGE_BUFFERS_KEPT),
         });
-        let mut listeners = vec![config.inherited.tcp(config.addr)?];
-        if let Some(addr) = config.mount_addr {
-            listeners.push(config.inherited.tcp(addr)?);
-        }
-        let mut addrs = Vec::new();
-        for listener in &listeners {
-            addrs.push(listener.local_addr()?);
-        }
-        let (addr, mount_addr) = (addrs[0], addrs[addrs.len() - 1]);
+        let listener = config.inherited.tcp(config.addr)?;
+        let addr = listener.local_addr()?;
         let sockets = sockets::Config {
             name: "nfs",
             connections: CONNECTIONS,
@@ -104,21 +93,16 @@ impl Server {
             drain: DRAIN,
         };
         let own = shared.clone();
-        let listening = Listening::start(sockets, listeners, move |accepted| run(&own, accepted))?;
-        tracing::info!(%addr, %mount_addr, "serving NFSv3");
-        let server = Server { shared, listening, addr, mount_addr, registered: AtomicBool::new(false) };
+        let listening = Listening::start(sockets, vec![listener], move |accepted| run(&own, accepted))?;
+        tracing::info!(%addr, mount_addr = %addr, "serving NFSv3");
+        let server = Server { shared, listening, addr, registered: AtomicBool::new(false) };
         server.registered.store(config.register && server.tell_rpcbind(true), Ordering::SeqCst);
         Ok(server)
     }
 
-    /// Where NFS is served.
+    /// Where NFS and MOUNT are served.
     pub fn addr(&self) -> SocketAddr {
         self.addr
-    }
-
-    /// Where MOUNT is served: the same, unless it was given an address of its own.
-    pub fn mount_addr(&self) -> SocketAddr {
-        self.mount_addr
     }
 
     /// Counters of every client since the start.
@@ -128,16 +112,11 @@ impl Server {
 
     /// False where none runs.
     fn tell_rpcbind(&self, here: bool) -> bool {
-        let programs = [
-            (v3::PROGRAM, 3, self.addr),
-            (mount::PROGRAM, 1, self.mount_addr),
-            (mount::PROGRAM, 3, self.mount_addr),
-        ];
-        for (program, version, addr) in programs {
+        for (program, version) in [(v3::PROGRAM, 3), (mount::PROGRAM, 1), (mount::PROGRAM, 3)] {
             // A registration left over from a server that died would refuse the new one.
             let cleared = portmap::unset(portmap::RPCBIND, program, version);
             let done = if here {
-                portmap::set(portmap::RPCBIND, program, version, portmap::Protocol::Tcp, addr.port())
+                portmap::set(portmap::RPCBIND, program, version, self.addr.port())
             } else {
                 cleared
             };

@@ -37,12 +37,6 @@ mod procedure {
 #[derive(Debug, Default)]
 pub struct Mounts(Mutex<BTreeSet<(IpAddr, String)>>);
 
-impl Mounts {
-    fn with<T>(&self, work: impl FnOnce(&mut BTreeSet<(IpAddr, String)>) -> T) -> T {
-        work(&mut lock(&self.0))
-    }
-}
-
 /// Runs one procedure. `Ok(false)`: there is no such procedure.
 pub fn run(
     cx: &Context<'_>,
@@ -58,9 +52,9 @@ pub fn run(
         procedure::DUMP => dump(mounts, out),
         procedure::UMNT => {
             let path = path(d)?;
-            mounts.with(|all| all.remove(&(cx.client.ip(), path)));
+            lock(&mounts.0).remove(&(cx.client.ip(), path));
         }
-        procedure::UMNTALL => mounts.with(|all| all.retain(|(client, _)| *client != cx.client.ip())),
+        procedure::UMNTALL => lock(&mounts.0).retain(|(client, _)| *client != cx.client.ip()),
         procedure::EXPORT => exports(cx, out),
         _ => return Ok(false),
     }
@@ -75,15 +69,14 @@ fn mount(cx: &Context<'_>, mounts: &Mounts, d: &mut Decoder<'_>, out: &mut Encod
     let path = path(d)?;
     match find(cx, &path) {
         Ok(handle) => {
-            mounts.with(|all| {
-                if all.len() < MAX_MOUNTS {
-                    all.insert((cx.client.ip(), path));
-                }
-            });
+            let mut all = lock(&mounts.0);
+            if all.len() < MAX_MOUNTS {
+                all.insert((cx.client.ip(), path));
+            }
+            drop(all);
             out.u32(Status::OK.0);
             out.opaque(&handle);
-            out.u32(1);
-            out.u32(AUTH_SYS);
+            out.words([1, AUTH_SYS]);
         }
         // What says "not there" ends a mount; a client that hears nothing tries for a while.
         Err(Status::NOENT) if cx.shares.may_come(&cx.table, None) => cx.is_unanswered.set(true),
@@ -112,7 +105,8 @@ fn find(cx: &Context<'_>, path: &str) -> Result<Sealed, Status> {
 }
 
 fn dump(mounts: &Mounts, out: &mut Encoder) {
-    for (client, path) in mounts.with(|all| all.clone()) {
+    let all = lock(&mounts.0).clone();
+    for (client, path) in all {
         out.bool(true);
         out.opaque(client.to_canonical().to_string().as_bytes());
         out.opaque(path.as_bytes());

@@ -31,7 +31,7 @@ use crate::mount::{self, Mounts};
 use crate::shares::Shares;
 use crate::stats::{ClientStats, Counters, PROCEDURES, Stats, add};
 use crate::status::Status;
-use crate::v3::target::get_handle;
+use crate::v3::target::{self, get_handle};
 use crate::v3::{self, Out, procedure};
 
 const MARK: usize = 4;
@@ -41,13 +41,6 @@ const MARK: usize = 4;
 pub struct Session {
     client: SocketAddr,
     counters: Arc<Counters>,
-}
-
-impl Session {
-    /// The client, however many connections it has.
-    pub fn peer(&self) -> std::net::IpAddr {
-        self.client.ip().to_canonical()
-    }
 }
 
 /// A reply ready for the stream: record mark and head, then the data of a READ as it lies in the
@@ -60,9 +53,8 @@ pub struct Reply {
 }
 
 impl Reply {
-    fn new(enc: Encoder, body: ReadBuf) -> Reply {
+    fn new(mut enc: Encoder, body: ReadBuf) -> Reply {
         let pad = padding(body.len());
-        let mut enc = enc;
         let len = enc.len() - MARK + body.len() + pad;
         enc.patch(0, u32::from_be_bytes(record::mark(len)));
         Reply { head: enc.into_bytes(), body, pad }
@@ -139,7 +131,7 @@ impl Promised {
             Ok(Ok(())) => return answered(self.reply, self.ticket),
             Ok(Err(error)) => bare(|enc| {
                 put_accepted(enc, self.xid, Accepted::Success);
-                v3::put_failure(self.procedure, Status::from(error), enc);
+                target::refuse(Status::from(error), v3::absent_of(self.procedure), enc);
             }),
             Err(_) => {
                 tracing::error!(procedure = self.procedure, "a promise ended in a panic");

@@ -6,9 +6,9 @@
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use engine_api::{Attr, Cred, FileSystem, FsId, NodeId, Serving};
+use engine_api::{Cred, FileSystem, FsId, NodeId, Serving};
 use sockets::lock;
 
 use crate::export::{ExportOptions, Names, parse};
@@ -47,12 +47,6 @@ pub struct Table {
     snapshots: Mutex<HashMap<FsId, FsId>>,
 }
 
-/// What a client may do with a share.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Grant {
-    pub writable: bool,
-}
-
 /// The current table, and what is needed to judge clients.
 pub struct Shares {
     engine: Arc<dyn Serving>,
@@ -87,13 +81,13 @@ impl Shares {
         self.engine.is_to_come(pool) || table.generation != Some(self.engine.served_generation())
     }
 
-    /// What the share allows the client, if anything.
-    pub fn grant(&self, share: &Share, client: SocketAddr) -> Option<Grant> {
+    /// Whether the client may come to the share, and if so whether it may write.
+    pub fn grant(&self, share: &Share, client: SocketAddr) -> Option<bool> {
         if share.options.secure && client.port() >= UNRESERVED {
             return None;
         }
         let writable = share.options.grant(client.ip(), &self.names)?;
-        Some(Grant { writable: writable && !share.readonly })
+        Some(writable && !share.readonly)
     }
 }
 
@@ -137,12 +131,12 @@ impl Table {
 
     /// A snapshot of a share, by the id in a handle: offered to whom its share is, for reading.
     pub fn snapshot(&self, id: FsId) -> Option<Arc<Share>> {
-        let known = self.known_snapshots().get(&id).copied();
+        let known = lock(&self.snapshots).get(&id).copied();
         let (share, fs) = match known.and_then(|of| self.by_id.get(&of)) {
             Some(share) => (share, share.fs.snapshot(id).ok().flatten()?),
             None => self.by_id.values().find_map(|share| Some((share, share.fs.snapshot(id).ok()??)))?,
         };
-        let mut known = self.known_snapshots();
+        let mut known = lock(&self.snapshots);
         if known.len() >= SNAPSHOTS_MAX {
             known.clear();
         }
@@ -151,10 +145,6 @@ impl Table {
         let (mountpoint, options) = (format!("{}/.zfs/snapshot", share.mountpoint), share.options.clone());
         let key = share.key.clone();
         Some(Arc::new(Share { id, mountpoint, options, readonly: true, fs, key, children: Vec::new() }))
-    }
-
-    fn known_snapshots(&self) -> MutexGuard<'_, HashMap<FsId, FsId>> {
-        lock(&self.snapshots)
     }
 
     /// What seals the handles of a pool.
@@ -192,11 +182,6 @@ impl Table {
         })?;
         self.by_id.get(id)
     }
-
-    /// Whether any file system is mounted below this one.
-    pub fn has_crossings(&self, share: &Share) -> bool {
-        !share.children.is_empty()
-    }
 }
 
 impl Share {
@@ -220,12 +205,7 @@ pub fn components(path: &str) -> Vec<Vec<u8>> {
 
 /// Follows names from the root, as the server itself, within one file system.
 pub fn walk(fs: &dyn FileSystem, names: &[Vec<u8>]) -> Result<NodeId, Status> {
-    let mut node = fs.root();
-    for name in names {
-        let attr: Attr = fs.lookup(&Cred::root(), node, name)?;
-        node = attr.node;
-    }
-    Ok(node)
+    names.iter().try_fold(fs.root(), |dir, name| Ok(fs.lookup(&Cred::root(), dir, name)?.node))
 }
 
 /// Follows names as the caller, into snapshots too; gives the file system that the last name is in.

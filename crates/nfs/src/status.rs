@@ -42,7 +42,7 @@ impl From<Error> for Status {
             Error::NotEmpty => Status::NOTEMPTY,
             Error::NotDir => Status::NOTDIR,
             Error::IsDir => Status::ISDIR,
-            Error::Denied => Status::ACCES,
+            Error::Denied | Error::KeyNotLoaded => Status::ACCES,
             Error::NotPermitted => Status::PERM,
             Error::ReadOnly => Status::ROFS,
             // The client waits and asks again.
@@ -57,9 +57,7 @@ impl From<Error> for Status {
             Error::TooSmall => Status::TOOSMALL,
             Error::Invalid(_) => Status::INVAL,
             Error::Unsupported(_) => Status::NOTSUPP,
-            Error::KeyNotLoaded => Status::ACCES,
             Error::Corrupt { .. } => Status::IO,
-            Error::Refused(_) => Status::SERVERFAULT,
             // The enumeration may grow: an error nobody has thought about here is the server's
             // fault.
             _ => Status::SERVERFAULT,

@@ -18,7 +18,6 @@ use engine_api::ReadBuf;
 use sunrpc::xdr::{Decoder, Encoder, Malformed};
 
 use crate::context::Context;
-use crate::status::Status;
 
 pub const PROGRAM: u32 = 100_003;
 pub const VERSION: u32 = 3;
@@ -67,18 +66,15 @@ pub fn is_kept(procedure: u32) -> bool {
     is_remembered(procedure) && procedure != procedure::WRITE
 }
 
-/// The results of a procedure that changes something, when it did not succeed and nothing more is
-/// told.
-pub fn put_failure(procedure: u32, status: Status, out: &mut Encoder) {
-    // Attributes that are not there: before and after, of one or two directories, or of a file and
-    // a directory.
-    let absent = match procedure {
+/// Attributes that are not there in the results of a procedure that changes something, when it did
+/// not succeed and nothing more is told: before and after, of one or two directories, or of a file
+/// and a directory.
+pub fn absent_of(procedure: u32) -> usize {
+    match procedure {
         procedure::RENAME => 4,
         procedure::LINK => 3,
         _ => 2,
-    };
-    out.u32(status.0);
-    (0..absent).for_each(|_| out.bool(false));
+    }
 }
 
 /// Runs one procedure. `Ok(false)`: there is no such procedure.

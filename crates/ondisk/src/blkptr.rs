@@ -55,12 +55,12 @@ pub const MAX_BLOCK: u64 = 16 << 20;
 pub const DVAS: usize = 3;
 
 const WORDS: usize = 16;
-const PROP: usize = 6;
+pub(crate) const PROP: usize = 6;
 const PROP2: usize = 7;
 const PHYSICAL_BIRTH: usize = 9;
-const LOGICAL_BIRTH: usize = 10;
-const FILL: usize = 11;
-const CHECKSUM: usize = 12;
+pub(crate) const LOGICAL_BIRTH: usize = 10;
+pub(crate) const FILL: usize = 11;
+pub(crate) const CHECKSUM: usize = 12;
 
 const LSIZE: (u32, u32) = (0, 16);
 const PSIZE: (u32, u32) = (16, 16);
@@ -132,6 +132,10 @@ impl BlkPtr {
             chunk.copy_from_slice(&endian.put_u64(word));
         }
         bytes
+    }
+
+    pub(crate) const fn from_words(words: [u64; WORDS]) -> BlkPtr {
+        BlkPtr { words }
     }
 
     /// The sixteen words, for hashing and display.

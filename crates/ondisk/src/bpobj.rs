@@ -6,7 +6,7 @@
 //!
 //! Sources: include/sys/bpobj.h, module/zfs/bpobj.c (`bpobj_alloc`).
 
-use crate::blkptr::BlkPtr;
+use crate::blkptr::{BlkPtr, CHECKSUM, FILL, LOGICAL_BIRTH, PROP};
 use crate::malformed::{Endian, Malformed, Reader, Writer};
 use crate::version;
 
@@ -107,12 +107,6 @@ impl BpobjPhys {
     }
 }
 
-/// Words of a block pointer that an entry changes.
-const PROP: usize = 6;
-const LOGICAL_BIRTH: usize = 10;
-const FILL: usize = 11;
-const CHECKSUM: usize = 12;
-
 /// A block pointer as a list keeps it: without what only a reader of the block would need (embedded
 /// data, the checksum unless it is the key to a deduplication table), so that lists compress well.
 /// `freed`: it records a free.
@@ -126,12 +120,7 @@ pub fn entry(bp: &BlkPtr, freed: bool) -> BlkPtr {
         words[CHECKSUM..].fill(0);
     }
     words[FILL] = u64::from(freed);
-    let mut bytes = [0; BlkPtr::SIZE];
-    let mut to = Writer::new(&mut bytes, Endian::Little);
-    for word in words {
-        to.u64(word);
-    }
-    BlkPtr::decode(&bytes, Endian::Little).expect("as many bytes as a pointer has")
+    BlkPtr::from_words(words)
 }
 
 /// Whether an entry of a list records a free.

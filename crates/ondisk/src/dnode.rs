@@ -179,13 +179,8 @@ impl DnodePhys {
         let mut bytes = vec![0; self.size()];
         let spill_flag = if self.spill.is_some() { FLAG_SPILL_BLKPTR } else { 0 };
         let mut to = Writer::new(&mut bytes, Endian::Little);
-        to.u8(self.object_type.0);
-        to.u8(self.indblkshift);
-        to.u8(self.nlevels);
-        to.u8(self.blkptrs.len() as u8);
-        to.u8(self.bonus_type.0);
-        to.u8(self.checksum);
-        to.u8(self.compress);
+        to.bytes(&[self.object_type.0, self.indblkshift, self.nlevels, self.blkptrs.len() as u8]);
+        to.bytes(&[self.bonus_type.0, self.checksum, self.compress]);
         to.u8(self.flags & !FLAG_SPILL_BLKPTR | spill_flag);
         to.u16(self.datablkszsec);
         to.u16(self.bonus.len() as u16);

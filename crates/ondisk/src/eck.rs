@@ -14,7 +14,7 @@
 //! include/sys/zio.h, module/zfs/zio_checksum.c.
 
 use crate::blkptr::{BlkPtr, Checksum};
-use crate::malformed::{Endian, Malformed, slice_at, u64_at};
+use crate::malformed::{Endian, Malformed, order_of, slice_at, u64_at};
 
 /// Of a tail in the writer's byte order.
 pub const MAGIC: u64 = 0x0210_da7a_b10c_7a11;
@@ -36,14 +36,8 @@ impl Eck {
     /// Reads a tail from its 40 bytes.
     pub fn decode(bytes: &[u8]) -> Result<Eck, Malformed> {
         let what = "embedded checksum";
-        let magic = u64_at(bytes, 0, Endian::Little, what)?;
-        let endian = if magic == MAGIC {
-            Endian::Little
-        } else if magic == MAGIC.swap_bytes() {
-            Endian::Big
-        } else {
-            return Err(Malformed::at("embedded checksum magic", 0));
-        };
+        let endian = order_of(u64_at(bytes, 0, Endian::Little, what)?, MAGIC);
+        let endian = endian.ok_or(Malformed::at("embedded checksum magic", 0))?;
         let mut checksum = [0; 4];
         for (i, word) in checksum.iter_mut().enumerate() {
             *word = u64_at(bytes, Eck::CHECKSUM_OFFSET + 8 * i, endian, what)?;

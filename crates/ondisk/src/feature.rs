@@ -39,311 +39,197 @@ impl Feature {
     }
 }
 
+/// The name that people use is what follows the colon.
 const fn feature(
     guid: &'static str,
-    name: &'static str,
     description: &'static str,
     flags: u8,
     needs: &'static [&'static str],
 ) -> Feature {
-    Feature { guid, name, description, flags, needs }
+    let mut colon = 0;
+    while guid.as_bytes()[colon] != b':' {
+        colon += 1;
+    }
+    Feature { guid, name: guid.split_at(colon + 1).1, description, flags, needs }
 }
+
+/// What most flags of datasets need.
+const EXTENSIBLE: &[&str] = &["extensible_dataset"];
 
 /// Every flag, in OpenZFS's order.
 pub const FEATURES: &[Feature] = &[
-    feature(
-        "com.delphix:async_destroy",
-        "async_destroy",
-        "Destroy filesystems asynchronously.",
-        READONLY_COMPAT,
-        &[],
-    ),
-    feature("com.delphix:empty_bpobj", "empty_bpobj", "Snapshots use less space.", READONLY_COMPAT, &[]),
-    feature(
-        "org.illumos:lz4_compress",
-        "lz4_compress",
-        "LZ4 compression algorithm support.",
-        ACTIVATE_ON_ENABLE,
-        &[],
-    ),
-    feature(
-        "com.joyent:multi_vdev_crash_dump",
-        "multi_vdev_crash_dump",
-        "Crash dumps to multiple vdev pools.",
-        0,
-        &[],
-    ),
-    feature(
-        "com.delphix:spacemap_histogram",
-        "spacemap_histogram",
-        "Spacemaps maintain space histograms.",
-        READONLY_COMPAT,
-        &[],
-    ),
-    feature(
-        "com.delphix:enabled_txg",
-        "enabled_txg",
-        "Record txg at which a feature is enabled",
-        READONLY_COMPAT,
-        &[],
-    ),
+    feature("com.delphix:async_destroy", "Destroy filesystems asynchronously.", READONLY_COMPAT, &[]),
+    feature("com.delphix:empty_bpobj", "Snapshots use less space.", READONLY_COMPAT, &[]),
+    feature("org.illumos:lz4_compress", "LZ4 compression algorithm support.", ACTIVATE_ON_ENABLE, &[]),
+    feature("com.joyent:multi_vdev_crash_dump", "Crash dumps to multiple vdev pools.", 0, &[]),
+    feature("com.delphix:spacemap_histogram", "Spacemaps maintain space histograms.", READONLY_COMPAT, &[]),
+    feature("com.delphix:enabled_txg", "Record txg at which a feature is enabled", READONLY_COMPAT, &[]),
     feature(
         "com.delphix:hole_birth",
-        "hole_birth",
         "Retain hole birth txg for more precise zfs send",
         MOS | ACTIVATE_ON_ENABLE,
         &["enabled_txg"],
     ),
     feature(
         "com.delphix:zpool_checkpoint",
-        "zpool_checkpoint",
         "Pool state can be checkpointed, allowing rewind later.",
         READONLY_COMPAT,
         &[],
     ),
     feature(
         "com.delphix:spacemap_v2",
-        "spacemap_v2",
         "Space maps representing large segments are more efficient.",
         READONLY_COMPAT | ACTIVATE_ON_ENABLE,
         &[],
     ),
     feature(
         "com.delphix:extensible_dataset",
-        "extensible_dataset",
         "Enhanced dataset functionality, used by other features.",
         0,
         &[],
     ),
-    feature(
-        "com.delphix:bookmarks",
-        "bookmarks",
-        "\"zfs bookmark\" command",
-        READONLY_COMPAT,
-        &["extensible_dataset"],
-    ),
-    feature(
-        "com.joyent:filesystem_limits",
-        "filesystem_limits",
-        "Filesystem and snapshot limits.",
-        READONLY_COMPAT,
-        &["extensible_dataset"],
-    ),
+    feature("com.delphix:bookmarks", "\"zfs bookmark\" command", READONLY_COMPAT, EXTENSIBLE),
+    feature("com.joyent:filesystem_limits", "Filesystem and snapshot limits.", READONLY_COMPAT, EXTENSIBLE),
     feature(
         "com.delphix:embedded_data",
-        "embedded_data",
         "Blocks which compress very well use even less space.",
         MOS | ACTIVATE_ON_ENABLE,
         &[],
     ),
-    feature(
-        "com.delphix:livelist",
-        "livelist",
-        "Improved clone deletion performance.",
-        READONLY_COMPAT,
-        &["extensible_dataset"],
-    ),
+    feature("com.delphix:livelist", "Improved clone deletion performance.", READONLY_COMPAT, EXTENSIBLE),
     feature(
         "com.delphix:log_spacemap",
-        "log_spacemap",
         "Log metaslab changes on a single spacemap and flush them periodically.",
         READONLY_COMPAT,
         &["spacemap_v2"],
     ),
-    feature(
-        "org.open-zfs:large_blocks",
-        "large_blocks",
-        "Support for blocks larger than 128KB.",
-        PER_DATASET,
-        &["extensible_dataset"],
-    ),
-    feature(
-        "org.zfsonlinux:large_dnode",
-        "large_dnode",
-        "Variable on-disk size of dnodes.",
-        PER_DATASET,
-        &["extensible_dataset"],
-    ),
-    feature(
-        "org.illumos:sha512",
-        "sha512",
-        "SHA-512/256 hash algorithm.",
-        PER_DATASET,
-        &["extensible_dataset"],
-    ),
-    feature("org.illumos:skein", "skein", "Skein hash algorithm.", PER_DATASET, &["extensible_dataset"]),
-    feature("org.illumos:edonr", "edonr", "Edon-R hash algorithm.", PER_DATASET, &["extensible_dataset"]),
+    feature("org.open-zfs:large_blocks", "Support for blocks larger than 128KB.", PER_DATASET, EXTENSIBLE),
+    feature("org.zfsonlinux:large_dnode", "Variable on-disk size of dnodes.", PER_DATASET, EXTENSIBLE),
+    feature("org.illumos:sha512", "SHA-512/256 hash algorithm.", PER_DATASET, EXTENSIBLE),
+    feature("org.illumos:skein", "Skein hash algorithm.", PER_DATASET, EXTENSIBLE),
+    feature("org.illumos:edonr", "Edon-R hash algorithm.", PER_DATASET, EXTENSIBLE),
     feature(
         "com.delphix:redaction_bookmarks",
-        "redaction_bookmarks",
         "Support for bookmarks which store redaction lists for zfs redacted send/recv.",
         0,
         &["bookmark_v2", "extensible_dataset", "bookmarks"],
     ),
     feature(
         "com.delphix:redacted_datasets",
-        "redacted_datasets",
         "Support for redacted datasets, produced by receiving a redacted zfs send stream.",
         PER_DATASET,
-        &["extensible_dataset"],
+        EXTENSIBLE,
     ),
     feature(
         "com.delphix:bookmark_written",
-        "bookmark_written",
         "Additional accounting, enabling the written#<bookmark> property (space written since a bookmark), and estimates of send stream sizes for incrementals from bookmarks.",
         0,
         &["bookmark_v2", "extensible_dataset", "bookmarks"],
     ),
     feature(
         "com.delphix:device_removal",
-        "device_removal",
         "Top-level vdevs can be removed, reducing logical pool size.",
         MOS,
         &[],
     ),
     feature(
         "com.delphix:obsolete_counts",
-        "obsolete_counts",
         "Reduce memory used by removed devices when their blocks are freed or remapped.",
         READONLY_COMPAT,
         &["extensible_dataset", "device_removal"],
     ),
     feature(
         "org.zfsonlinux:userobj_accounting",
-        "userobj_accounting",
         "User/Group object accounting.",
         READONLY_COMPAT | PER_DATASET,
-        &["extensible_dataset"],
+        EXTENSIBLE,
     ),
-    feature(
-        "com.datto:bookmark_v2",
-        "bookmark_v2",
-        "Support for larger bookmarks",
-        0,
-        &["extensible_dataset", "bookmarks"],
-    ),
+    feature("com.datto:bookmark_v2", "Support for larger bookmarks", 0, &["extensible_dataset", "bookmarks"]),
     feature(
         "com.datto:encryption",
-        "encryption",
         "Support for dataset level encryption",
         PER_DATASET,
         &["extensible_dataset", "bookmark_v2"],
     ),
     feature(
         "org.zfsonlinux:project_quota",
-        "project_quota",
         "space/object accounting based on project ID.",
         READONLY_COMPAT | PER_DATASET,
-        &["extensible_dataset"],
+        EXTENSIBLE,
     ),
     feature(
         "org.zfsonlinux:allocation_classes",
-        "allocation_classes",
         "Support for separate allocation classes.",
         READONLY_COMPAT,
         &[],
     ),
     feature(
         "com.datto:resilver_defer",
-        "resilver_defer",
         "Support for deferring new resilvers when one is already running.",
         READONLY_COMPAT,
         &[],
     ),
     feature(
         "org.openzfs:device_rebuild",
-        "device_rebuild",
         "Support for sequential mirror/dRAID device rebuilds",
         READONLY_COMPAT,
         &[],
     ),
-    feature(
-        "org.freebsd:zstd_compress",
-        "zstd_compress",
-        "zstd compression algorithm support.",
-        PER_DATASET,
-        &["extensible_dataset"],
-    ),
-    feature("org.openzfs:draid", "draid", "Support for distributed spare RAID", MOS, &[]),
-    feature(
-        "com.seagate:draid_failure_domains",
-        "draid_failure_domains",
-        "Support for failure domains in dRAID",
-        MOS,
-        &["draid"],
-    ),
+    feature("org.freebsd:zstd_compress", "zstd compression algorithm support.", PER_DATASET, EXTENSIBLE),
+    feature("org.openzfs:draid", "Support for distributed spare RAID", MOS, &[]),
+    feature("com.seagate:draid_failure_domains", "Support for failure domains in dRAID", MOS, &["draid"]),
     feature(
         "org.openzfs:zilsaxattr",
-        "zilsaxattr",
         "Support for xattr=sa extended attribute logging in ZIL.",
         READONLY_COMPAT | PER_DATASET,
-        &["extensible_dataset"],
+        EXTENSIBLE,
     ),
     feature(
         "com.delphix:head_errlog",
-        "head_errlog",
         "Support for per-dataset on-disk error logs.",
         ACTIVATE_ON_ENABLE,
         &[],
     ),
-    feature("org.openzfs:blake3", "blake3", "BLAKE3 hash algorithm.", PER_DATASET, &["extensible_dataset"]),
+    feature("org.openzfs:blake3", "BLAKE3 hash algorithm.", PER_DATASET, EXTENSIBLE),
     feature(
         "com.fudosecurity:block_cloning",
-        "block_cloning",
         "Support for block cloning via Block Reference Table.",
         READONLY_COMPAT,
         &[],
     ),
     feature(
         "com.truenas:block_cloning_endian",
-        "block_cloning_endian",
         "Fixes BRT ZAP endianness on new pools.",
         READONLY_COMPAT,
         &[],
     ),
-    feature("com.klarasystems:vdev_zaps_v2", "vdev_zaps_v2", "Support for root vdev ZAP.", MOS, &[]),
+    feature("com.klarasystems:vdev_zaps_v2", "Support for root vdev ZAP.", MOS, &[]),
     feature(
         "com.delphix:redaction_list_spill",
-        "redaction_list_spill",
         "Support for increased number of redaction_snapshot arguments in zfs redact.",
         0,
         &["redaction_bookmarks"],
     ),
-    feature("org.openzfs:raidz_expansion", "raidz_expansion", "Support for raidz expansion", MOS, &[]),
-    feature(
-        "com.klarasystems:fast_dedup",
-        "fast_dedup",
-        "Support for advanced deduplication",
-        READONLY_COMPAT,
-        &[],
-    ),
-    feature(
-        "org.zfsonlinux:longname",
-        "longname",
-        "support filename up to 1024 bytes",
-        PER_DATASET,
-        &["extensible_dataset"],
-    ),
+    feature("org.openzfs:raidz_expansion", "Support for raidz expansion", MOS, &[]),
+    feature("com.klarasystems:fast_dedup", "Support for advanced deduplication", READONLY_COMPAT, &[]),
+    feature("org.zfsonlinux:longname", "support filename up to 1024 bytes", PER_DATASET, EXTENSIBLE),
     feature(
         "com.klarasystems:large_microzap",
-        "large_microzap",
         "Support for microzaps larger than 128KB.",
         READONLY_COMPAT | PER_DATASET,
         &["extensible_dataset", "large_blocks"],
     ),
     feature(
         "com.klarasystems:dynamic_gang_header",
-        "dynamic_gang_header",
         "Support for dynamically sized gang headers",
         MOS | NO_UPGRADE,
         &[],
     ),
     feature(
         "com.truenas:physical_rewrite",
-        "physical_rewrite",
         "Support for preserving logical birth time during rewrite.",
         READONLY_COMPAT | PER_DATASET,
-        &["extensible_dataset"],
+        EXTENSIBLE,
     ),
 ];
 
@@ -357,41 +243,6 @@ pub fn by_name(name: &str) -> Option<&'static Feature> {
     FEATURES.iter().find(|feature| feature.name == name || feature.guid == name)
 }
 
-const OPENZFS_2_0_LINUX: &[&str] = &[
-    "allocation_classes",
-    "async_destroy",
-    "bookmark_v2",
-    "bookmark_written",
-    "bookmarks",
-    "device_rebuild",
-    "device_removal",
-    "edonr",
-    "embedded_data",
-    "empty_bpobj",
-    "enabled_txg",
-    "encryption",
-    "extensible_dataset",
-    "filesystem_limits",
-    "hole_birth",
-    "large_blocks",
-    "large_dnode",
-    "livelist",
-    "log_spacemap",
-    "lz4_compress",
-    "multi_vdev_crash_dump",
-    "obsolete_counts",
-    "project_quota",
-    "redacted_datasets",
-    "redaction_bookmarks",
-    "resilver_defer",
-    "sha512",
-    "skein",
-    "spacemap_histogram",
-    "spacemap_v2",
-    "userobj_accounting",
-    "zpool_checkpoint",
-    "zstd_compress",
-];
 const OPENZFS_2_1_LINUX: &[&str] = &[
     "allocation_classes",
     "async_destroy",
@@ -431,11 +282,14 @@ const OPENZFS_2_1_LINUX: &[&str] = &[
 
 /// Names of the features in a compatibility set; `None` where the set is not known. `legacy` has
 /// none.
-pub fn compatibility_set(name: &str) -> Option<&'static [&'static str]> {
+pub fn compatibility_set(name: &str) -> Option<Vec<&'static str>> {
     match name {
-        "legacy" => Some(&[]),
-        "openzfs-2.0-linux" => Some(OPENZFS_2_0_LINUX),
-        "openzfs-2.1-linux" => Some(OPENZFS_2_1_LINUX),
+        "legacy" => Some(Vec::new()),
+        // The same but for what came with 2.1.
+        "openzfs-2.0-linux" => {
+            Some(OPENZFS_2_1_LINUX.iter().copied().filter(|name| *name != "draid").collect())
+        }
+        "openzfs-2.1-linux" => Some(OPENZFS_2_1_LINUX.to_vec()),
         _ => None,
     }
 }

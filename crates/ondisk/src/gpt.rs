@@ -64,18 +64,20 @@ fn all_in(head: &[u8], sector: usize, disk_size: u64) -> Result<Vec<Entry>, Malf
     let bad = |what| Malformed::at(what, sector);
     let header = head.get(sector..sector + HEADER_SIZE).ok_or(bad("partition table header"))?;
     let mut from = Reader::new(header, Endian::Little);
-    from.skip(16).ok_or(bad("partition table header"))?;
-    let header_crc = from.u32().ok_or(bad("partition table header"))?;
+    let mut fields = || {
+        from.skip(16)?;
+        let header_crc = from.u32()?;
+        from.skip(52)?;
+        Some((header_crc, from.u64()?, [from.u32()?, from.u32()?, from.u32()?]))
+    };
+    let (header_crc, first_sector, [count, size, entries_crc]) =
+        fields().ok_or(bad("partition table header"))?;
     let mut blank = header.to_vec();
     blank[16..20].fill(0);
     if crc32(&blank) != header_crc {
         return Err(bad("partition table checksum"));
     }
-    from.skip(52).ok_or(bad("partition table header"))?;
-    let first_sector = from.u64().ok_or(bad("partition table header"))?;
-    let count = from.u32().ok_or(bad("partition table header"))? as usize;
-    let size = from.u32().ok_or(bad("partition table header"))? as usize;
-    let entries_crc = from.u32().ok_or(bad("partition table header"))?;
+    let (count, size) = (count as usize, size as usize);
     if size != ENTRY_SIZE || count > ENTRIES_MAX || first_sector > 2 {
         return Err(bad("partition table of an unusual shape"));
     }

@@ -24,7 +24,7 @@
 
 use crate::blkptr::{Checksum, SECTOR, SECTOR_SHIFT};
 use crate::eck::Eck;
-use crate::malformed::{Endian, Malformed, Reader, slice_at, u64_at};
+use crate::malformed::{Endian, Malformed, Reader, order_of, slice_at, u64_at};
 use crate::{ChecksumKind, CompressKind, Dva};
 use stdx::bits;
 
@@ -322,14 +322,7 @@ impl LogBlock {
 const _: () = assert!(LogBlock::SIZE == 64 << 10 && AFTER_POINTERS + 32 + 30 * 8 + Eck::SIZE == 512);
 
 fn order(bytes: &[u8], magic: u64, what: &'static str) -> Result<Endian, Malformed> {
-    let found = u64_at(bytes, 0, Endian::Little, what)?;
-    if found == magic {
-        Ok(Endian::Little)
-    } else if found == magic.swap_bytes() {
-        Ok(Endian::Big)
-    } else {
-        Err(Malformed::at(what, 0))
-    }
+    order_of(u64_at(bytes, 0, Endian::Little, what)?, magic).ok_or(Malformed::at(what, 0))
 }
 
 fn put(bytes: &mut [u8], at: usize, words: &[u64]) {

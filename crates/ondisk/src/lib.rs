@@ -31,6 +31,7 @@ pub mod gang;
 pub mod gpt;
 pub mod indirect;
 pub mod initialize;
+mod kinds;
 pub mod l2arc;
 pub mod label;
 pub mod malformed;

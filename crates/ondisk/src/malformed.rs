@@ -34,6 +34,16 @@ impl fmt::Display for Malformed {
 
 impl std::error::Error for Malformed {}
 
+/// The order of a structure that begins with its magic in the writer's own; `found` was read little
+/// endian.
+pub const fn order_of(found: u64, magic: u64) -> Option<Endian> {
+    match found {
+        _ if found == magic => Some(Endian::Little),
+        _ if found == magic.swap_bytes() => Some(Endian::Big),
+        _ => None,
+    }
+}
+
 /// The `N` bytes at `offset`, or the error that says they are missing.
 pub fn need<const N: usize>(bytes: &[u8], offset: usize, what: &'static str) -> Result<[u8; N], Malformed> {
     array_at(bytes, offset).ok_or(Malformed::at(what, offset))

@@ -12,50 +12,14 @@
 //! ```
 //! Sources: include/sys/dmu.h, module/zfs/dmu.c (`dmu_ot`).
 
-/// How the numbers inside a block of some type are swapped, when it was written in the other byte
-/// order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Byteswap {
-    U8 = 0,
-    U16 = 1,
-    U32 = 2,
-    U64 = 3,
-    Zap = 4,
-    Dnode = 5,
-    Objset = 6,
-    Znode = 7,
-    OldAcl = 8,
-    Acl = 9,
-}
+use crate::kinds::kinds;
 
-impl Byteswap {
-    const ALL: [Byteswap; 10] = [
-        Byteswap::U8,
-        Byteswap::U16,
-        Byteswap::U32,
-        Byteswap::U64,
-        Byteswap::Zap,
-        Byteswap::Dnode,
-        Byteswap::Objset,
-        Byteswap::Znode,
-        Byteswap::OldAcl,
-        Byteswap::Acl,
-    ];
-
-    /// The name `zdb` prints.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Byteswap::U8 => "uint8",
-            Byteswap::U16 => "uint16",
-            Byteswap::U32 => "uint32",
-            Byteswap::U64 => "uint64",
-            Byteswap::Zap => "zap",
-            Byteswap::Dnode => "dnode",
-            Byteswap::Objset => "objset",
-            Byteswap::Znode => "znode",
-            Byteswap::OldAcl => "oldacl",
-            Byteswap::Acl => "acl",
-        }
+kinds! {
+    /// How the numbers inside a block of some type are swapped, when it was written in the other
+    /// byte order.
+    Byteswap {
+        U8 = 0 "uint8", U16 = 1 "uint16", U32 = 2 "uint32", U64 = 3 "uint64", Zap = 4 "zap",
+        Dnode = 5 "dnode", Objset = 6 "objset", Znode = 7 "znode", OldAcl = 8 "oldacl", Acl = 9 "acl",
     }
 }
 
@@ -177,13 +141,7 @@ impl ObjectType {
 
     pub const OTN_UINT8_DATA: ObjectType = ObjectType::new_style(Byteswap::U8, false, false);
     pub const OTN_UINT8_METADATA: ObjectType = ObjectType::new_style(Byteswap::U8, true, false);
-    pub const OTN_UINT16_DATA: ObjectType = ObjectType::new_style(Byteswap::U16, false, false);
-    pub const OTN_UINT16_METADATA: ObjectType = ObjectType::new_style(Byteswap::U16, true, false);
-    pub const OTN_UINT32_DATA: ObjectType = ObjectType::new_style(Byteswap::U32, false, false);
-    pub const OTN_UINT32_METADATA: ObjectType = ObjectType::new_style(Byteswap::U32, true, false);
-    pub const OTN_UINT64_DATA: ObjectType = ObjectType::new_style(Byteswap::U64, false, false);
     pub const OTN_UINT64_METADATA: ObjectType = ObjectType::new_style(Byteswap::U64, true, false);
-    pub const OTN_ZAP_DATA: ObjectType = ObjectType::new_style(Byteswap::Zap, false, false);
     pub const OTN_ZAP_METADATA: ObjectType = ObjectType::new_style(Byteswap::Zap, true, false);
 
     /// Described by its own bits rather than by the table.
@@ -195,7 +153,7 @@ impl ObjectType {
     /// as they do for opaque metadata bytes.
     pub const fn is_valid(self) -> bool {
         if self.is_new_style() {
-            ((self.0 & NEW_BYTESWAP_MASK) as usize) < Byteswap::ALL.len()
+            Byteswap::from_raw(self.0 & NEW_BYTESWAP_MASK).is_some()
         } else {
             self.0 < ObjectType::OLD_COUNT
         }
@@ -207,7 +165,7 @@ impl ObjectType {
 
     pub fn byteswap(self) -> Byteswap {
         if self.is_new_style() {
-            Byteswap::ALL.get(usize::from(self.0 & NEW_BYTESWAP_MASK)).copied().unwrap_or(Byteswap::U8)
+            Byteswap::from_raw(self.0 & NEW_BYTESWAP_MASK).unwrap_or(Byteswap::U8)
         } else {
             self.old().map_or(Byteswap::U8, |info| info.byteswap)
         }

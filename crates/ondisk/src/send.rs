@@ -194,39 +194,28 @@ pub struct WriteEmbedded {
 /// One record. What a receiver has no use for is left out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Record {
+    /// See [`Begin`].
     Begin(Begin),
+    /// See [`Object`].
     Object(Object),
     /// Numbers `first..first + count` are no objects.
-    FreeObjects {
-        first: u64,
-        count: u64,
-    },
+    FreeObjects { first: u64, count: u64 },
+    /// See [`Write`].
     Write(Write),
     /// Zeros; [`TO_END`] as length.
-    Free {
-        object: u64,
-        offset: u64,
-        length: u64,
-    },
+    Free { object: u64, offset: u64, length: u64 },
     /// With the checksum of everything before.
-    End {
-        checksum: Checksum,
-    },
+    End { checksum: Checksum },
     /// Of streams that were deduplicated, which nobody sends any more.
     WriteByRef,
+    /// See [`Spill`].
     Spill(Spill),
+    /// See [`WriteEmbedded`].
     WriteEmbedded(WriteEmbedded),
     /// Of raw streams.
-    ObjectRange {
-        first: u64,
-        slots: u64,
-    },
+    ObjectRange { first: u64, slots: u64 },
     /// Left out of a redacted stream.
-    Redact {
-        object: u64,
-        offset: u64,
-        length: u64,
-    },
+    Redact { object: u64, offset: u64, length: u64 },
 }
 
 /// The byte order of a stream that begins with these bytes.

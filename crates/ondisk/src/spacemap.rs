@@ -95,16 +95,13 @@ impl SpaceMapPhys {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum MapType {
-    Alloc,
-    Free,
+    Alloc = 0,
+    Free = 1,
 }
 
 impl MapType {
     const fn bit(self) -> u64 {
-        match self {
-            MapType::Alloc => 0,
-            MapType::Free => 1,
-        }
+        self as u64
     }
 
     const fn from_bit(bit: u64) -> MapType {

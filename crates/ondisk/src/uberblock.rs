@@ -13,7 +13,7 @@
 
 use crate::blkptr::BlkPtr;
 use crate::eck::Eck;
-use crate::malformed::{Endian, Malformed, u64_at};
+use crate::malformed::{Endian, Malformed, order_of, u64_at};
 use std::cmp::Ordering;
 use stdx::bits;
 
@@ -96,11 +96,8 @@ impl Uberblock {
     /// be trusted.
     pub fn decode(slot: &[u8]) -> Result<Uberblock, Malformed> {
         let what = "uberblock";
-        let endian = match u64_at(slot, 0, Endian::Little, what)? {
-            MAGIC => Endian::Little,
-            magic if magic == MAGIC.swap_bytes() => Endian::Big,
-            _ => return Err(Malformed::at("uberblock magic", 0)),
-        };
+        let endian = order_of(u64_at(slot, 0, Endian::Little, what)?, MAGIC);
+        let endian = endian.ok_or(Malformed::at("uberblock magic", 0))?;
         let word = |at| u64_at(slot, at, endian, what);
         let txg = word(16)?;
         if txg >= TXG_END {
@@ -147,9 +144,7 @@ impl Uberblock {
     /// (`spa_checkpoint_sync`).
     pub fn to_words(&self) -> Vec<u64> {
         let mut words = vec![MAGIC, self.version, self.txg, self.guid_sum, self.timestamp];
-        let bp = self.root_bp.encode_as(Endian::Little);
-        words
-            .extend(bp.chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().expect("eight bytes"))));
+        words.extend(self.root_bp.words());
         words.extend([self.software_version, self.mmp_magic, self.mmp_delay, self.mmp_config]);
         words.push(self.checkpoint_txg);
         words.extend((self.raidz_reflow != 0).then_some(self.raidz_reflow));

@@ -132,6 +132,9 @@ pub enum Change {
     Receive(recv::Step),
 }
 
+/// Names and values of properties, as somebody gave them.
+type Props = [(String, String)];
+
 /// Bytes that a new dataset is taken for: `DST_AVG_BLKSHIFT` is 14.
 const NEW_DATASET: u64 = 5 << 14;
 
@@ -232,15 +235,12 @@ impl Task for Change {
                 let names = targets.iter().map(|(head, name)| format!("{}@{name}", head.dir.name()));
                 let snaps = names.fold(NvList::new(), |list, name| list.with(name.as_str(), NvValue::Flag));
                 let input = NvList::new().with("snaps", snaps);
+                if props.is_empty() {
+                    return Ok(Some(("snapshot", input)));
+                }
                 let set =
                     |list: NvList, (name, value): &(String, String)| list.with(name.as_str(), value.as_str());
-                Some((
-                    "snapshot",
-                    match props.is_empty() {
-                        true => input,
-                        false => input.with("props", props.iter().fold(NvList::new(), set)),
-                    },
-                ))
+                Some(("snapshot", input.with("props", props.iter().fold(NvList::new(), set))))
             }
             Change::Hold { snapshots, tag, recursive } => {
                 let hold = |list: NvList, name: String| list.with(name.as_str(), tag.as_str());

@@ -30,7 +30,6 @@ use refusal::{Action, Reason, Refused};
 use stdx::mark::mark;
 use storage::Segment;
 
-use crate::history::Record;
 use crate::spa::{Core, Pool};
 use crate::space::{MapForm, OBSOLETE_BLOCK_SIZE, VdevSpace, alloc_map, open_map};
 use crate::state::checkpoint::{Ask, Kept, MAP, Waiting};
@@ -63,10 +62,7 @@ impl Core {
 
     /// The same as an error.
     pub(crate) fn refuse_with_checkpoint(&self, action: &dyn Fn() -> Action) -> Result<()> {
-        match self.checkpoint_forbids() {
-            Some(reason) => Err(Refused::new(action(), reason).into()),
-            None => Ok(()),
-        }
+        self.checkpoint_forbids().map_or(Ok(()), |reason| Err(Refused::new(action(), reason).into()))
     }
 
     fn refuse<T>(&self, ask: Ask, reason: Reason) -> Result<T> {
@@ -180,7 +176,11 @@ impl Core {
         let mut left = most.max(1);
         while left > 0 {
             let first = lock(&self.checkpoint.state).maps.first_key_value().map(|(id, kept)| (*id, *kept));
-            let Some((vdev, mut kept)) = first else { return self.discarded(tx).map(|()| true) };
+            let Some((vdev, mut kept)) = first else {
+                self.features.decrement(FEATURE, tx)?;
+                lock(&self.checkpoint.state).time = 0;
+                return Ok(true);
+            };
             let tail = match Tail::read(&self.mos, &kept, left) {
                 Ok(tail) => tail,
                 Err(error @ PoolError::Suspended) => return Err(error),
@@ -206,12 +206,6 @@ impl Core {
             }
         }
         Ok(false)
-    }
-
-    fn discarded(&self, tx: &Tx) -> Result<()> {
-        self.features.decrement(FEATURE, tx)?;
-        lock(&self.checkpoint.state).time = 0;
-        Ok(())
     }
 }
 
@@ -311,19 +305,17 @@ impl Pool {
     pub(crate) fn turn_checkpoint(&self, tx: &Tx) -> Result<()> {
         let core = &*self.core;
         if let Some(txg) = lock(&core.checkpoint.state).gone_back.take() {
-            let text = format!("rewound state to txg={txg}");
-            self.dsl.record(Record::internal("checkpoint rewind", &text, tx.txg()), tx);
+            self.dsl.note_pool("checkpoint rewind", &format!("rewound state to txg={txg}"), tx);
         }
         let waiting = lock(&core.checkpoint.waiting).remove(&tx.txg()).unwrap_or_default();
         for Waiting { ask, outcome } in waiting {
             let done = match ask {
                 Ask::Take => core.take_checkpoint(tx).map(|txg| {
-                    let text = format!("checkpointed uberblock txg={txg}");
-                    self.dsl.record(Record::internal("spa checkpoint", &text, tx.txg()), tx);
+                    self.dsl.note_pool("spa checkpoint", &format!("checkpointed uberblock txg={txg}"), tx);
                 }),
                 Ask::Discard => core.give_up_checkpoint(tx).map(|()| {
                     let text = "started discarding checkpointed state from the pool";
-                    self.dsl.record(Record::internal("spa discard checkpoint", text, tx.txg()), tx);
+                    self.dsl.note_pool("spa discard checkpoint", text, tx);
                 }),
             };
             *lock(&outcome) = Some(match done {
@@ -339,7 +331,7 @@ impl Pool {
     pub(crate) fn discard_step(&self, tx: &Tx) -> Result<()> {
         if self.core.is_discarding() && self.core.discard_some(tx)? {
             let text = "finished discarding checkpointed state from the pool";
-            self.dsl.record(Record::internal("spa discard checkpoint", text, tx.txg()), tx);
+            self.dsl.note_pool("spa discard checkpoint", text, tx);
         }
         Ok(())
     }

@@ -179,9 +179,7 @@ impl Ddt {
     pub fn prefetch(&self) -> Result<()> {
         let zaps = lock(&self.shown).zaps.clone();
         for zap in zaps {
-            for entry in zap.iter() {
-                entry?;
-            }
+            zap.iter().try_for_each(|entry| entry.map(drop))?;
         }
         Ok(())
     }
@@ -309,6 +307,14 @@ impl Ddt {
         }
         leafs
     }
+
+    fn change(&self, name: &DedupName, change: impl FnOnce(&mut Slot)) {
+        let mut state = lock(&self.state);
+        let entry = state.tables.get_mut(&name.checksum).and_then(|table| table.live.get_mut(&name.key));
+        let entry = entry.expect("it was asked for in this group");
+        change(&mut entry.slots[usize::from(name.copies)]);
+        entry.changed = true;
+    }
 }
 
 impl State {
@@ -345,15 +351,5 @@ impl DedupSource for Ddt {
         self.change(name, |slot| {
             *slot = Slot { dvas: bp.dvas(), references, birth: bp.physical_birth() };
         });
-    }
-}
-
-impl Ddt {
-    fn change(&self, name: &DedupName, change: impl FnOnce(&mut Slot)) {
-        let mut state = lock(&self.state);
-        let entry = state.tables.get_mut(&name.checksum).and_then(|table| table.live.get_mut(&name.key));
-        let entry = entry.expect("it was asked for in this group");
-        change(&mut entry.slots[usize::from(name.copies)]);
-        entry.changed = true;
     }
 }

@@ -206,17 +206,9 @@ impl Dsl {
         *lock(&self.altroot) = altroot;
     }
 
-    pub(crate) fn altroot(&self) -> Option<String> {
-        lock(&self.altroot).clone()
-    }
-
     /// What the history calls this host.
     pub fn set_hostname(&self, name: &str) {
         name.clone_into(&mut lock(&self.hostname));
-    }
-
-    pub(crate) fn hostname(&self) -> String {
-        lock(&self.hostname).clone()
     }
 
     /// The directory of the whole pool.
@@ -226,10 +218,6 @@ impl Dsl {
 
     pub(crate) fn empty_bpobj(&self) -> Option<u64> {
         self.special(|special| special.empty_bpobj)
-    }
-
-    pub(crate) fn set_empty_bpobj(&self, object: Option<u64>) {
-        self.special(|special| special.empty_bpobj = object);
     }
 
     pub(crate) fn origin_snap(&self) -> Option<u64> {
@@ -347,8 +335,8 @@ impl Dsl {
     /// The dataset that a receive writes.
     pub(crate) fn received_by(&self, number: u64) -> Result<u64> {
         let receiving = lock(&self.receiving);
-        let found = receiving.iter().find(|(_, by)| **by == number);
-        found.map(|(object, _)| *object).ok_or(PoolError::NotFound)
+        let found = receiving.iter().find_map(|(object, by)| (*by == number).then_some(*object));
+        found.ok_or(PoolError::NotFound)
     }
 
     pub(crate) fn begin_receiving(&self, object: u64, number: u64) {
@@ -359,9 +347,7 @@ impl Dsl {
     pub(crate) fn try_begin_receiving(&self, object: u64, number: u64) -> bool {
         let mut receiving = lock(&self.receiving);
         let is_free = !receiving.contains_key(&object);
-        if is_free {
-            receiving.insert(object, number);
-        }
+        receiving.entry(object).or_insert(number);
         is_free
     }
 
@@ -449,9 +435,7 @@ impl Dsl {
             dir.settle(txg);
         }
         self.changes.sync_done(txg);
-        let mut datasets = lock(&self.datasets);
-        datasets.retain(|_, dataset| Arc::strong_count(dataset) > 1 || dataset.is_in_use());
-        drop(datasets);
+        lock(&self.datasets).retain(|_, dataset| Arc::strong_count(dataset) > 1 || dataset.is_in_use());
         *lock(&self.space) = None;
         if self.is_freeing() && !self.puts_off_destroys() {
             // Freeing goes on in the next group at once, even if nobody else has anything to write.

@@ -65,30 +65,34 @@ pub enum ReceiveFailure {
 
 impl fmt::Display for ReceiveFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            ReceiveFailure::NoSource => f.write_str("most recent snapshot does not match incremental source"),
-            ReceiveFailure::Modified => {
-                f.write_str("destination has been modified since most recent snapshot")
-            }
-            ReceiveFailure::Exists => f.write_str("destination already exists"),
-            ReceiveFailure::NotFound => f.write_str("destination does not exist"),
-            ReceiveFailure::Busy => f.write_str("destination has an unfinished receive"),
-            ReceiveFailure::ResumeExists => {
-                f.write_str("resuming into an existing destination without force")
-            }
-            ReceiveFailure::Features => f.write_str("pool must be upgraded to receive this stream"),
-            ReceiveFailure::LargeBlocks => f.write_str("incremental send stream requires -L"),
-            ReceiveFailure::WrongParent => f.write_str("parent is not a filesystem"),
-            ReceiveFailure::Unlike => f.write_str("stream is not compatible with the data in the pool"),
-            ReceiveFailure::NotHealed => f.write_str("what is needed for healing is not in the stream"),
-            ReceiveFailure::Invalid(why) => write!(f, "invalid stream: {why}"),
-            ReceiveFailure::Stream(error) => error.fmt(f),
-        }
+        f.write_str(match self {
+            ReceiveFailure::NoSource => "most recent snapshot does not match incremental source",
+            ReceiveFailure::Modified => "destination has been modified since most recent snapshot",
+            ReceiveFailure::Exists => "destination already exists",
+            ReceiveFailure::NotFound => "destination does not exist",
+            ReceiveFailure::Busy => "destination has an unfinished receive",
+            ReceiveFailure::ResumeExists => "resuming into an existing destination without force",
+            ReceiveFailure::Features => "pool must be upgraded to receive this stream",
+            ReceiveFailure::LargeBlocks => "incremental send stream requires -L",
+            ReceiveFailure::WrongParent => "parent is not a filesystem",
+            ReceiveFailure::Unlike => "stream is not compatible with the data in the pool",
+            ReceiveFailure::NotHealed => "what is needed for healing is not in the stream",
+            ReceiveFailure::Invalid(why) => return write!(f, "invalid stream: {why}"),
+            ReceiveFailure::Stream(error) => return error.fmt(f),
+        })
     }
 }
 
 /// Result of pool operations.
 pub type Result<T> = std::result::Result<T, PoolError>;
+
+/// `None` for what is not there.
+pub(crate) fn if_there<T>(found: Result<T>) -> Result<Option<T>> {
+    match found {
+        Err(PoolError::NotFound) => Ok(None),
+        found => found.map(Some),
+    }
+}
 
 impl fmt::Display for PoolError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -133,14 +133,12 @@ impl Features {
 
     /// Makes the objects of a new pool. Syncing context.
     pub fn create(&self, salt: u64, tx: &Tx) -> Result<()> {
-        let mut objects = Objects::default();
-        for (name, object) in [
-            (pool_directory::FEATURES_FOR_READ, &mut objects.for_read),
-            (pool_directory::FEATURES_FOR_WRITE, &mut objects.for_write),
-            (pool_directory::FEATURE_DESCRIPTIONS, &mut objects.descriptions),
-        ] {
-            *object = self.new_zap(name, salt, tx)?;
-        }
+        let objects = Objects {
+            for_read: self.new_zap(pool_directory::FEATURES_FOR_READ, salt, tx)?,
+            for_write: self.new_zap(pool_directory::FEATURES_FOR_WRITE, salt, tx)?,
+            descriptions: self.new_zap(pool_directory::FEATURE_DESCRIPTIONS, salt, tx)?,
+            enabled_txg: 0,
+        };
         *lock(&self.objects) = objects;
         Ok(())
     }
@@ -225,13 +223,9 @@ impl Features {
 
     /// Guids of active flags that labels repeat.
     pub fn for_labels(&self) -> Vec<String> {
-        let counts = lock(&self.counts);
         let needed = |guid: &str| feature::by_guid(guid).is_some_and(|feature| feature.is(MOS));
-        counts
-            .iter()
-            .filter(|(guid, count)| **count > 0 && needed(guid))
-            .map(|(guid, _)| guid.clone())
-            .collect()
+        let active = self.all().into_iter().filter(|(guid, count)| *count > 0 && needed(guid));
+        active.map(|(guid, _)| guid).collect()
     }
 
     /// Enables a flag and those it needs. Syncing context.

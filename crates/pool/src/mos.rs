@@ -65,6 +65,11 @@ impl Mos {
         }
     }
 
+    /// The first number of a field that a directory's or dataset's object has of its own.
+    pub fn field(&self, object: u64, name: &str) -> Result<Option<u64>, DmuError> {
+        if self.is_zapified(object)? { self.find(object, name) } else { Ok(None) }
+    }
+
     pub fn set(&self, object: u64, name: &str, value: impl Into<Value>, tx: &Tx) -> Result<(), DmuError> {
         self.zap(object)?.update(name, value, tx)
     }
@@ -101,11 +106,8 @@ impl Mos {
 
     /// Every entry, in no order that means anything.
     pub fn entries(&self, object: u64) -> Result<Vec<(String, Value)>, DmuError> {
-        let mut entries = Vec::new();
-        for entry in self.zap(object)?.entries()? {
-            entries.push((String::from_utf8_lossy(&entry.name).into_owned(), entry.value));
-        }
-        Ok(entries)
+        let entries = self.zap(object)?.entries()?.into_iter();
+        Ok(entries.map(|entry| (String::from_utf8_lossy(&entry.name).into_owned(), entry.value)).collect())
     }
 
     /// Names and their first numbers, sorted by name.
@@ -119,6 +121,16 @@ impl Mos {
     /// A new, empty ZAP.
     pub fn create_zap(&self, object_type: ObjectType, tx: &Tx) -> Result<u64, DmuError> {
         self.create(ObjectSpec::new(object_type), 0, tx)
+    }
+
+    /// The ZAP that an entry leads to; made where there is no such entry.
+    pub fn zap_under(&self, object: u64, name: &str, kind: ObjectType, tx: &Tx) -> Result<u64, DmuError> {
+        if let Some(zap) = self.find(object, name)? {
+            return Ok(zap);
+        }
+        let zap = self.create_zap(kind, tx)?;
+        self.set(object, name, zap, tx)?;
+        Ok(zap)
     }
 
     /// A ZAP for names of snapshots.
@@ -151,11 +163,7 @@ impl Mos {
     }
 
     pub fn dir(&self, object: u64) -> Result<DslDirPhys, DmuError> {
-        let bonus = self.hold(object)?.bonus();
-        if bonus.bonus_type != ObjectType::DSL_DIR {
-            return Err(DmuError::Corrupt { object, block: 0 });
-        }
-        DslDirPhys::decode(&bonus.bytes).map_err(corrupt(object))
+        DslDirPhys::decode(&self.get(object, ObjectType::DSL_DIR)?).map_err(corrupt(object))
     }
 
     pub fn put_dir(&self, object: u64, phys: &DslDirPhys, tx: &Tx) -> Result<(), DmuError> {
@@ -163,15 +171,17 @@ impl Mos {
     }
 
     pub fn dataset(&self, object: u64) -> Result<DslDatasetPhys, DmuError> {
-        let bonus = self.hold(object)?.bonus();
-        if bonus.bonus_type != ObjectType::DSL_DATASET {
-            return Err(DmuError::Corrupt { object, block: 0 });
-        }
-        DslDatasetPhys::decode(&bonus.bytes).map_err(corrupt(object))
+        DslDatasetPhys::decode(&self.get(object, ObjectType::DSL_DATASET)?).map_err(corrupt(object))
     }
 
     pub fn put_dataset(&self, object: u64, phys: &DslDatasetPhys, tx: &Tx) -> Result<(), DmuError> {
         self.put(object, &phys.encode(), tx)
+    }
+
+    /// The bonus, which is to be of this type.
+    fn get(&self, object: u64, kind: ObjectType) -> Result<Vec<u8>, DmuError> {
+        let bonus = self.hold(object)?.bonus();
+        if bonus.bonus_type == kind { Ok(bonus.bytes) } else { Err(DmuError::Corrupt { object, block: 0 }) }
     }
 
     /// Writes the bonus, unless it is the same already.

@@ -29,14 +29,8 @@ pub(crate) fn check_filesystem(name: &str) -> Result<(), NameFault> {
 
 /// The same, however deep.
 pub(crate) fn check_spelling(name: &str) -> Result<(), NameFault> {
-    if name.contains('@') {
-        return Err(NameFault::Unexpected('@'));
-    }
-    if name.contains('#') {
-        return Err(NameFault::Unexpected('#'));
-    }
-    if name.contains('%') {
-        return Err(NameFault::Percent);
+    if let Some(sign) = ['@', '#'].into_iter().find(|sign| name.contains(*sign)) {
+        return Err(NameFault::Unexpected(sign));
     }
     check_entity(name)
 }
@@ -50,14 +44,14 @@ pub(crate) fn check_point(name: &str, delimiter: char) -> Result<(), NameFault> 
     if !name.contains(delimiter) {
         return Err(NameFault::Missing(delimiter));
     }
-    if name.contains('%') {
-        return Err(NameFault::Percent);
-    }
     check_entity(name)
 }
 
 /// The rules for names of all kinds, component by component (`entity_namecheck`).
 fn check_entity(name: &str) -> Result<(), NameFault> {
+    if name.contains('%') {
+        return Err(NameFault::Percent);
+    }
     if name.len() > MAX_NAME {
         return Err(NameFault::TooLong);
     }
@@ -94,6 +88,11 @@ fn is_valid(c: char) -> bool {
 /// The name one level up.
 pub(crate) fn parent_of(name: &str) -> Option<&str> {
     name.rsplit_once('/').map(|(parent, _)| parent)
+}
+
+/// The last part of a name.
+pub(crate) fn last_of(name: &str) -> &str {
+    name.rsplit('/').next().unwrap_or(name)
 }
 
 #[cfg(test)]

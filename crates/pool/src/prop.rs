@@ -54,6 +54,13 @@ pub struct RawProps {
     pub creation: Vec<(&'static str, u64)>,
 }
 
+impl RawProps {
+    /// The number given for a property.
+    pub fn number(&self, name: &str) -> Option<u64> {
+        self.local.iter().find(|(known, _)| known == name).and_then(|(_, value)| value.number())
+    }
+}
+
 /// The effective properties of a file system, as its content and its servers use them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FsProps {

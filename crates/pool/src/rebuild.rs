@@ -35,7 +35,6 @@ use env::lock;
 use ondisk::label::config::key;
 use ondisk::rebuild::{REBUILD, RebuildPhys, STATE_ACTIVE, STATE_CANCELED, STATE_COMPLETE};
 
-use crate::history::Record;
 use crate::spa::events::Resilver;
 use crate::spa::{Core, Pool};
 use crate::state::rebuild::{Progress, Rebuilds};
@@ -200,6 +199,6 @@ impl Pool {
     fn note_rebuild(&self, top: u32, what: &str, tx: &Tx) {
         let guid = lock(&self.core.config).tree.children.get(top as usize).map_or(0, |vdev| vdev.guid);
         let text = format!("vdev_id={top} vdev_guid={guid} {what}");
-        self.dsl.record(Record::internal("rebuild", &text, tx.txg()), tx);
+        self.dsl.note_pool("rebuild", &text, tx);
     }
 }

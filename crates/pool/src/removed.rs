@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, RwLock};
 
 use dmu::zap::Zap;
-use dmu::{Dnode, Objset, Tx};
+use dmu::{Dnode, Objset};
 use ondisk::Dva;
 use ondisk::indirect::{
     COUNTS_ARE_PRECISE, CondensingPhys, MappingEntry, MappingPhys, OBSOLETE_SM, RemovingPhys,
@@ -32,8 +32,7 @@ use ondisk::spacemap::{Entry, MapType, MapWriter, OFFSET_END};
 use storage::metaslab::RangeTree;
 use storage::{MovedSource, ReadError, Segment, Storage, VdevConfig, VdevKind};
 
-use crate::feature::Features;
-use crate::space::{MapForm, OBSOLETE_BLOCK_SIZE, alloc_map, open_map, replay};
+use crate::space::{MapCx, OBSOLETE_BLOCK_SIZE, alloc_map, open_map, replay};
 use crate::{PoolError, Result};
 
 /// Entries of a stretch.
@@ -120,14 +119,8 @@ impl Removed {
     }
 
     /// Writes down what became obsolete. Syncing context; may leave the MOS dirty.
-    pub fn persist(
-        &self,
-        storage: &Storage,
-        form: MapForm,
-        features: &Features,
-        pass: u32,
-        tx: &Tx,
-    ) -> Result<()> {
+    pub fn persist(&self, cx: &MapCx<'_>) -> Result<()> {
+        let MapCx { storage, form, features, pass, tx } = *cx;
         for (vdev, segments) in storage.take_obsolete() {
             let mapping = self.mapping(vdev).expect("only mapped space becomes obsolete");
             if !features.is_enabled("obsolete_counts") || mapping.top_zap == 0 {

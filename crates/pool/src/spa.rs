@@ -60,7 +60,7 @@ use crate::frees::FreeQueue;
 use crate::kept::{Kept, KeptPool};
 use crate::mos::MosOwner;
 use crate::removed::Removed;
-use crate::space::{MapForm, SpaceMaps};
+use crate::space::{MapCx, MapForm, SpaceMaps};
 use crate::state::checkpoint::CheckpointState;
 use crate::state::errlog::ErrorLog;
 use crate::state::rebuild::Rebuilds;
@@ -191,6 +191,10 @@ impl Core {
         }
     }
 
+    pub(crate) fn map_cx<'a>(&'a self, pass: u32, tx: &'a Tx) -> MapCx<'a> {
+        MapCx { storage: &self.storage, form: self.map_form(), features: &self.features, pass, tx }
+    }
+
     /// Gives the space of a block back. Syncing context.
     pub(crate) fn free_now(&self, bp: &BlkPtr, tx: &Tx) {
         self.scan.freed(bp);
@@ -253,7 +257,7 @@ impl Core {
         if !self.has_logs.swap(false, SeqCst) {
             return Ok(());
         }
-        self.maps.flush_unflushed(&self.storage, self.map_form(), &self.features, 1, tx)?;
+        self.maps.flush_unflushed(&self.map_cx(1, tx))?;
         let directory = Zap::open(&self.mos, pool_directory::OBJECT)?;
         let logs = directory.lookup_u64(pool_directory::LOG_SPACEMAP_ZAP)?;
         for entry in Zap::open(&self.mos, logs)?.entries()? {

@@ -62,6 +62,16 @@ pub struct MapForm {
     pub histogram: bool,
 }
 
+/// What maps are written with in a group.
+#[derive(Clone, Copy)]
+pub struct MapCx<'a> {
+    pub storage: &'a Storage,
+    pub form: MapForm,
+    pub features: &'a Features,
+    pub pass: u32,
+    pub tx: &'a Tx,
+}
+
 pub struct SpaceMaps {
     mos: Arc<Objset>,
     vdevs: Mutex<BTreeMap<u32, VdevSpace>>,
@@ -94,7 +104,7 @@ impl SpaceMaps {
         let _nobody_reads = self.changing.write().unwrap_or_else(PoisonError::into_inner);
         let Some(space) = lock(&self.vdevs).remove(&vdev) else { return Ok(()) };
         for metaslab in 0..space.metaslab_count {
-            let object = self.map_object(&space, metaslab)?;
+            let object = map_object(&self.mos, &space, metaslab)?;
             if object != 0 {
                 self.free_map(object, features, tx)?;
             }
@@ -108,11 +118,6 @@ impl SpaceMaps {
 
     fn vdev(&self, vdev: u32) -> Option<VdevSpace> {
         lock(&self.vdevs).get(&vdev).copied()
-    }
-
-    /// Object number of a metaslab's map; 0: nothing was ever allocated there.
-    fn map_object(&self, vdev: &VdevSpace, metaslab: u64) -> Result<u64> {
-        map_object(&self.mos, vdev, metaslab)
     }
 
     /// What was allocated of a metaslab as of the group of this meta object set, before which no
@@ -141,7 +146,7 @@ impl SpaceMaps {
     pub fn summaries(&self, vdev: &VdevSpace) -> Result<Vec<MetaslabSummary>> {
         let mut summaries = Vec::with_capacity(vdev.metaslab_count as usize);
         for metaslab in 0..vdev.metaslab_count {
-            let object = self.map_object(vdev, metaslab)?;
+            let object = map_object(&self.mos, vdev, metaslab)?;
             let mut summary = MetaslabSummary::default();
             if object != 0 {
                 let (_, phys) = open_map(&self.mos, object)?;
@@ -164,20 +169,16 @@ impl SpaceMaps {
     /// context; may leave the MOS dirty.
     pub fn persist(
         &self,
-        storage: &Storage,
-        form: MapForm,
-        features: &Features,
-        pass: u32,
-        tx: &Tx,
+        cx: &MapCx<'_>,
         keep: &mut dyn FnMut(&VdevSpace, &[Segment]) -> Result<()>,
     ) -> Result<()> {
-        for change in storage.take_changes(tx.touch()) {
+        for change in cx.storage.take_changes(cx.tx.touch()) {
             let vdev = self.vdev(change.vdev).expect("the allocator only knows vdevs that have maps");
             if !change.kept.is_empty() {
                 keep(&vdev, &change.kept)?;
             }
             if !change.allocs.is_empty() || !change.frees.is_empty() {
-                self.add_change(storage, &vdev, change, (form, features), pass, tx)?;
+                self.add_change(&vdev, change, cx)?;
             }
         }
         Ok(())
@@ -185,18 +186,10 @@ impl SpaceMaps {
 
     /// Brings a change into its map, and what older groups left unflushed with it. Readers see all
     /// of it or nothing.
-    fn add_change(
-        &self,
-        storage: &Storage,
-        vdev: &VdevSpace,
-        mut change: SpaceChange,
-        form: (MapForm, &Features),
-        pass: u32,
-        tx: &Tx,
-    ) -> Result<()> {
+    fn add_change(&self, vdev: &VdevSpace, mut change: SpaceChange, cx: &MapCx<'_>) -> Result<()> {
         let _nobody_reads = self.changing.write().unwrap_or_else(PoisonError::into_inner);
         self.bring_home(&mut change);
-        self.append(storage, vdev, &change, form, pass, tx)
+        self.append(vdev, &change, cx)
     }
 
     /// Puts unflushed changes of older groups before the new ones.
@@ -218,34 +211,20 @@ impl SpaceMaps {
 
     /// Writes home everything that is still unflushed. After this the log space maps are not
     /// needed.
-    pub fn flush_unflushed(
-        &self,
-        storage: &Storage,
-        form: MapForm,
-        features: &Features,
-        pass: u32,
-        tx: &Tx,
-    ) -> Result<()> {
+    pub fn flush_unflushed(&self, cx: &MapCx<'_>) -> Result<()> {
         let keys: Vec<(u32, u64)> = lock(&self.unflushed).keys().copied().collect();
         for (id, metaslab) in keys {
             let vdev =
                 self.vdev(id).ok_or_else(|| PoolError::Corrupt("a log space map names no vdev".into()))?;
             let nothing = SpaceChange { vdev: id, metaslab, ..SpaceChange::default() };
-            self.add_change(storage, &vdev, nothing, (form, features), pass, tx)?;
+            self.add_change(&vdev, nothing, cx)?;
         }
         Ok(())
     }
 
-    fn append(
-        &self,
-        storage: &Storage,
-        vdev: &VdevSpace,
-        change: &SpaceChange,
-        (form, features): (MapForm, &Features),
-        pass: u32,
-        tx: &Tx,
-    ) -> Result<()> {
-        let object = self.ensure_map(vdev, change.metaslab, (form, features), tx)?;
+    fn append(&self, vdev: &VdevSpace, change: &SpaceChange, cx: &MapCx<'_>) -> Result<()> {
+        let MapCx { storage, form, pass, tx, .. } = *cx;
+        let object = self.ensure_map(vdev, change.metaslab, cx)?;
         let (map, mut phys) = open_map(&self.mos, object)?;
         let sum = |segments: &[Segment]| segments.iter().map(|segment| segment.len as i64).sum::<i64>();
         phys.alloc += sum(&change.allocs) - sum(&change.frees);
@@ -302,20 +281,14 @@ impl SpaceMaps {
         (phys.length > CONDENSE_TIMES * needed).then_some(allocated)
     }
 
-    fn ensure_map(
-        &self,
-        vdev: &VdevSpace,
-        metaslab: u64,
-        (form, features): (MapForm, &Features),
-        tx: &Tx,
-    ) -> Result<u64> {
-        let object = self.map_object(vdev, metaslab)?;
+    fn ensure_map(&self, vdev: &VdevSpace, metaslab: u64, cx: &MapCx<'_>) -> Result<u64> {
+        let object = map_object(&self.mos, vdev, metaslab)?;
         if object != 0 {
             return Ok(object);
         }
-        let object = alloc_map(&self.mos, BLOCK_SIZE, form, features, tx)?;
+        let object = alloc_map(&self.mos, BLOCK_SIZE, cx.form, cx.features, cx.tx)?;
         let array = self.mos.hold(vdev.array)?;
-        array.write(metaslab * 8, &object.to_le_bytes(), tx)?;
+        array.write(metaslab * 8, &object.to_le_bytes(), cx.tx)?;
         Ok(object)
     }
 
@@ -415,6 +388,7 @@ pub(crate) fn replay(mos: &Arc<Objset>, object: u64, each: &mut dyn FnMut(Entry)
     Ok(())
 }
 
+/// Object number of a metaslab's map; 0: nothing was ever allocated there.
 fn map_object(mos: &Objset, vdev: &VdevSpace, metaslab: u64) -> Result<u64> {
     let bytes = mos.hold(vdev.array)?.read_bytes(metaslab * 8, 8)?;
     Ok(ondisk::malformed::u64_at(&bytes, 0, ondisk::malformed::Endian::Little, "metaslab array")?)
@@ -465,7 +439,7 @@ impl SpaceMapSource for SpaceMaps {
         let damaged = |_| ReadError::Corrupt;
         let _nobody_changes = self.changing.read().unwrap_or_else(PoisonError::into_inner);
         let owner = self.vdev(vdev).ok_or(ReadError::Corrupt)?;
-        let object = self.map_object(&owner, metaslab).map_err(damaged)?;
+        let object = map_object(&self.mos, &owner, metaslab).map_err(damaged)?;
         if object != 0 {
             replay_of(&self.mos, object, &owner, metaslab, each).map_err(damaged)?;
         }

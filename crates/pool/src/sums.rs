@@ -11,6 +11,16 @@ pub struct Sums {
 }
 
 impl Sums {
+    /// From the numbers of a record.
+    pub fn of(used: u64, comp: u64, uncomp: u64) -> Sums {
+        Sums { used: used as i64, comp: comp as i64, uncomp: uncomp as i64 }
+    }
+
+    /// Of allocated bytes alone.
+    pub fn allocated(used: i64) -> Sums {
+        Sums { used, ..Sums::default() }
+    }
+
     pub fn add(&mut self, other: Sums) {
         self.used += other.used;
         self.comp += other.comp;
@@ -27,5 +37,5 @@ impl Sums {
 pub(crate) fn sums_of(bp: &BlkPtr, dsize: u64) -> Sums {
     let metadata = bp.level() > 0 || bp.object_type().is_metadata();
     let uncomp = if metadata { bp.psize() } else { bp.lsize() };
-    Sums { used: dsize as i64, comp: bp.psize() as i64, uncomp: uncomp as i64 }
+    Sums::of(dsize, bp.psize(), uncomp)
 }

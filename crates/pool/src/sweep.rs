@@ -195,15 +195,11 @@ impl Sweeps {
 
     /// Ends all work, and waits until no disk is forgetting anything any more.
     pub fn stop(&self) {
-        if let Some(worker) = self.worker.get() {
-            worker.stop_and_join();
-        }
+        self.worker.get().inspect(|worker| worker.stop_and_join());
     }
 
     fn wake(&self) {
-        if let Some(worker) = self.worker.get() {
-            worker.wake();
-        }
+        self.worker.get().inspect(|worker| worker.wake());
     }
 
     /// Whether what is freed is trimmed by itself.

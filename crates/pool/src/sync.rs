@@ -62,11 +62,10 @@ impl Pool {
             let root = core.mos.sync(&sync)?;
             self.settle_frees(pass, &tx)?;
             core.sync_dtls(&tx)?;
-            let form = core.map_form();
-            core.maps.persist(&core.storage, form, &core.features, pass, &tx, &mut |vdev, kept| {
-                core.keep_for_checkpoint(vdev, kept, form, pass, &tx)
-            })?;
-            core.removed.persist(&core.storage, core.map_form(), &core.features, pass, &tx)?;
+            let cx = core.map_cx(pass, &tx);
+            core.maps
+                .persist(&cx, &mut |vdev, kept| core.keep_for_checkpoint(vdev, kept, cx.form, pass, &tx))?;
+            core.removed.persist(&cx)?;
             if !core.mos.is_dirty(txg) && self.is_kept(&tx)? {
                 self.commit_root(txg, root)?;
                 break;

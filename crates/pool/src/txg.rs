@@ -96,6 +96,7 @@ pub struct Txgs {
 /// Hears by how many bytes what is dirty has grown, or shrunk.
 pub type Observer = Box<dyn Fn(i64) + Send + Sync>;
 
+#[derive(Default)]
 struct State {
     /// The group that newcomers enter.
     open: u64,
@@ -133,18 +134,7 @@ impl Txgs {
 
     /// A machine whose last durable group is `synced`. Nothing is written before [`Txgs::start`].
     pub fn new(env: Env, limits: Limits, synced: u64) -> Arc<Txgs> {
-        let state = State {
-            open: synced + 1,
-            quiescing: false,
-            inside: 0,
-            touched: None,
-            wanted: 0,
-            synced,
-            dirty: [0; 4],
-            changed: [0; 4],
-            last_wakeup: Nanos(0),
-            stopped: false,
-        };
+        let state = State { open: synced + 1, synced, ..State::default() };
         Arc::new(Txgs {
             env,
             limits,
@@ -403,9 +393,7 @@ impl Txgs {
 
     fn wake(&self) {
         let worker = lock(&self.worker).clone();
-        if let Some(worker) = worker {
-            worker.wake();
-        }
+        worker.inspect(WorkerHandle::wake);
     }
 
     /// Nothing is ever written again; whoever waits is told.

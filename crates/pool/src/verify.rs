@@ -338,7 +338,7 @@ impl Walk<'_> {
         }
         if let Some(object) = directory.find_u64(pool_directory::BPTREE_OBJ)? {
             let store = Undeciphered(self.storage);
-            for entry in Bptree::open(mos, object)?.entries() {
+            for entry in Bptree::open(mos, object)?.entries()? {
                 let entry = entry?;
                 let mut rest = Rest { resume: resume_of(&entry), walk: &mut *self };
                 traverse(&store, &entry.root, entry.birth_txg, &mut rest);

@@ -77,24 +77,14 @@ pub enum VdevFault {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "use", rename_all = "kebab-case")]
 pub enum Use {
-    Spare {
-        path: String,
-        pool: String,
-    },
+    /// A hot spare of this pool.
+    Spare { path: String, pool: String },
     /// `state`: `active`, `potentially active`, `exported` or `unknown`.
-    Part {
-        path: String,
-        pool: String,
-        state: String,
-    },
-    Content {
-        path: String,
-        kind: String,
-    },
-    Mbr {
-        path: String,
-    },
-    Gpt {
-        path: String,
-    },
+    Part { path: String, pool: String, state: String },
+    /// There is a file system on it, or something else that is no pool.
+    Content { path: String, kind: String },
+    /// It has a table of partitions, as the BIOS knows them.
+    Mbr { path: String },
+    /// It has a table of partitions, as EFI knows them.
+    Gpt { path: String },
 }

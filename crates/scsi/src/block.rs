@@ -2,7 +2,7 @@
 //!
 //! Source: SBC-3 5.
 
-use engine_api::{ReadBuf, Seek, Stable};
+use engine_api::{Seek, Stable};
 
 use crate::bytes::{cut, u16_at, u32_at, u64_at};
 use crate::codes::{self, service_in};
@@ -162,20 +162,13 @@ fn difference(ours: impl Iterator<Item = u8>, theirs: &[u8]) -> Option<usize> {
     ours.zip(theirs).position(|(our, their)| our != *their)
 }
 
-fn bytes_of(read: &ReadBuf) -> impl Iterator<Item = u8> + '_ {
-    read.parts.iter().flat_map(engine_api::Slice::bytes).copied()
-}
-
 fn compare(unit: &LogicalUnit, extent: Extent, theirs: &[u8]) -> Result<(), Refusal> {
     let read = unit.volume.read(extent.offset(), theirs.len())?;
-    let same = read.parts.iter().try_fold(theirs, |left, part| left.strip_prefix(part.bytes()));
-    match same {
-        Some(_) => Ok(()),
-        None => {
-            let at = difference(bytes_of(&read), theirs).unwrap_or(0);
-            Err(Sense::miscompare(at as u32).into())
-        }
+    if read.parts.iter().try_fold(theirs, |left, part| left.strip_prefix(part.bytes())).is_some() {
+        return Ok(());
     }
+    let ours = read.parts.iter().flat_map(engine_api::Slice::bytes).copied();
+    Err(Sense::miscompare(difference(ours, theirs).unwrap_or(0) as u32).into())
 }
 
 /// BYTCHK of a command that verifies: nothing is compared, or all of it, or each block with the one

@@ -1,12 +1,8 @@
 //! Numbers in commands and parameter lists: big endian, 0 behind the end.
 
 /// `N` bytes at a place.
-fn at<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
-    let mut found = [0; N];
-    for (to, from) in found.iter_mut().zip(bytes.iter().skip(at)) {
-        *to = *from;
-    }
-    found
+pub fn at<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
+    std::array::from_fn(|byte| bytes.get(at + byte).copied().unwrap_or(0))
 }
 
 pub fn u8_at(bytes: &[u8], place: usize) -> u8 {

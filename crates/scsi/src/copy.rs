@@ -249,16 +249,9 @@ pub fn third_party() -> Vec<u8> {
         bytes
     };
     // EXTENDED COPY (LID1); RECEIVE COPY RESULTS: status and parameters.
-    let commands = [
-        7,
-        codes::EXTENDED_COPY,
-        1,
-        codes::copy::EXTENDED_COPY,
-        codes::RECEIVE_COPY_RESULTS,
-        2,
-        codes::copy::COPY_STATUS,
-        codes::copy::OPERATING_PARAMETERS,
-    ];
+    let copy = [codes::EXTENDED_COPY, 1, codes::copy::EXTENDED_COPY];
+    let (status, parameters) = (codes::copy::COPY_STATUS, codes::copy::OPERATING_PARAMETERS);
+    let commands = [&[7][..], &copy, &[codes::RECEIVE_COPY_RESULTS, 2, status, parameters]].concat();
     let mut limits = vec![0; 28];
     limits[4..6].copy_from_slice(&(MAX_COPY_UNITS as u16).to_be_bytes());
     limits[6..8].copy_from_slice(&(MAX_COPY_SEGMENTS as u16).to_be_bytes());

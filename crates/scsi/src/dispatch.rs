@@ -3,7 +3,7 @@
 //! In a unit a command passes, in this order: the size of the volume is compared, unit attentions,
 //! whether there is such a command, reservations, whether the volume waits (BUSY), then its family.
 
-use crate::bytes::{cut, u16_at};
+use crate::bytes::{self, cut, u8_at, u16_at};
 use crate::command::{Answer, Begun, Command, Done};
 use crate::nexus::Nexus;
 use crate::opcodes::{self, Access, Opcode};
@@ -20,7 +20,7 @@ impl Target {
 
     /// As [`Target::execute`], but the waiting for its end is left to the caller.
     pub fn begin(&self, nexus: &Nexus, lun: u64, cdb: &[u8], out: &[u8]) -> Begun {
-        let code = cdb.first().copied().unwrap_or(0);
+        let code = u8_at(cdb, 0);
         match self.unit(lun) {
             _ if code == codes::REPORT_LUNS => Begun::of(report::luns(self, cdb)),
             Some(unit) => unit.begin(self, nexus, cdb, out),
@@ -35,10 +35,7 @@ impl Target {
             codes::INQUIRY if cdb.get(1).is_some_and(|flags| flags & 1 == 0) => {
                 Ok(Done::bytes(cut(inquiry::standard(0x7f, self), u16_at(cdb, 3).into())))
             }
-            codes::REQUEST_SENSE => {
-                let room = cdb.get(4).copied().unwrap_or(0);
-                Ok(Done::bytes(cut(why.encode(), room.into())))
-            }
+            codes::REQUEST_SENSE => Ok(Done::bytes(cut(why.encode(), u8_at(cdb, 4).into()))),
             _ => Err(why.into()),
         }
     }
@@ -47,11 +44,8 @@ impl Target {
 impl LogicalUnit {
     /// A command that came through this target.
     pub fn begin(&self, target: &Target, nexus: &Nexus, cdb: &[u8], out: &[u8]) -> Begun {
-        let mut whole = [0; 16];
-        for (to, from) in whole.iter_mut().zip(cdb) {
-            *to = *from;
-        }
-        Begun::of(self.run(&Command { nexus, target, cdb: &whole, out }))
+        let cdb = &bytes::at::<16>(cdb, 0);
+        Begun::of(self.run(&Command { nexus, target, cdb, out }))
     }
 
     fn run(&self, command: &Command<'_>) -> Result<Done, Refusal> {

@@ -34,12 +34,13 @@ pub fn sense(unit: &LogicalUnit, cdb: &[u8]) -> Result<Done, Refusal> {
 
 /// Parameter 1, what is left, and 2: used resources, of this unit alone.
 fn provisioning(unit: &LogicalUnit) -> Result<Vec<u8>, Refusal> {
-    let used = used(unit)?.div_ceil(BLOCK << SET_SHIFT);
-    let mut bytes = room::log_parameter(unit)?;
-    bytes.extend([0x00, 0x02, 0x03, 8]);
-    bytes.extend(u32::try_from(used).unwrap_or(u32::MAX).to_be_bytes());
-    bytes.extend([1, 0, 0, 0]);
-    Ok(bytes)
+    let used = u32::try_from(used(unit)?.div_ceil(BLOCK << SET_SHIFT)).unwrap_or(u32::MAX);
+    Ok([parameter(1, room::sets_left(unit)?, 2), parameter(2, used, 1)].concat())
+}
+
+/// `scope`: 1 of this unit alone, 2 shared with others.
+fn parameter(code: u8, sets: u32, scope: u8) -> Vec<u8> {
+    [&[0x00, code, 0x03, 8][..], &sets.to_be_bytes(), &[scope, 0, 0, 0]].concat()
 }
 
 fn used(unit: &LogicalUnit) -> Result<u64, Refusal> {

@@ -62,23 +62,13 @@ const fn short(code: u8, flags: u8) -> [u8; 10] {
     [code, flags, 0xff, 0xff, 0xff, 0xff, 0x00, 0xff, 0xff, 0x04]
 }
 
-const fn maintenance(action: u8, options: u8) -> [u8; 12] {
-    [MAINTENANCE_IN, action, options, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x00, 0x04]
+const fn maintenance(code: u8, action: u8, options: u8) -> [u8; 12] {
+    [code, action, options, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x00, 0x04]
 }
 
 const fn persistent(code: u8, action: u8, scope: u8) -> [u8; 10] {
-    [
-        code,
-        action,
-        scope,
-        0x00,
-        0x00,
-        if code == PERSISTENT_RESERVE_OUT { 0xff } else { 0 },
-        if code == PERSISTENT_RESERVE_OUT { 0xff } else { 0 },
-        0xff,
-        0xff,
-        0x04,
-    ]
+    let list = if code == PERSISTENT_RESERVE_OUT { 0xff } else { 0x00 };
+    [code, action, scope, 0x00, 0x00, list, list, 0xff, 0xff, 0x04]
 }
 
 /// EXTENDED COPY and RECEIVE COPY RESULTS.
@@ -92,8 +82,8 @@ const fn copy(code: u8, action: u8, list: u8) -> [u8; 16] {
 
 /// A command that shares its operation code: its usage map begins with that and the service action.
 macro_rules! shared {
-    ($code:ident, $action:path, $access:ident, $map:ident, $third:literal) => {
-        sub($code, $action, $access, &$map($code, $action, $third))
+    ($code:ident, $action:path, $access:ident, $map:ident $(, $third:literal)?) => {
+        sub($code, $action, $access, &$map($code, $action $(, $third)?))
     };
 }
 
@@ -152,36 +142,22 @@ pub const OPCODES: &[Opcode] = &[
     op(SYNCHRONIZE_CACHE_16, Write, &long(SYNCHRONIZE_CACHE_16, 0x02)),
     op(WRITE_SAME_16, Write, &long(WRITE_SAME_16, 0xf9)),
     op(WRITE_ATOMIC_16, Write, &long(WRITE_ATOMIC_16, 0xf8)),
-    sub(
-        SERVICE_ACTION_IN_16,
-        service_in::READ_CAPACITY_16,
-        Free,
-        &long(SERVICE_ACTION_IN_16, service_in::READ_CAPACITY_16),
-    ),
-    sub(
-        SERVICE_ACTION_IN_16,
-        service_in::GET_LBA_STATUS,
-        Read,
-        &long(SERVICE_ACTION_IN_16, service_in::GET_LBA_STATUS),
-    ),
+    shared!(SERVICE_ACTION_IN_16, service_in::READ_CAPACITY_16, Free, long),
+    shared!(SERVICE_ACTION_IN_16, service_in::GET_LBA_STATUS, Read, long),
     op(REPORT_LUNS, Free, &[REPORT_LUNS, 0x00, 0xff, 0x00, 0x00, 0x00, 0xff, 0xff, 0xff, 0xff, 0x00, 0x04]),
     sub(
         MAINTENANCE_IN,
         maintenance_in::REPORT_TARGET_PORT_GROUPS,
         Free,
-        &maintenance(0xe0 | maintenance_in::REPORT_TARGET_PORT_GROUPS, 0x00),
+        &maintenance(MAINTENANCE_IN, 0xe0 | maintenance_in::REPORT_TARGET_PORT_GROUPS, 0x00),
     ),
-    sub(
-        MAINTENANCE_IN,
-        maintenance_in::REPORT_SUPPORTED_OPERATION_CODES,
-        Free,
-        &maintenance(maintenance_in::REPORT_SUPPORTED_OPERATION_CODES, 0x87),
-    ),
-    sub(
+    shared!(MAINTENANCE_IN, maintenance_in::REPORT_SUPPORTED_OPERATION_CODES, Free, maintenance, 0x87),
+    shared!(
         MAINTENANCE_IN,
         maintenance_in::REPORT_SUPPORTED_TASK_MANAGEMENT_FUNCTIONS,
         Free,
-        &maintenance(maintenance_in::REPORT_SUPPORTED_TASK_MANAGEMENT_FUNCTIONS, 0x80),
+        maintenance,
+        0x80
     ),
     op(READ_12, Read, &medium(READ_12, 0xf8)),
     op(WRITE_12, Write, &medium(WRITE_12, 0xf8)),

@@ -127,8 +127,7 @@ impl Registry {
             RESERVE => self.reserve(nexus, kind)?,
             RELEASE => self.release(nexus, (scope, kind), tell)?,
             CLEAR => {
-                let others: Vec<Nexus> = self.keys.keys().filter(|other| *other != nexus).cloned().collect();
-                tell.extend(others.into_iter().map(|other| (other, asc::RESERVATIONS_PREEMPTED)));
+                self.tell_others(nexus, asc::RESERVATIONS_PREEMPTED, tell);
                 self.keys.clear();
                 self.reservation = None;
                 self.changed();
@@ -138,6 +137,12 @@ impl Registry {
             _ => return Err(INVALID_FIELD.into()),
         }
         Ok(Done::taking(u32_at(cdb, 5) as usize))
+    }
+
+    /// All that are registered but this one.
+    fn tell_others(&self, but: &Nexus, code: u16, tell: &mut Notices) {
+        let others = self.keys.keys().filter(|other| *other != but);
+        tell.extend(others.map(|other| (other.clone(), code)));
     }
 
     fn changed(&mut self) {
@@ -228,7 +233,7 @@ impl Registry {
         let last = self.keys.is_empty();
         if held && (!self.is_for_all() || last) {
             if self.is_for_registrants() {
-                tell.extend(self.keys.keys().map(|other| (other.clone(), asc::RESERVATIONS_RELEASED)));
+                self.tell_others(nexus, asc::RESERVATIONS_RELEASED, tell);
             }
             self.reservation = None;
         }
@@ -236,13 +241,11 @@ impl Registry {
 
     fn reserve(&mut self, nexus: &Nexus, kind: u8) -> Result<(), Refusal> {
         match &self.reservation {
-            Some(reservation) if !self.holds(nexus) || reservation.kind != kind => Err(Refusal::Conflict),
-            Some(_) => Ok(()),
-            None => {
-                self.reservation = Some(Reservation { kind, holder: nexus.clone() });
-                Ok(())
-            }
+            Some(held) if !self.holds(nexus) || held.kind != kind => return Err(Refusal::Conflict),
+            Some(_) => {}
+            None => self.reservation = Some(Reservation { kind, holder: nexus.clone() }),
         }
+        Ok(())
     }
 
     fn release(&mut self, nexus: &Nexus, wanted: (u8, u8), tell: &mut Notices) -> Result<(), Refusal> {
@@ -253,8 +256,7 @@ impl Registry {
             return Err(INVALID_RELEASE.into());
         }
         if self.is_for_registrants() {
-            let others = self.keys.keys().filter(|other| *other != nexus);
-            tell.extend(others.map(|other| (other.clone(), asc::RESERVATIONS_RELEASED)));
+            self.tell_others(nexus, asc::RESERVATIONS_RELEASED, tell);
         }
         self.reservation = None;
         Ok(())
@@ -288,8 +290,7 @@ impl Registry {
             let before = self.reservation();
             self.reservation = Some(Reservation { kind, holder: nexus.clone() });
             if before != Some(kind) {
-                let others = self.keys.keys().filter(|other| *other != nexus);
-                tell.extend(others.map(|other| (other.clone(), asc::RESERVATIONS_RELEASED)));
+                self.tell_others(nexus, asc::RESERVATIONS_RELEASED, tell);
             }
         }
         self.changed();

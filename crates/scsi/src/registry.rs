@@ -9,8 +9,6 @@ pub(crate) mod kept;
 
 use std::collections::BTreeMap;
 
-use engine_api::Volume;
-
 use crate::nexus::Nexus;
 
 const WRITE: u8 = 1;
@@ -40,11 +38,6 @@ pub(crate) struct Reservation {
 }
 
 impl Registry {
-    /// As the volume remembers it. Errors: that is not known.
-    pub fn of(volume: &dyn Volume) -> Result<Registry, engine_api::Error> {
-        kept::load(volume)
-    }
-
     /// The type of the reservation.
     pub fn reservation(&self) -> Option<u8> {
         self.reservation.as_ref().map(|reservation| reservation.kind)

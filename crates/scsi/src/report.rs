@@ -3,7 +3,7 @@
 //!
 //! Sources: SBC-3 5.15 to 5.18; SPC-4 6.33, 6.35 to 6.37.
 
-use crate::bytes::{cut, u16_at, u32_at, u64_at};
+use crate::bytes::{cut, u8_at, u16_at, u32_at, u64_at};
 use crate::codes::{self, maintenance_in};
 use crate::command::{Command, Done};
 use crate::inquiry;
@@ -39,7 +39,7 @@ pub fn capacity_16(unit: &LogicalUnit, cdb: &[u8]) -> Result<Done, Refusal> {
 
 /// REPORT LUNS.
 pub fn luns(target: &Target, cdb: &[u8]) -> Result<Done, Refusal> {
-    let (which, room) = (cdb.get(2).copied().unwrap_or(0), u32_at(cdb, 6) as usize);
+    let (which, room) = (u8_at(cdb, 2), u32_at(cdb, 6) as usize);
     if room < 16 || !matches!(which, 0..=2) {
         return Err(INVALID_FIELD.into());
     }

@@ -54,12 +54,9 @@ fn sets(bytes: u64) -> u32 {
     u32::try_from(bytes / SET).unwrap_or(u32::MAX)
 }
 
-/// Parameter 1 of log page 0C: what is left, shared with others.
-pub fn log_parameter(unit: &LogicalUnit) -> Result<Vec<u8>, Refusal> {
-    let mut bytes = vec![0x00, 0x01, 0x03, 8];
-    bytes.extend(sets(left(unit)?.0).to_be_bytes());
-    bytes.extend([2, 0, 0, 0]);
-    Ok(bytes)
+/// What is left, in threshold sets.
+pub fn sets_left(unit: &LogicalUnit) -> Result<u32, Refusal> {
+    Ok(sets(left(unit)?.0))
 }
 
 /// The mode page: one threshold, of what is left, which arms as that decreases. `changeable`: which

@@ -36,29 +36,21 @@ pub const NOT_READY: Sense = Sense::new(sense_key::NOT_READY, asc::MANUAL_INTERV
 /// Who sees it asks again.
 pub const BECOMING_READY: Sense = Sense::new(sense_key::NOT_READY, asc::BECOMING_READY);
 pub const INTERNAL_FAILURE: Sense = Sense::new(sense_key::HARDWARE_ERROR, asc::INTERNAL_TARGET_FAILURE);
-pub const COPY_IN_PROGRESS: Sense = Sense::new(sense_key::ILLEGAL_REQUEST, asc::OPERATION_IN_PROGRESS);
-pub const PARAMETER_LIST_LENGTH: Sense =
-    Sense::new(sense_key::ILLEGAL_REQUEST, asc::PARAMETER_LIST_LENGTH_ERROR);
-pub const INVALID_OPCODE: Sense = Sense::new(sense_key::ILLEGAL_REQUEST, asc::INVALID_COMMAND_OPERATION_CODE);
-pub const OUT_OF_RANGE: Sense =
-    Sense::new(sense_key::ILLEGAL_REQUEST, asc::LOGICAL_BLOCK_ADDRESS_OUT_OF_RANGE);
-pub const INVALID_FIELD: Sense = Sense::new(sense_key::ILLEGAL_REQUEST, asc::INVALID_FIELD_IN_CDB);
-pub const NO_SUCH_UNIT: Sense = Sense::new(sense_key::ILLEGAL_REQUEST, asc::LOGICAL_UNIT_NOT_SUPPORTED);
-pub const INVALID_PARAMETER: Sense =
-    Sense::new(sense_key::ILLEGAL_REQUEST, asc::INVALID_FIELD_IN_PARAMETER_LIST);
-pub const INVALID_RELEASE: Sense =
-    Sense::new(sense_key::ILLEGAL_REQUEST, asc::INVALID_RELEASE_OF_PERSISTENT_RESERVATION);
-pub const TOO_MANY_UNITS: Sense = Sense::new(sense_key::ILLEGAL_REQUEST, asc::TOO_MANY_TARGET_DESCRIPTORS);
-pub const UNSUPPORTED_UNIT: Sense =
-    Sense::new(sense_key::ILLEGAL_REQUEST, asc::UNSUPPORTED_TARGET_DESCRIPTOR_TYPE);
-pub const TOO_MANY_SEGMENTS: Sense =
-    Sense::new(sense_key::ILLEGAL_REQUEST, asc::TOO_MANY_SEGMENT_DESCRIPTORS);
-pub const UNSUPPORTED_SEGMENT: Sense =
-    Sense::new(sense_key::ILLEGAL_REQUEST, asc::UNSUPPORTED_SEGMENT_DESCRIPTOR_TYPE);
-pub const INLINE_DATA: Sense = Sense::new(sense_key::ILLEGAL_REQUEST, asc::INLINE_DATA_LENGTH_EXCEEDED);
-pub const NO_SAVING: Sense = Sense::new(sense_key::ILLEGAL_REQUEST, asc::SAVING_NOT_SUPPORTED);
-pub const NO_REGISTRATION_RESOURCES: Sense =
-    Sense::new(sense_key::ILLEGAL_REQUEST, asc::INSUFFICIENT_REGISTRATION_RESOURCES);
+pub const COPY_IN_PROGRESS: Sense = Sense::illegal(asc::OPERATION_IN_PROGRESS);
+pub const PARAMETER_LIST_LENGTH: Sense = Sense::illegal(asc::PARAMETER_LIST_LENGTH_ERROR);
+pub const INVALID_OPCODE: Sense = Sense::illegal(asc::INVALID_COMMAND_OPERATION_CODE);
+pub const OUT_OF_RANGE: Sense = Sense::illegal(asc::LOGICAL_BLOCK_ADDRESS_OUT_OF_RANGE);
+pub const INVALID_FIELD: Sense = Sense::illegal(asc::INVALID_FIELD_IN_CDB);
+pub const NO_SUCH_UNIT: Sense = Sense::illegal(asc::LOGICAL_UNIT_NOT_SUPPORTED);
+pub const INVALID_PARAMETER: Sense = Sense::illegal(asc::INVALID_FIELD_IN_PARAMETER_LIST);
+pub const INVALID_RELEASE: Sense = Sense::illegal(asc::INVALID_RELEASE_OF_PERSISTENT_RESERVATION);
+pub const TOO_MANY_UNITS: Sense = Sense::illegal(asc::TOO_MANY_TARGET_DESCRIPTORS);
+pub const UNSUPPORTED_UNIT: Sense = Sense::illegal(asc::UNSUPPORTED_TARGET_DESCRIPTOR_TYPE);
+pub const TOO_MANY_SEGMENTS: Sense = Sense::illegal(asc::TOO_MANY_SEGMENT_DESCRIPTORS);
+pub const UNSUPPORTED_SEGMENT: Sense = Sense::illegal(asc::UNSUPPORTED_SEGMENT_DESCRIPTOR_TYPE);
+pub const INLINE_DATA: Sense = Sense::illegal(asc::INLINE_DATA_LENGTH_EXCEEDED);
+pub const NO_SAVING: Sense = Sense::illegal(asc::SAVING_NOT_SUPPORTED);
+pub const NO_REGISTRATION_RESOURCES: Sense = Sense::illegal(asc::INSUFFICIENT_REGISTRATION_RESOURCES);
 pub const WRITE_PROTECTED: Sense = Sense::new(sense_key::DATA_PROTECT, asc::WRITE_PROTECTED);
 pub const NO_SPACE: Sense = Sense::new(sense_key::DATA_PROTECT, asc::SPACE_ALLOCATION_FAILED);
 pub const COPY_ABORTED: Sense = Sense::new(sense_key::COPY_ABORTED, asc::NO_ADDITIONAL_SENSE_INFORMATION);
@@ -69,6 +61,10 @@ pub const COPY_WRONG_TYPE: Sense =
 impl Sense {
     pub const fn new(key: u8, code: u16) -> Sense {
         Sense { key, code, info: None, field: None }
+    }
+
+    const fn illegal(code: u16) -> Sense {
+        Sense::new(sense_key::ILLEGAL_REQUEST, code)
     }
 
     /// What was to be equal is not, from this byte on.

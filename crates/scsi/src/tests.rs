@@ -22,10 +22,14 @@ struct Rig {
 fn rig() -> Rig {
     let id = VolumeId { pool_guid: 0x1122_3344_5566, dataset_guid: 0x77 };
     let volume = MemVolume::new(id, (BLOCKS * 512) as usize, VOLUME_BLOCK);
-    let identity = Identity { id: 0x77, serial: "0077".into(), name: "tank/v".into() };
-    let unit = LogicalUnit::open(volume.clone(), identity).expect("its reservations are known");
+    let unit = open(&volume).expect("its reservations are known");
     let ports = [Nexus::new("iqn.a,i,0x01", 1), Nexus::new("iqn.b,i,0x02", 1)];
     joined(Rig { volume, target: target(unit), ports })
+}
+
+fn open(volume: &Arc<MemVolume>) -> Result<Arc<LogicalUnit>, Error> {
+    let identity = Identity { id: 0x77, serial: "0077".into(), name: "tank/v".into() };
+    LogicalUnit::open(volume.clone(), identity)
 }
 
 /// Both ports have a session, and have heard that it is new.
@@ -52,11 +56,7 @@ impl Rig {
     fn good(&self, cdb: &[u8], out: &[u8]) -> Vec<u8> {
         let answer = self.by(0, cdb, out);
         assert_eq!((answer.status, answer.sense), (Status::Good, None), "{cdb:02x?}");
-        match answer.data {
-            Data::Nothing => Vec::new(),
-            Data::Bytes(bytes) => bytes,
-            Data::Read(read) => read.to_vec(),
-        }
+        bytes(answer)
     }
 
     #[track_caller]
@@ -65,6 +65,14 @@ impl Rig {
         assert_eq!(answer.status, Status::CheckCondition, "{cdb:02x?}");
         let Sense { key, code, .. } = answer.sense.unwrap();
         (key, code)
+    }
+}
+
+fn bytes(answer: Answer) -> Vec<u8> {
+    match answer.data {
+        Data::Nothing => Vec::new(),
+        Data::Bytes(bytes) => bytes,
+        Data::Read(read) => read.to_vec(),
     }
 }
 
@@ -340,10 +348,7 @@ fn reservations_let_through_what_their_type_says() {
         );
         assert_eq!(rig.refused(&[0; 6], &[]), (0x6, 0x2a05), "type {kind}");
         assert_eq!(rig.by(0, &short(0x2a, 0, 0, 1), &[1; 512]).status, Status::ReservationConflict);
-        let full = match rig.by(1, &[0x5e, 3, 0, 0, 0, 0, 0, 1, 0, 0], &[]).data {
-            Data::Bytes(bytes) => bytes,
-            other => panic!("{other:?}"),
-        };
+        let full = bytes(rig.by(1, &[0x5e, 3, 0, 0, 0, 0, 0, 1, 0, 0], &[]));
         assert_eq!((full[8 + 7], full[8 + 12], full[8 + 13]), (22, 1, 1), "type {kind}");
     }
 }
@@ -365,10 +370,7 @@ fn paths_are_told_apart() {
     let rig = rig();
     let through = |port: u16, cdb: &[u8]| {
         let nexus = Nexus { port, ..rig.ports[0].clone() };
-        match rig.target.execute(&nexus, 0, cdb, &[]).data {
-            Data::Bytes(bytes) => bytes,
-            other => panic!("{other:?}"),
-        }
+        bytes(rig.target.execute(&nexus, 0, cdb, &[]))
     };
     let (first, other) = (through(1, &[0x12, 1, 0x83, 1, 0, 0]), through(7, &[0x12, 1, 0x83, 1, 0, 0]));
     let (first, other) = (designators(&first), designators(&other));
@@ -511,10 +513,7 @@ fn a_reservation_is_handed_over() {
 #[test]
 fn a_volume_whose_reservations_are_not_known_is_not_served() {
     let volume = rig().volume;
-    let open = || {
-        let identity = Identity { id: 0x77, serial: "0077".into(), name: "tank/v".into() };
-        LogicalUnit::open(volume.clone(), identity).map(drop)
-    };
+    let open = || open(&volume).map(drop);
     assert_eq!(open(), Ok(()));
     volume.fail(Some(Error::Corrupt { object: 1, block: 2 }));
     assert_eq!(open(), Err(Error::Corrupt { object: 1, block: 2 }));
@@ -535,8 +534,7 @@ fn reservations_outlive_the_loss_of_power_if_they_are_to() {
         list
     };
     let again = |rig: &Rig| {
-        let identity = Identity { id: 0x77, serial: "0077".into(), name: "tank/v".into() };
-        let unit = LogicalUnit::open(rig.volume.clone(), identity).expect("its reservations are known");
+        let unit = open(&rig.volume).expect("its reservations are known");
         joined(Rig { volume: rig.volume.clone(), target: target(unit), ports: rig.ports.clone() })
     };
     rig.good(&persistent(0, 0), &persistent_keys(0, 11));

@@ -16,7 +16,7 @@ use crate::copies::Copies;
 use crate::identity::Identity;
 use crate::limits::BLOCK;
 use crate::nexus::Nexus;
-use crate::registry::Registry;
+use crate::registry::{Registry, kept};
 use crate::sense::{Refusal, WRITE_PROTECTED};
 
 /// The commands of a nexus: its transport has them.
@@ -103,7 +103,7 @@ impl LogicalUnit {
     /// is not known who is shut out of it.
     pub fn open(volume: Arc<dyn Volume>, identity: Identity) -> Result<Arc<LogicalUnit>, engine_api::Error> {
         let size = volume.geometry()?.size;
-        let registry = Registry::of(&*volume)?;
+        let registry = kept::load(&*volume)?;
         Ok(Arc::new(LogicalUnit {
             volume,
             identity,

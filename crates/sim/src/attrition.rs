@@ -78,10 +78,7 @@ pub fn run(options: &Options) -> Result<Tally, String> {
     let (mut age, mut mark) = (0, 0);
     for n in 0..options.cuts {
         let mut prng = prng.fork();
-        // One in each stretch of the tape, so that they are everywhere.
-        let (from, to) = (n * story.tape.len() / options.cuts, (n + 1) * story.tape.len() / options.cuts);
-        let at = from + prng.below((to - from).max(1) as u64) as usize;
-        player.forward(at);
+        let at = player.forward_into(n, options.cuts, &mut prng);
         while story.marks[mark + 1].at < at {
             mark += 1;
         }

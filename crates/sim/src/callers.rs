@@ -15,15 +15,14 @@ use engine_api::{
     Change, CreateMode, Cred, DirLimit, Engine, FileSystem, NewNode, NodeId, RenameMode, SetAttr, SetTime,
     Time,
 };
-use env::{Nanos, lock};
-use pool::verify::{Options as VerifyOptions, verify};
+use env::lock;
 use stdx::call::{CallId, working_on};
 use stdx::prng::Prng;
 
-use crate::disk::tape::Tape;
-use crate::disk::{Loss, SimDisks};
+use crate::disk::SimDisks;
+use crate::ends::{End, Recorded, crash_imports, switch_off};
 use crate::machine::{POOL, World, properties};
-use crate::memory::{MemoryTape, SimMemory};
+use crate::memory::SimMemory;
 use crate::swarm::{Layout, Swarm};
 use crate::workload::failed;
 
@@ -33,9 +32,6 @@ const CALLERS: usize = 4;
 /// done as a whole. Names of what has none begin with [`WITHOUT_TIME`].
 const NANOS: u32 = 5;
 const WITHOUT_TIME: char = 'e';
-const NO_LOSS: Loss = Loss { kept: 100, torn: 0 };
-/// Of ends one is followed by a look at the whole pool.
-const VERIFIED: usize = 6;
 
 /// What to run.
 #[derive(Clone, Debug)]
@@ -86,20 +82,6 @@ struct Call {
 struct Journal {
     first: Names,
     calls: Vec<Call>,
-}
-
-/// A life, write by write.
-struct Recorded {
-    tape: Tape,
-    memory: MemoryTape,
-    journals: Vec<Journal>,
-    now: Nanos,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Cut {
-    Power,
-    Program,
 }
 
 struct Case<'a> {
@@ -231,7 +213,12 @@ impl Case<'_> {
     }
 
     /// Imports the pool, and records what clients do then.
-    fn live(&mut self, world: &mut World, names: Vec<Names>, prng: &mut Prng) -> Result<Recorded, String> {
+    fn live(
+        &mut self,
+        world: &mut World,
+        names: Vec<Names>,
+        prng: &mut Prng,
+    ) -> Result<Recorded<Vec<Journal>>, String> {
         let machine = world.boot();
         let api = machine.import().map_err(failed("import"))?;
         let fs = api.open_fs(DATASET).map_err(failed(DATASET))?;
@@ -248,88 +235,53 @@ impl Case<'_> {
             let caller = move || *done = work(fs, disks, (caller, names), (last, calls), &mut prng);
             Box::new(caller) as Box<dyn FnOnce() + Send>
         });
-        let callers = callers.collect();
-        machine.driver.run_callers(callers);
+        machine.driver.run_callers(callers.collect());
         let journals = done.into_iter().collect::<Result<Vec<Journal>, String>>()?;
         let memory = memory.take_tape().ok_or("no tape runs")?;
         let tape = world.disks.take_tape().ok_or("no tape runs")?;
         self.tally.calls += journals.iter().map(|journal| journal.calls.len() as u64).sum::<u64>();
-        Ok(Recorded { tape, memory, journals, now: machine.env.clock.now() })
+        Ok(Recorded { tape, memory, journal: journals, now: machine.env.clock.now() })
     }
 
     /// Lets the power go everywhere in a life, or the program die; gives the machine as the last
     /// end left it, and what was in it.
-    fn cut(&mut self, recorded: &Recorded, prng: &mut Prng) -> Result<(World, Vec<Names>), String> {
-        let (tape, cuts) = (&recorded.tape, self.options.cuts);
-        let mut player = tape.play();
-        let mut last = None;
-        for n in 0..cuts {
-            let mut prng = prng.fork();
-            let (from, to) = (n * tape.len() / cuts, (n + 1) * tape.len() / cuts);
-            let at = from + prng.below((to - from).max(1) as u64) as usize;
-            player.forward(at);
-            let mut world = World::of(self.swarm.clone(), &mut prng);
-            world.time.advance_to(recorded.now);
-            let cut = if prng.chance(1, 4) { Cut::Power } else { Cut::Program };
-            let loss = draw_loss(cut, &mut prng);
-            for (path, image) in tape.paths().iter().zip(player.images()) {
-                let mut image = image.clone();
-                image.crash(self.swarm.sector, loss, &mut prng);
-                world.disks.set_image(path, image);
+    fn cut(
+        &mut self,
+        recorded: &Recorded<Vec<Journal>>,
+        prng: &mut Prng,
+    ) -> Result<(World, Vec<Names>), String> {
+        let (swarm, cuts, len) = (self.swarm.clone(), self.options.cuts, recorded.tape.len());
+        let draw = |prng: &mut Prng| if prng.chance(1, 4) { End::Power } else { End::Program };
+        recorded.end(&swarm, cuts, prng, draw, |world, (n, end, at), prng| {
+            let what = |why| format!("cut {n}, {end:?} at {at} of {len}: {why}");
+            let names = self.look(world, &recorded.journal, (n, end, at), prng).map_err(what)?;
+            match end {
+                End::Program => self.tally.deaths += 1,
+                End::Power => self.tally.cuts += 1,
             }
-            world.memory = Some(match cut {
-                Cut::Program => SimMemory::with(recorded.memory.at_death(at, &mut prng), &world.disks),
-                Cut::Power => SimMemory::new(&world.disks),
-            });
-            let what = |why| format!("cut {n}, {cut:?} at {at} of {}: {why}", tape.len());
-            let names = self.look(&mut world, recorded, (n, cut, at), &mut prng).map_err(what)?;
-            match cut {
-                Cut::Program => self.tally.deaths += 1,
-                Cut::Power => self.tally.cuts += 1,
-            }
-            last = Some((world, names));
-        }
-        last.ok_or_else(|| "the power never went".to_owned())
+            Ok(names)
+        })
     }
 
     /// Starts, perhaps more than once, and asks for every call.
     fn look(
         &mut self,
         world: &mut World,
-        recorded: &Recorded,
-        (n, cut, at): (usize, Cut, usize),
+        journals: &[Journal],
+        (n, end, at): (usize, End, usize),
         prng: &mut Prng,
     ) -> Result<Vec<Names>, String> {
-        while prng.chance(1, 3) {
-            world.disks.cut_after(prng.below(80));
-            let machine = world.boot();
-            let opened = machine.import().and_then(|api| api.open_fs(DATASET).map(drop));
-            drop(machine);
-            if opened.is_err() && world.disks.is_on() {
-                return Err(format!("import: {opened:?}"));
-            }
-            world.disks.restart(draw_loss(cut, prng));
-        }
+        crash_imports(world, 3, end, |api| api.open_fs(DATASET).map(drop), prng)?;
         let machine = world.boot();
         let api = machine.import().map_err(failed("import"))?;
         let fs = api.open_fs(DATASET).map_err(failed(DATASET))?;
         let mut all = Vec::new();
-        for (caller, journal) in recorded.journals.iter().enumerate() {
-            let names = self.check(&*fs, caller, journal, (cut, at));
+        for (caller, journal) in journals.iter().enumerate() {
+            let names = self.check(&*fs, caller, journal, (end, at));
             all.push(names.map_err(|why| format!("caller {caller}: {why}"))?);
         }
         drop((fs, api));
-        if n % VERIFIED == VERIFIED - 1 {
-            let pool = machine.engine.pool_below(POOL).map_err(failed("the pool"))?;
-            let report =
-                verify(&pool, VerifyOptions { data: true }, &mut |_, _| {}).map_err(failed("verify"))?;
-            if !report.is_clean() {
-                return Err(format!("verify finds {:?}", report.problems));
-            }
-        }
-        drop(machine);
-        // Nothing of the look itself is lost.
-        world.disks.restart(NO_LOSS);
+        switch_off(world, machine, n)?;
         Ok(all)
     }
 
@@ -339,7 +291,7 @@ impl Case<'_> {
         fs: &dyn FileSystem,
         caller: usize,
         journal: &Journal,
-        (cut, at): (Cut, usize),
+        (end, at): (End, usize),
     ) -> Result<Names, String> {
         let dir = directory(fs, caller).map_err(failed("the directory"))?;
         let found = list(fs, dir).map_err(failed("the directory"))?;
@@ -364,7 +316,7 @@ impl Case<'_> {
             }
             let known = fs.happened(&call.digest).map_err(failed("asking"))?;
             match known {
-                Some(known) if !has || cut == Cut::Power => {
+                Some(known) if !has || end == End::Power => {
                     return Err(format!("call {number} is said to have happened: {known:?}"));
                 }
                 Some(known) if known.answer.as_ref().is_some_and(|answer| *answer != call.answer) => {
@@ -374,12 +326,12 @@ impl Case<'_> {
                 Some(known) if call.end.is_some_and(|end| end < at) && known.answer.is_none() => {
                     return Err(format!("call {number} was answered, and nobody knows what"));
                 }
-                None if has && cut == Cut::Program => {
+                None if has && end == End::Program => {
                     return Err(format!("call {number} has happened, and nobody knows it"));
                 }
                 _ => {}
             }
-            if !is_answered && call.begin <= at && cut == Cut::Program {
+            if !is_answered && call.begin <= at && end == End::Program {
                 self.tally.answered_again += u64::from(has);
                 self.tally.to_be_done += u64::from(!has);
             }
@@ -423,12 +375,4 @@ fn work(
         }
     }
     Ok(journal)
-}
-
-/// What becomes of what disks were told and have not flushed.
-fn draw_loss(cut: Cut, prng: &mut Prng) -> Loss {
-    match cut {
-        Cut::Power => Swarm::draw_loss(prng),
-        Cut::Program => NO_LOSS,
-    }
 }

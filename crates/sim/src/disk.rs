@@ -100,6 +100,7 @@ struct Outage {
     paths: Vec<String>,
 }
 
+#[derive(Default)]
 struct Platter {
     sector: u32,
     size: u64,
@@ -153,22 +154,7 @@ impl SimDisks {
 
     /// Adds a zeroed disk with sectors of 512 or 4096 bytes.
     pub fn add(&self, path: &str, size: u64, sector: u32) {
-        let platter = Platter {
-            sector,
-            size,
-            faults: Faults::default(),
-            lies: false,
-            exclusive: false,
-            away: false,
-            pulls: 0,
-            out: false,
-            outages: 0,
-            failures: 0,
-            read_only: false,
-            slow: Nanos(0),
-            sparse: false,
-            image: Image::default(),
-        };
+        let platter = Platter { sector, size, ..Platter::default() };
         lock(&self.0).disks.insert(path.to_owned(), platter);
     }
 

@@ -181,13 +181,6 @@ impl SimDriver {
         stepping.worker = Some(worker);
         true
     }
-
-    fn with_slot(&self, id: u64, f: impl FnOnce(&mut Slot)) {
-        let mut state = lock(&self.state);
-        if let Some(slot) = state.slots.iter_mut().find(|slot| slot.id == id) {
-            f(slot);
-        }
-    }
 }
 
 /// Puts a worker back after its step, also after one that panicked: then it is gone.
@@ -275,8 +268,10 @@ struct Control {
 
 impl WorkerControl for Control {
     fn wake(&self) {
-        if let Some(driver) = self.driver.upgrade() {
-            driver.with_slot(self.id, |slot| slot.woken = true);
+        let Some(driver) = self.driver.upgrade() else { return };
+        let mut state = lock(&driver.state);
+        if let Some(slot) = state.slots.iter_mut().find(|slot| slot.id == self.id) {
+            slot.woken = true;
         }
     }
 

@@ -15,7 +15,7 @@
 
 use std::collections::BTreeSet;
 
-use engine_api::{Change, CreateMode, Cred, Engine, NewDevice, NewVdevs, ScanCommand, SetAttr, Stable};
+use engine_api::{Change, CreateMode, Cred, NewDevice, NewVdevs, ScanCommand, SetAttr, Stable};
 use env::Nanos;
 use stdx::prng::Prng;
 use storage::VdevState;
@@ -153,10 +153,7 @@ impl Trial {
     }
 
     fn life(&self) -> Result<Life<'_>, String> {
-        let machine = self.machine.as_ref().expect("it is on");
-        let api = machine.engine.pool(POOL).map_err(failed("the pool"))?;
-        let pool = machine.engine.pool_below(POOL).map_err(failed("the pool"))?;
-        Ok(Life { world: &self.world, machine, api, pool, verbose: self.verbose })
+        Life::of(&self.world, self.machine.as_ref().expect("it is on"), self.verbose)
     }
 
     fn shape(&self) -> Result<Shape, String> {

@@ -7,9 +7,9 @@
 //! against what [`history`] says may come back; [`attrition`] records a pool whose disks come, go
 //! and fail, and cuts the power at any write of the record; in [`lapses`] a disk misses writes and
 //! catches up, then others leave; [`copies`] sends and receives trees of datasets; [`units`] has
-//! several initiators at work on volumes, and [`callers`] change names, a [`crew`] each;
-//! [`writers`] wait for intent logs, on log devices that fail. [`rare`] has the paths of the engine
-//! that all these runs have to take.
+//! several initiators at work on volumes, and [`callers`] change names, a [`crew`] each, in lives
+//! that [`ends`] has end; [`writers`] wait for intent logs, on log devices that fail. [`rare`] has
+//! the paths of the engine that all these runs have to take.
 
 pub mod attrition;
 pub mod callers;
@@ -18,6 +18,7 @@ pub mod copies;
 pub mod crew;
 pub mod disk;
 pub mod driver;
+pub mod ends;
 pub mod entropy;
 pub mod export;
 pub mod history;

@@ -12,7 +12,8 @@ use stdx::prng::Prng;
 use storage::arc::l2::Limits;
 
 use crate::clock::SimClock;
-use crate::disk::SimDisks;
+use crate::disk::tape::{Player, Tape};
+use crate::disk::{Loss, SimDisks};
 use crate::driver::SimDriver;
 use crate::entropy::SimEntropy;
 use crate::memory::SimMemory;
@@ -59,6 +60,15 @@ impl World {
             }
         }
         World { swarm, disks, time, trace, has_operator: false, memory: None, prng: prng.fork() }
+    }
+
+    /// Gives each disk what the tape has for it up to here, less what it loses of that now.
+    pub fn lay(&self, tape: &Tape, player: &Player<'_>, loss: impl Fn(&mut Prng) -> Loss, prng: &mut Prng) {
+        for (path, image) in tape.paths().iter().zip(player.images()) {
+            let mut image = image.clone();
+            image.crash(self.swarm.sector, loss(prng), prng);
+            self.disks.set_image(path, image);
+        }
     }
 
     /// The weak sides begin to fail, if the swarm has it so.

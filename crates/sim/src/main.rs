@@ -1,6 +1,7 @@
 //! `sim --seed N` reproduces one run of each kind; `sim --runs N` tries so many fresh seeds; both:
 //! so many from that one on.
 
+use std::fmt::Debug;
 use std::process::ExitCode;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -54,20 +55,23 @@ enum Kind {
     Logs,
 }
 
+/// By the words that `--kind` takes.
+const KINDS: [(&str, Kind); 7] = [
+    ("work", Kind::Work),
+    ("attrition", Kind::Attrition),
+    ("lapses", Kind::Lapses),
+    ("copies", Kind::Copies),
+    ("units", Kind::Units),
+    ("calls", Kind::Calls),
+    ("logs", Kind::Logs),
+];
+
 fn parse() -> Option<Args> {
     let mut args = Args {
         seed: None,
         runs: None,
         twice: false,
-        kinds: vec![
-            Kind::Work,
-            Kind::Attrition,
-            Kind::Lapses,
-            Kind::Copies,
-            Kind::Units,
-            Kind::Calls,
-            Kind::Logs,
-        ],
+        kinds: KINDS.map(|(_, kind)| kind).to_vec(),
         work: run::Options::new(0),
         attrition: attrition::Options::new(0),
         lapses: lapses::Options::new(0),
@@ -97,16 +101,10 @@ fn parse() -> Option<Args> {
             "--case" => args.attrition.only = Some(words.next()?.parse().ok()?),
             "--beyond" => args.attrition.beyond = true,
             "--kind" => {
-                args.kinds = match words.next()?.as_str() {
-                    "work" => vec![Kind::Work],
-                    "attrition" => vec![Kind::Attrition],
-                    "lapses" => vec![Kind::Lapses],
-                    "copies" => vec![Kind::Copies],
-                    "units" => vec![Kind::Units],
-                    "calls" => vec![Kind::Calls],
-                    "logs" => vec![Kind::Logs],
-                    "all" => args.kinds,
-                    _ => return None,
+                let word = words.next()?;
+                if word != "all" {
+                    let (_, kind) = KINDS.into_iter().find(|(name, _)| *name == word)?;
+                    args.kinds = vec![kind];
                 }
             }
             "--zdb" => {
@@ -124,42 +122,30 @@ fn parse() -> Option<Args> {
 /// What came of a run, to be compared with what comes of it again, and its cases.
 fn once(args: &Args, kind: Kind, seed: u64) -> Result<(String, u64), String> {
     match kind {
-        Kind::Work => {
-            let options = run::Options { seed, ..args.work.clone() };
-            let summary = caught(|| run::run(&options))?;
-            Ok((format!("{summary:?}"), u64::from(summary.crashes)))
-        }
+        Kind::Work => told(run::run, run::Options { seed, ..args.work.clone() }, |told| told.crashes.into()),
         Kind::Attrition => {
-            let options = attrition::Options { seed, ..args.attrition.clone() };
-            let tally = caught(|| attrition::run(&options))?;
-            Ok((format!("{tally:?}"), tally.cases))
+            told(attrition::run, attrition::Options { seed, ..args.attrition.clone() }, |told| told.cases)
         }
         Kind::Lapses => {
-            let options = lapses::Options { seed, ..args.lapses.clone() };
-            let tally = caught(|| lapses::run(&options))?;
-            Ok((format!("{tally:?}"), tally.rounds))
+            told(lapses::run, lapses::Options { seed, ..args.lapses.clone() }, |told| told.rounds)
         }
-        Kind::Copies => {
-            let options = copies::Options { seed, ..args.copies.clone() };
-            let tally = caught(|| copies::run(&options))?;
-            Ok((format!("{tally:?}"), tally.cuts))
-        }
-        Kind::Units => {
-            let options = units::Options { seed, ..args.units.clone() };
-            let tally = caught(|| units::run(&options))?;
-            Ok((format!("{tally:?}"), tally.cuts))
-        }
+        Kind::Copies => told(copies::run, copies::Options { seed, ..args.copies.clone() }, |told| told.cuts),
+        Kind::Units => told(units::run, units::Options { seed, ..args.units.clone() }, |told| told.cuts),
         Kind::Calls => {
             let options = callers::Options { seed, ..args.calls.clone() };
-            let tally = caught(|| callers::run(&options))?;
-            Ok((format!("{tally:?}"), tally.cuts + tally.deaths))
+            told(callers::run, options, |told| told.cuts + told.deaths)
         }
-        Kind::Logs => {
-            let options = writers::Options { seed, ..args.logs };
-            let tally = caught(|| writers::run(&options))?;
-            Ok((format!("{tally:?}"), tally.crashes))
-        }
+        Kind::Logs => told(writers::run, writers::Options { seed, ..args.logs }, |told| told.crashes),
     }
+}
+
+fn told<O, T: Debug>(
+    run: fn(&O) -> Result<T, String>,
+    options: O,
+    cases: fn(&T) -> u64,
+) -> Result<(String, u64), String> {
+    let tally = caught(|| run(&options))?;
+    Ok((format!("{tally:?}"), cases(&tally)))
 }
 
 fn checked(args: &Args, kind: Kind, seed: u64) -> Result<(String, u64), String> {

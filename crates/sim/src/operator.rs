@@ -19,18 +19,13 @@ pub struct Operator {
     prng: Prng,
     /// When the disks come back.
     until: Option<Nanos>,
-    /// Too late for this pool.
-    gives_up: bool,
+    /// He gives the pool up when he finds it suspended: too late for this one.
+    pub gives_up: bool,
 }
 
 impl Operator {
     pub fn new(pool: &Arc<Pool>, disks: &SimDisks, prng: Prng) -> Operator {
         Operator { pool: Arc::downgrade(pool), disks: disks.clone(), prng, until: None, gives_up: false }
-    }
-
-    /// One who gives the pool up when he finds it suspended.
-    pub fn giving_up(self) -> Operator {
-        Operator { gives_up: true, ..self }
     }
 }
 

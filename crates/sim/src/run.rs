@@ -215,9 +215,7 @@ impl Run {
 
     /// Works until the power goes, or until everything is exported.
     fn live(&mut self, machine: Machine, may_crash: bool) -> Result<End, String> {
-        let api = machine.engine.pool(POOL).map_err(failed("the pool"))?;
-        let pool = machine.engine.pool_below(POOL).map_err(failed("the pool"))?;
-        let life = Life { world: &self.world, machine: &machine, api, pool, verbose: self.options.verbose };
+        let life = Life::of(&self.world, &machine, self.options.verbose)?;
         let export = !may_crash || self.prng.chance(1, 10);
         if may_crash && !export {
             let length = life.world.swarm.draw_life(&mut self.prng);

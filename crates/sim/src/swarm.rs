@@ -187,22 +187,12 @@ impl Swarm {
 
     /// Paths of the disks, by top-level vdev.
     pub fn paths(&self) -> Vec<Vec<String>> {
-        let mut next = 0;
-        let mut path = || {
-            next += 1;
-            format!("/sim/disk{next}")
-        };
-        self.layout.tops().iter().map(|&sides| (0..sides).map(|_| path()).collect()).collect()
+        numbered("/sim/disk", self.layout.tops())
     }
 
     /// Paths of the disks that hold intent logs, by top-level vdev.
     pub fn log_paths(&self) -> Vec<Vec<String>> {
-        let mut next = 0;
-        let mut path = || {
-            next += 1;
-            format!("/sim/log{next}")
-        };
-        self.logs.iter().map(|&sides| (0..sides).map(|_| path()).collect()).collect()
+        numbered("/sim/log", self.logs)
     }
 
     /// Paths of the cache devices.
@@ -255,6 +245,12 @@ impl Swarm {
         let magnitude = prng.below(u64::from(self.life) + 1);
         prng.below(1 << magnitude)
     }
+}
+
+/// Paths of the disks of each top-level vdev, numbered from 1 through all of them.
+fn numbered(path: &str, tops: &[usize]) -> Vec<Vec<String>> {
+    let mut paths = (1..).map(|n: usize| format!("{path}{n}"));
+    tops.iter().map(|&sides| paths.by_ref().take(sides).collect()).collect()
 }
 
 /// Values for some properties of the file systems.

@@ -21,25 +21,19 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
 use engine_api::{Change, Engine, Pool, Volume};
-use env::Nanos;
-use pool::verify::{Options as VerifyOptions, verify};
 use scsi::{Identity, LogicalUnit, Target, TargetPort};
 use stdx::prng::Prng;
 
-use crate::disk::Loss;
-use crate::disk::tape::Tape;
+use crate::ends::{End, Recorded, crash_imports, switch_off};
 use crate::export;
-use crate::machine::{Machine, POOL, World, properties};
-use crate::memory::{MemoryTape, SimMemory};
+use crate::machine::{POOL, World, properties};
+use crate::memory::SimMemory;
 use crate::swarm::{Layout, Swarm};
 use crate::workload::{Done, failed};
 use initiator::{Initiator, SECTORS, Shared, UNITS, locks, values};
 use journal::{Cut, Journal, Kind, SECTOR};
 
 const VOLUMES: [&str; UNITS] = ["sim/v0", "sim/v1"];
-const NO_LOSS: Loss = Loss { kept: 100, torn: 0 };
-/// Of ends one is followed by a look at the whole pool.
-const VERIFIED: usize = 6;
 
 /// What to run.
 #[derive(Clone, Debug)]
@@ -84,14 +78,6 @@ struct Case<'a> {
     /// Property `sync` of both volumes.
     sync: &'static str,
     tally: Tally,
-}
-
-/// A life, write by write.
-struct Recorded {
-    tape: Tape,
-    memory: MemoryTape,
-    journal: Journal,
-    now: Nanos,
 }
 
 /// Runs a seed. `Err` says what is wrong with the engine.
@@ -171,7 +157,12 @@ impl Case<'_> {
     }
 
     /// Imports the pool, and records what initiators do then.
-    fn live(&mut self, world: &mut World, journal: Journal, prng: &mut Prng) -> Result<Recorded, String> {
+    fn live(
+        &mut self,
+        world: &mut World,
+        journal: Journal,
+        prng: &mut Prng,
+    ) -> Result<Recorded<Journal>, String> {
         let machine = world.boot();
         let api = machine.import().map_err(failed("import"))?;
         let target = target(open(&*api).map_err(failed("opening the volumes"))?);
@@ -201,8 +192,7 @@ impl Case<'_> {
             let caller = move || *done = initiator.work(commands);
             Box::new(caller) as Box<dyn FnOnce() + Send>
         });
-        let callers = callers.collect();
-        machine.driver.run_callers(callers);
+        machine.driver.run_callers(callers.collect());
         done.into_iter().collect::<Done>()?;
         let memory = memory.take_tape().ok_or("no tape runs")?;
         let tape = world.disks.take_tape().ok_or("no tape runs")?;
@@ -223,61 +213,39 @@ impl Case<'_> {
 
     /// Lets the power go everywhere in a life, or the program die; gives the machine as the last
     /// end left it, and what was on it.
-    fn cut(&mut self, recorded: &Recorded, prng: &mut Prng) -> Result<(World, Vec<Vec<u64>>), String> {
-        let (tape, cuts) = (&recorded.tape, self.options.cuts);
-        let mut player = tape.play();
-        let mut last = None;
-        for n in 0..cuts {
-            let mut prng = prng.fork();
-            let (from, to) = (n * tape.len() / cuts, (n + 1) * tape.len() / cuts);
-            let at = from + prng.below((to - from).max(1) as u64) as usize;
-            player.forward(at);
-            let mut world = World::of(self.swarm.clone(), &mut prng);
-            world.time.advance_to(recorded.now);
-            // Nobody would notice a disk that lies.
-            let cut = match !self.options.lying && prng.chance(1, 2) {
-                true => Cut::Program(at),
-                false => Cut::Power(at),
+    fn cut(
+        &mut self,
+        recorded: &Recorded<Journal>,
+        prng: &mut Prng,
+    ) -> Result<(World, Vec<Vec<u64>>), String> {
+        let (swarm, cuts, len) = (self.swarm.clone(), self.options.cuts, recorded.tape.len());
+        // Nobody would notice a disk that lies.
+        let may_die = !self.options.lying;
+        let draw = |prng: &mut Prng| if may_die && prng.chance(1, 2) { End::Program } else { End::Power };
+        recorded.end(&swarm, cuts, prng, draw, |world, (n, end, at), prng| {
+            let cut = match end {
+                End::Program => Cut::Program(at),
+                End::Power => Cut::Power(at),
             };
-            let loss = draw_loss(cut, &mut prng);
-            for (path, image) in tape.paths().iter().zip(player.images()) {
-                let mut image = image.clone();
-                image.crash(self.swarm.sector, loss, &mut prng);
-                world.disks.set_image(path, image);
-            }
-            world.memory = Some(match cut {
-                Cut::Program(at) => SimMemory::with(recorded.memory.at_death(at, &mut prng), &world.disks),
-                Cut::Power(_) => SimMemory::new(&world.disks),
-            });
-            let what = |why| format!("cut {n}, {cut:?} of {}: {why}", tape.len());
-            let found = self.look(&mut world, (n, cut), &mut prng).map_err(what)?;
+            let what = |why| format!("cut {n}, {cut:?} of {len}: {why}");
+            let found = self.look(world, (n, end), prng).map_err(what)?;
             recorded.journal.check_after(cut, &found, &locks()).map_err(what)?;
-            match cut {
-                Cut::Program(_) => self.tally.deaths += 1,
-                Cut::Power(_) => self.tally.cuts += 1,
+            match end {
+                End::Program => self.tally.deaths += 1,
+                End::Power => self.tally.cuts += 1,
             }
-            last = Some((world, found));
-        }
-        last.ok_or_else(|| "the power never went".to_owned())
+            Ok(found)
+        })
     }
 
     /// Starts, perhaps more than once, and reads everything.
     fn look(
         &self,
         world: &mut World,
-        (n, cut): (usize, Cut),
+        (n, end): (usize, End),
         prng: &mut Prng,
     ) -> Result<Vec<Vec<u64>>, String> {
-        while prng.chance(1, 4) {
-            world.disks.cut_after(prng.below(80));
-            let machine = world.boot();
-            let opened = machine.import().and_then(|api| open(&*api).map(drop));
-            drop(machine);
-            if opened.is_err() && world.disks.is_on() {
-                return Err(format!("import: {opened:?}"));
-            }
-            world.disks.restart(draw_loss(cut, prng));
-        }
+        crash_imports(world, 4, end, |api| open(api).map(drop), prng)?;
         let machine = world.boot();
         let api = machine.import().map_err(failed("import"))?;
         let mut found = Vec::new();
@@ -286,26 +254,7 @@ impl Case<'_> {
             found.push(values(&read.to_vec()).map_err(|why| format!("{name}: {why}"))?);
         }
         drop(api);
-        if n % VERIFIED == VERIFIED - 1 {
-            whole(&machine)?;
-        }
-        drop(machine);
-        // Nothing of the look itself is lost.
-        world.disks.restart(NO_LOSS);
+        switch_off(world, machine, n)?;
         Ok(found)
     }
-}
-
-/// What becomes of what disks were told and have not flushed.
-fn draw_loss(cut: Cut, prng: &mut Prng) -> Loss {
-    match cut {
-        Cut::Power(_) => Swarm::draw_loss(prng),
-        Cut::Program(_) => NO_LOSS,
-    }
-}
-
-fn whole(machine: &Machine) -> Done {
-    let pool = machine.engine.pool_below(POOL).map_err(failed("the pool"))?;
-    let report = verify(&pool, VerifyOptions { data: true }, &mut |_, _| {}).map_err(failed("verify"))?;
-    if report.is_clean() { Ok(()) } else { Err(format!("verify finds {:?}", report.problems)) }
 }

@@ -12,10 +12,11 @@ pub mod snapshots;
 use std::sync::Arc;
 
 use engine_api::refusal::{Reason, Refused};
-use engine_api::{Change, Error};
+use engine_api::{Change, Engine, Error};
+use pool::verify::{Options as VerifyOptions, verify};
 use stdx::prng::Prng;
 
-use crate::machine::{Machine, World};
+use crate::machine::{Machine, POOL, World};
 
 /// `Err`: what is wrong with the pool, in words. While the power is off, an error means nothing.
 pub type Done = Result<(), String>;
@@ -29,7 +30,14 @@ pub struct Life<'a> {
     pub verbose: bool,
 }
 
-impl Life<'_> {
+impl<'a> Life<'a> {
+    /// Of the pool that the machine has.
+    pub fn of(world: &'a World, machine: &'a Machine, verbose: bool) -> Result<Life<'a>, String> {
+        let api = machine.engine.pool(POOL).map_err(failed("the pool"))?;
+        let pool = machine.engine.pool_below(POOL).map_err(failed("the pool"))?;
+        Ok(Life { world, machine, api, pool, verbose })
+    }
+
     pub fn is_on(&self) -> bool {
         self.world.disks.is_on()
     }
@@ -97,4 +105,11 @@ pub trait Workload {
 /// What went wrong, where.
 pub fn failed<E: std::fmt::Debug>(what: &str) -> impl FnOnce(E) -> String + '_ {
     move |error| format!("{what}: {error:?}")
+}
+
+/// Whether the pool is whole: what is allocated is what something refers to, and everything can be
+/// read.
+pub fn whole(pool: &pool::Pool) -> Done {
+    let report = verify(pool, VerifyOptions { data: true }, &mut |_, _| {}).map_err(failed("verify"))?;
+    if report.is_clean() { Ok(()) } else { Err(format!("verify finds {:?}", report.problems)) }
 }

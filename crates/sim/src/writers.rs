@@ -21,14 +21,13 @@ use engine_api::{
     Stable,
 };
 use env::Nanos;
-use pool::verify::{Options as VerifyOptions, verify};
 use stdx::prng::Prng;
 
 use crate::disk::Faults;
 use crate::machine::{Machine, POOL, World};
 use crate::promised::Promised;
 use crate::swarm::{Layout, Swarm};
-use crate::workload::{Done, failed};
+use crate::workload::{Done, failed, whole};
 
 /// Operations between two power failures, at the most.
 const OPERATIONS: u64 = 60;
@@ -119,9 +118,7 @@ impl Life {
 
     /// The pool is whole.
     pub fn verify(&self) -> Done {
-        let report = verify(&*self.pool()?, VerifyOptions { data: true }, &mut |_, _| {});
-        let report = report.map_err(failed("verify"))?;
-        if report.is_clean() { Ok(()) } else { Err(format!("verify finds {:?}", report.problems)) }
+        whole(&*self.pool()?)
     }
 }
 

@@ -536,11 +536,7 @@ impl Peer {
     /// As [`Peer::try_lease`], and waits for room. `goes_on`: it is for a part of what is held
     /// already in parts. False: the connection was cut.
     pub fn lease(self: &Arc<Peer>, lease: &mut Option<Lease>, bytes: usize, goes_on: bool) -> bool {
-        let lease = lease.get_or_insert_with(|| self.charge(0));
-        let more = bytes.saturating_sub(lease.bytes);
-        let is_there = more == 0 || self.enter(more, goes_on || lease.bytes > 0);
-        lease.bytes += if is_there { more } else { 0 };
-        is_there
+        lease.get_or_insert_with(|| self.charge(0)).grow_part(bytes, goes_on)
     }
 
     /// A lease for what is held already: no room is asked for.
@@ -582,23 +578,25 @@ impl Lease {
     /// As much as that, at the least; waits for room. False: the connection was cut.
     #[must_use]
     pub fn grow(&mut self, bytes: usize) -> bool {
-        let more = bytes.saturating_sub(self.bytes);
-        if more > 0 && !self.peer.enter(more, self.bytes > 0) {
-            return false;
-        }
-        self.bytes += more;
-        true
+        self.grow_part(bytes, false)
+    }
+
+    fn grow_part(&mut self, bytes: usize, goes_on: bool) -> bool {
+        let goes_on = goes_on || self.bytes > 0;
+        self.grow_by(bytes, |peer, more| peer.enter(more, goes_on))
     }
 
     /// As [`Lease::grow`], if there is room at once.
     #[must_use]
     pub fn try_grow(&mut self, bytes: usize) -> bool {
+        self.grow_by(bytes, Peer::try_enter)
+    }
+
+    fn grow_by(&mut self, bytes: usize, enter: impl FnOnce(&Peer, usize) -> bool) -> bool {
         let more = bytes.saturating_sub(self.bytes);
-        if more > 0 && !self.peer.try_enter(more) {
-            return false;
-        }
-        self.bytes += more;
-        true
+        let is_there = more == 0 || enter(&self.peer, more);
+        self.bytes += if is_there { more } else { 0 };
+        is_there
     }
 
     /// Exactly so many, which are what is held now: no room is asked for.

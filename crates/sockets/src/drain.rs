@@ -7,7 +7,7 @@
 
 use std::collections::HashMap;
 use std::os::fd::BorrowedFd;
-use std::sync::{Arc, Mutex, MutexGuard, Weak};
+use std::sync::{Arc, Mutex, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -67,14 +67,10 @@ impl Drain {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
-        lock(&self.state)
-    }
-
     /// Takes over; false: it cannot.
     pub(crate) fn add(&self, slow: Arc<dyn Slow>) -> bool {
         let Some(epoll) = &self.epoll else { return false };
-        let mut state = self.state();
+        let mut state = lock(&self.state);
         state.next += 1;
         let key = state.next;
         let added = epoll.add(slow.fd(), EpollEvent::new(ONCE, key));
@@ -92,11 +88,11 @@ impl Drain {
         let count = epoll.wait(&mut events, EpollTimeout::from(LOOK)).unwrap_or(0);
         for event in &events[..count] {
             let key = event.data();
-            let Some(slow) = self.state().slow.get(&key).cloned() else { continue };
+            let Some(slow) = lock(&self.state).slow.get(&key).cloned() else { continue };
             if slow.write_some() && epoll.modify(slow.fd(), &mut EpollEvent::new(ONCE, key)).is_ok() {
                 continue;
             }
-            self.state().slow.remove(&key);
+            lock(&self.state).slow.remove(&key);
             // It was added, so it can be deleted; and it is again when there is more.
             let _gone = epoll.delete(slow.fd());
             if !slow.done() && !self.add(slow.clone()) {
@@ -107,7 +103,7 @@ impl Drain {
 
     fn cut_stalled(&self) {
         let stalled: Vec<Arc<dyn Slow>> =
-            self.state().slow.values().filter(|slow| slow.moved().elapsed() >= STALL).cloned().collect();
+            lock(&self.state).slow.values().filter(|slow| slow.moved().elapsed() >= STALL).cloned().collect();
         // What is shut can be written to, which ends it.
         stalled.iter().for_each(|slow| slow.cut());
     }

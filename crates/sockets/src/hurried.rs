@@ -2,26 +2,9 @@
 //! slowly it is sent.
 
 use std::io::{self, Read};
-use std::net::TcpStream;
-use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
-/// What waits for so long at the most.
-pub trait Timed {
-    fn set_patience(&self, patience: Duration) -> io::Result<()>;
-}
-
-impl Timed for TcpStream {
-    fn set_patience(&self, patience: Duration) -> io::Result<()> {
-        self.set_read_timeout(Some(patience))
-    }
-}
-
-impl Timed for UnixStream {
-    fn set_patience(&self, patience: Duration) -> io::Result<()> {
-        self.set_read_timeout(Some(patience))
-    }
-}
+use crate::Stream;
 
 /// See the module.
 pub struct Hurried<'a, S> {
@@ -35,7 +18,7 @@ impl<'a, S> Hurried<'a, S> {
     }
 }
 
-impl<S: Timed> Read for Hurried<'_, S>
+impl<S: Stream> Read for Hurried<'_, S>
 where
     for<'s> &'s S: Read,
 {

@@ -11,7 +11,7 @@
 //!   panics is lost.
 //! - There are [`KEEPERS`] at the most.
 
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, PoisonError};
 
 use crate::lock::lock;
 
@@ -46,20 +46,16 @@ impl<T> Default for Promises<T> {
 }
 
 impl<T> Promises<T> {
-    fn state(&self) -> MutexGuard<'_, State<T>> {
-        lock(&self.state)
-    }
-
     /// Puts one aside.
     pub fn put(&self, promise: T) {
-        let mut state = self.state();
+        let mut state = lock(&self.state);
         state.aside.push(promise);
         state.open += 1;
     }
 
     /// How many are not kept yet, where nobody waits for some of them.
     pub fn unattended(&self) -> Option<usize> {
-        let state = self.state();
+        let state = lock(&self.state);
         (!state.aside.is_empty()).then_some(state.open)
     }
 
@@ -67,7 +63,7 @@ impl<T> Promises<T> {
     /// [`Promises::keep`].
     #[must_use]
     pub fn want_keeper(&self) -> bool {
-        let mut state = self.state();
+        let mut state = lock(&self.state);
         let wanted = !state.aside.is_empty() && state.keepers < KEEPERS && !state.is_called;
         state.is_called |= wanted;
         wanted
@@ -76,7 +72,7 @@ impl<T> Promises<T> {
     /// Keeps what there is as long as there is anything and not enough others are at it: `keep`
     /// waits for a batch, `send` is called after it.
     pub fn keep(&self, keep: impl Fn(Vec<T>), send: impl Fn()) {
-        let mut state = self.state();
+        let mut state = lock(&self.state);
         state.is_called = false;
         while !state.aside.is_empty() && state.keepers < KEEPERS {
             state.keepers += 1;
@@ -86,14 +82,14 @@ impl<T> Promises<T> {
             keep(batch);
             drop(keeping);
             send();
-            state = self.state();
+            state = lock(&self.state);
         }
     }
 
     /// While there are as many keepers as there may be: waits until fewer than `most` promises are
     /// not kept.
     pub fn wait_below(&self, most: usize) {
-        let mut state = self.state();
+        let mut state = lock(&self.state);
         state.waiting += 1;
         let too_many = |state: &mut State<T>| state.open >= most && state.keepers == KEEPERS;
         let waited = self.kept.wait_while(state, too_many);
@@ -110,7 +106,7 @@ struct Keeping<'a, T> {
 
 impl<T> Drop for Keeping<'_, T> {
     fn drop(&mut self) {
-        let mut state = self.promises.state();
+        let mut state = lock(&self.promises.state);
         state.keepers -= 1;
         state.open -= self.count;
         if state.waiting > 0 {

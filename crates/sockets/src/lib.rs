@@ -40,7 +40,7 @@ use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::AsFd;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -70,6 +70,8 @@ pub trait Stream: Sized + Send + Sync + 'static {
     /// The same, if that is not this machine.
     fn ip(addr: Self::Addr) -> Option<IpAddr>;
     fn shut(&self, how: Shutdown) -> io::Result<()>;
+    /// Reading waits for so long at the most.
+    fn set_patience(&self, patience: Duration) -> io::Result<()>;
     /// Accepting does not wait.
     fn hurry(listener: &Self::Listener) -> io::Result<()>;
 }
@@ -97,6 +99,10 @@ impl Stream for TcpStream {
         self.shutdown(how)
     }
 
+    fn set_patience(&self, patience: Duration) -> io::Result<()> {
+        self.set_read_timeout(Some(patience))
+    }
+
     fn hurry(listener: &TcpListener) -> io::Result<()> {
         listener.set_nonblocking(true)
     }
@@ -120,6 +126,10 @@ impl Stream for UnixStream {
 
     fn shut(&self, how: Shutdown) -> io::Result<()> {
         self.shutdown(how)
+    }
+
+    fn set_patience(&self, patience: Duration) -> io::Result<()> {
+        self.set_read_timeout(Some(patience))
     }
 
     fn hurry(listener: &UnixListener) -> io::Result<()> {
@@ -195,15 +205,6 @@ struct Shared<S: Stream> {
 }
 
 impl<S: Stream> Shared<S> {
-    fn open(&self) -> MutexGuard<'_, HashMap<u64, Open<S>>> {
-        lock(&self.open)
-    }
-
-    fn forget(&self, id: u64) {
-        self.open().remove(&id);
-        self.ended.notify_all();
-    }
-
     /// How long a connection may be silent, with so many open; a stranger's, and that of one who
     /// has proven to be none.
     fn patience(&self, open: usize) -> (Duration, Duration) {
@@ -219,7 +220,7 @@ impl<S: Stream> Shared<S> {
 
     /// Ends those that are silent for too long.
     fn sweep(&self) {
-        let open = self.open();
+        let open = lock(&self.open);
         let (stranger, known) = self.patience(open.len());
         for Open { peer, .. } in open.values().filter(|one| one.is_idle()) {
             let limit = if peer.is_proven() { known } else { stranger };
@@ -281,13 +282,10 @@ impl<S: Stream> Listening<S> {
             S::hurry(&listener)?;
             let (shared, stopped) = (listening.shared.clone(), stopped.try_clone()?);
             let thread = thread::Builder::new().name(format!("{}-accept", shared.config.name));
-            listening.acceptors().push(thread.spawn(move || accept(&shared, place, &listener, &stopped))?);
+            let acceptor = thread.spawn(move || accept(&shared, place, &listener, &stopped))?;
+            lock(&listening.acceptors).push(acceptor);
         }
         Ok(listening)
-    }
-
-    fn acceptors(&self) -> MutexGuard<'_, Vec<JoinHandle<()>>> {
-        lock(&self.acceptors)
     }
 
     /// Stops accepting, has what was read finished, closes every connection. Returns when all is
@@ -295,7 +293,7 @@ impl<S: Stream> Listening<S> {
     pub fn stop(&self) {
         self.shared.stopping.store(true, Ordering::SeqCst);
         drop(lock(&self.running).take());
-        for acceptor in std::mem::take(&mut *self.acceptors()) {
+        for acceptor in std::mem::take(&mut *lock(&self.acceptors)) {
             drop(acceptor.join());
         }
         let shut = |open: &HashMap<u64, Open<S>>, how: Shutdown| {
@@ -303,7 +301,7 @@ impl<S: Stream> Listening<S> {
             open.values().for_each(|one| drop(one.stream.shut(how)));
         };
         let some = |open: &mut HashMap<u64, Open<S>>| !open.is_empty();
-        let (ended, open) = (&self.shared.ended, self.shared.open());
+        let (ended, open) = (&self.shared.ended, lock(&self.shared.open));
         shut(&open, Shutdown::Read);
         let waited = ended.wait_timeout_while(open, self.shared.config.drain, some);
         let (open, _) = waited.unwrap_or_else(PoisonError::into_inner);
@@ -358,7 +356,7 @@ fn begin<S: Stream>(shared: &Arc<Shared<S>>, place: usize, stream: S) -> io::Res
     // It may have ended by itself meanwhile.
     let peer = shared.config.budget.peer(S::ip(addr), move || drop(own.shut(Shutdown::Both)));
     {
-        let mut open = shared.open();
+        let mut open = lock(&shared.open);
         if !shared.admits(&open, peer.from()) {
             tracing::warn!(protocol = shared.config.name, from = ?peer.from(), "connection refused: too many");
             return Ok(());
@@ -381,7 +379,8 @@ struct Ends<S: Stream> {
 impl<S: Stream> Drop for Ends<S> {
     fn drop(&mut self) {
         drop(self.stream.shut(Shutdown::Both));
-        self.shared.forget(self.id);
+        lock(&self.shared.open).remove(&self.id);
+        self.shared.ended.notify_all();
     }
 }
 

@@ -134,14 +134,6 @@ impl Pieces {
     }
 }
 
-/// How long to wait for a peer that does not take what there is.
-#[derive(Clone, Copy)]
-enum Patience {
-    None,
-    /// [`WAIT`], the socket's.
-    Wait,
-}
-
 impl State {
     /// Puts back what of a batch has not been written.
     fn restore(&mut self, mut batch: Vec<Piece>, mut written: usize) {
@@ -193,7 +185,7 @@ impl Outbox {
     /// Puts a reply in, without writing: `put` adds its pieces. `lease`: what was taken for it; it
     /// is counted as what it is.
     pub fn push(&self, lease: Option<Lease>, put: impl FnOnce(&mut Pieces)) {
-        let mut state = self.0.state();
+        let mut state = lock(&self.0.state);
         if state.is_broken {
             return;
         }
@@ -221,13 +213,14 @@ impl Outbox {
     /// [`Outbox::write_rest`].
     #[must_use]
     pub fn write_now(&self, most: usize) -> bool {
-        let may = |state: &State| state.pieces.bytes < most;
-        self.0.begin().is_none_or(|state| may(&state) && self.0.write(state, usize::MAX, Patience::None).1)
+        self.0.begin().is_none_or(|state| {
+            state.pieces.bytes < most && self.0.write(state, usize::MAX, MsgFlags::MSG_DONTWAIT).1
+        })
     }
 
     /// Goes on where [`Outbox::write_now`] could not.
     pub fn write_rest(&self) {
-        self.0.write_patiently(self.0.state());
+        self.0.write_patiently(lock(&self.0.state));
     }
 
     /// Writes what is there, unless somebody does so already.
@@ -239,12 +232,12 @@ impl Outbox {
 
     /// Bytes that wait.
     pub fn bytes(&self) -> usize {
-        self.0.state().pieces.bytes
+        lock(&self.0.state).pieces.bytes
     }
 
     /// Waits while too much waits for a slow peer. False: nothing can be written any more.
     pub fn wait_for_room(&self) -> bool {
-        let state = self.0.state();
+        let state = lock(&self.0.state);
         let is_full = |state: &State| state.is_slow && state.pieces.bytes > ROOM;
         if is_full(&state) { self.0.wait(state, is_full) } else { !state.is_broken }
     }
@@ -252,15 +245,11 @@ impl Outbox {
     /// Writes what is there, or sees it written, if it can be.
     pub fn finish(&self) {
         self.write_all();
-        self.0.wait(self.0.state(), |state| state.is_writing);
+        self.0.wait(lock(&self.0.state), |state| state.is_writing);
     }
 }
 
 impl Inner {
-    fn state(&self) -> MutexGuard<'_, State> {
-        lock(&self.state)
-    }
-
     fn tell(&self, state: &State) {
         if state.waiting > 0 {
             self.drained.notify_all();
@@ -277,7 +266,7 @@ impl Inner {
 
     /// Becomes the writer. `None`: there is one, or nothing to write.
     fn begin(&self) -> Option<MutexGuard<'_, State>> {
-        let mut state = self.state();
+        let mut state = lock(&self.state);
         if state.is_writing || state.is_empty() {
             return None;
         }
@@ -286,20 +275,16 @@ impl Inner {
     }
 
     /// Writes as the writer what the peer takes, up to `most` or somewhat more; how much that was,
-    /// and whether it was all: then nobody is the writer any more.
-    fn write<'a>(
-        &'a self,
-        mut state: MutexGuard<'a, State>,
-        most: usize,
-        patience: Patience,
-    ) -> (usize, bool) {
+    /// and whether it was all: then nobody is the writer any more. `flags`: whether to wait, for
+    /// [`WAIT`], where the peer takes nothing.
+    fn write<'a>(&'a self, mut state: MutexGuard<'a, State>, most: usize, flags: MsgFlags) -> (usize, bool) {
         let mut written = 0;
         while !state.is_empty() {
             let batch = state.pieces.take_batch();
             let gone = std::mem::take(&mut state.gone);
             drop(state);
-            let sent = self.send(&batch, gone, patience);
-            state = self.state();
+            let sent = self.send(&batch, gone, flags);
+            state = lock(&self.state);
             let is_stuck = match sent {
                 // Somebody has cut it meanwhile.
                 Ok(_) if state.is_broken => false,
@@ -340,7 +325,7 @@ impl Inner {
     fn write_patiently<'a>(self: &'a Arc<Inner>, mut state: MutexGuard<'a, State>) {
         let (mut since, mut taken) = (Instant::now(), 0);
         loop {
-            let (written, is_done) = self.write(state, usize::MAX, Patience::Wait);
+            let (written, is_done) = self.write(state, usize::MAX, MsgFlags::empty());
             if is_done {
                 return;
             }
@@ -351,13 +336,13 @@ impl Inner {
                 }
                 (since, taken) = (Instant::now(), 0);
             }
-            state = self.state();
+            state = lock(&self.state);
         }
     }
 
     /// The drain is the writer from now on; where there is none, the peer is cut.
     fn hand_over(self: &Arc<Inner>) {
-        let mut state = self.state();
+        let mut state = lock(&self.state);
         state.is_slow = true;
         (state.taken, state.moved) = (0, Instant::now());
         state.pieces.list.iter_mut().for_each(Piece::compact);
@@ -371,15 +356,12 @@ impl Inner {
 
     /// Bytes of a batch that the peer takes, without those that are gone, and whether it takes no
     /// more.
-    fn send(&self, batch: &[Piece], gone: usize, patience: Patience) -> io::Result<(usize, bool)> {
+    fn send(&self, batch: &[Piece], gone: usize, flags: MsgFlags) -> io::Result<(usize, bool)> {
         let mut parts: Vec<IoSlice<'_>> = batch.iter().map(|piece| IoSlice::new(piece.bytes())).collect();
         let mut parts = &mut parts[..];
         IoSlice::advance_slices(&mut parts, gone);
         let wanted: usize = parts.iter().map(|part| part.len()).sum();
-        let flags = match patience {
-            Patience::None => MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_NOSIGNAL,
-            Patience::Wait => MsgFlags::MSG_NOSIGNAL,
-        };
+        let flags = flags | MsgFlags::MSG_NOSIGNAL;
         loop {
             match sendmsg::<()>(self.stream.as_raw_fd(), parts, &[], flags, None) {
                 Ok(sent) => return Ok((sent, sent < wanted)),
@@ -397,8 +379,8 @@ impl Slow for Inner {
     }
 
     fn write_some(&self) -> bool {
-        let (written, is_done) = self.write(self.state(), SHARE, Patience::None);
-        let mut state = self.state();
+        let (written, is_done) = self.write(lock(&self.state), SHARE, MsgFlags::MSG_DONTWAIT);
+        let mut state = lock(&self.state);
         state.taken += written;
         if state.taken >= MOVED {
             (state.taken, state.moved) = (0, Instant::now());
@@ -408,7 +390,7 @@ impl Slow for Inner {
     }
 
     fn done(&self) -> bool {
-        let mut state = self.state();
+        let mut state = lock(&self.state);
         if !state.is_empty() {
             return false;
         }
@@ -419,7 +401,7 @@ impl Slow for Inner {
     }
 
     fn moved(&self) -> Instant {
-        self.state().moved
+        lock(&self.state).moved
     }
 
     fn cut(&self) {
@@ -427,7 +409,7 @@ impl Slow for Inner {
         self.peer.cut();
         // Whatever the peer's own way to end it: nothing is written any more.
         drop(self.stream.shutdown(Shutdown::Both));
-        self.state().give_up();
+        lock(&self.state).give_up();
     }
 }
 

@@ -153,12 +153,8 @@ impl Workers {
     /// Queues a job. The queue is as long as those who submit let it be: by asking
     /// [`Workers::has_room`] first, or by what they may have under way.
     pub fn submit(&self, job: impl FnOnce() + Send + 'static) {
-        self.push(Box::new(job));
-    }
-
-    fn push(&self, job: Job) {
         let mut state = lock(&self.0.state);
-        state.jobs.push_back(job);
+        state.jobs.push_back(Box::new(job));
         self.0.queued.store(state.jobs.len(), Relaxed);
         if state.coming >= state.jobs.len() {
             return;

@@ -11,6 +11,8 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
+use crate::scoped;
+
 /// Who asks for something, and how.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Actor {
@@ -49,22 +51,12 @@ thread_local!(static ACTOR: RefCell<Option<Arc<Actor>>> = const { RefCell::new(N
 
 /// Runs something on this thread for somebody.
 pub fn on_behalf_of<T>(actor: Arc<Actor>, work: impl FnOnce() -> T) -> T {
-    let _restored = Restored(ACTOR.replace(Some(actor)));
-    work()
+    scoped::set_during(&ACTOR, Some(actor), work)
 }
 
 /// Whom this thread works for: the program itself, unless it was told.
 pub fn actor() -> Arc<Actor> {
     ACTOR.with_borrow(Clone::clone).unwrap_or_else(|| Arc::new(Actor::itself()))
-}
-
-/// Puts back what was, also after a panic.
-struct Restored(Option<Arc<Actor>>);
-
-impl Drop for Restored {
-    fn drop(&mut self) {
-        ACTOR.set(self.0.take());
-    }
 }
 
 #[cfg(test)]

@@ -10,6 +10,8 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
+use crate::scoped;
+
 /// A call as it is known when it comes again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CallId {
@@ -39,11 +41,10 @@ thread_local!(static CURRENT: RefCell<Option<Current>> = const { RefCell::new(No
 
 /// Runs a call on this thread; gives the place of its answer too, if it has changed something.
 pub fn working_on<T>(call: CallId, work: impl FnOnce() -> T) -> (T, Option<Arc<dyn Keeping>>) {
-    let restored = Restored(CURRENT.replace(Some(Current { call, keeping: None })));
-    let answer = work();
-    let keeping = CURRENT.take().and_then(|current| current.keeping);
-    drop(restored);
-    (answer, keeping)
+    scoped::set_during(&CURRENT, Some(Current { call, keeping: None }), || {
+        let answer = work();
+        (answer, CURRENT.take().and_then(|current| current.keeping))
+    })
 }
 
 /// The thread is inside a transaction of `group` that changes something: the place for its call's
@@ -57,15 +58,6 @@ pub fn keep(group: u64, make: impl FnOnce(&CallId) -> Option<Arc<dyn Keeping>>) 
         }
         current.keeping.clone()
     })
-}
-
-/// Puts back what was, also after a panic.
-struct Restored(Option<Current>);
-
-impl Drop for Restored {
-    fn drop(&mut self) {
-        CURRENT.set(self.0.take());
-    }
 }
 
 #[cfg(test)]

@@ -5,28 +5,20 @@
 //! [`hurried`]. Whoever would wait for an operator below asks [`is_hurried`], and gives an error
 //! instead that says "later".
 
-use std::cell::Cell;
+use std::cell::RefCell;
 
-thread_local!(static HURRIED: Cell<bool> = const { Cell::new(false) });
+use crate::scoped;
+
+thread_local!(static HURRIED: RefCell<bool> = const { RefCell::new(false) });
 
 /// Runs something on this thread that does not wait for operators.
 pub fn hurried<T>(work: impl FnOnce() -> T) -> T {
-    let _restored = Restored(HURRIED.replace(true));
-    work()
+    scoped::set_during(&HURRIED, true, work)
 }
 
 /// Whether this thread is [`hurried`].
 pub fn is_hurried() -> bool {
-    HURRIED.get()
-}
-
-/// Puts back what was, also after a panic.
-struct Restored(bool);
-
-impl Drop for Restored {
-    fn drop(&mut self) {
-        HURRIED.set(self.0);
-    }
+    HURRIED.with_borrow(|is_hurried| *is_hurried)
 }
 
 #[cfg(test)]

@@ -242,13 +242,14 @@ impl Cache {
     }
 
     pub fn stats(&self) -> Stats {
-        let here = Stats {
+        let mut sum = Stats {
             lent: self.lent.load(Relaxed) as u64,
             ahead: self.ahead.snapshot(),
             l2: self.l2.snapshot(),
             ..Stats::default()
         };
-        self.shards.iter().fold(here, |sum, shard| sum.plus(&lock(shard).stats()))
+        self.shards.iter().for_each(|shard| lock(shard).add_to(&mut sum));
+        sum
     }
 }
 

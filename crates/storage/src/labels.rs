@@ -96,25 +96,24 @@ impl Device {
     /// Whether any of the labels says that this is the leaf `guid` of the pool: a crash may leave
     /// labels of a group that never was, in which the disk had another guid.
     pub fn is_member(&self, pool: u64, guid: u64) -> bool {
-        let is_it = |label: &NvList| {
-            label.u64(label::config::key::POOL_GUID) == Some(pool)
-                && label.u64(label::config::key::GUID) == Some(guid)
-        };
-        // Nearly always the first one does.
-        let mut configs = label::offsets(self.size).into_iter().flatten().map(|at| self.read_config(at));
-        configs.any(|config| config.as_ref().is_some_and(is_it))
+        use label::config::key::{GUID, POOL_GUID};
+        self.any_label(&|label| label.u64(POOL_GUID) == Some(pool) && label.u64(GUID) == Some(guid))
     }
 
     /// Whether any of the labels says that this is the leaf `guid`, or will be, for a mirror's last
     /// side gets the mirror's, in a pool of one of these guids.
     pub fn was_member(&self, pools: &[u64], guid: u64) -> bool {
         use label::config::key::{GUID, POOL_GUID, TOP_GUID};
-        let is_it = |label: &NvList| {
+        self.any_label(&|label| {
             label.u64(POOL_GUID).is_some_and(|pool| pools.contains(&pool))
                 && [label.u64(GUID), label.u64(TOP_GUID)].contains(&Some(guid))
-        };
+        })
+    }
+
+    /// Whether one of the labels says so. Nearly always the first does.
+    fn any_label(&self, says: &dyn Fn(&NvList) -> bool) -> bool {
         let mut configs = label::offsets(self.size).into_iter().flatten().map(|at| self.read_config(at));
-        configs.any(|config| config.as_ref().is_some_and(is_it))
+        configs.any(|config| config.as_ref().is_some_and(says))
     }
 
     /// What labels 1 and 3 should both say and do not: the newest configuration of a group not

@@ -6,9 +6,7 @@
 //! whoever wrote it honestly needs fewer reads than the pool has room for blocks. Where the leash
 //! ends every read fails, so whoever walks comes back with an error.
 
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::AtomicU64;
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 /// See the module. A new one has no end.
 #[derive(Debug)]

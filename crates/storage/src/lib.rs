@@ -14,7 +14,7 @@
 //!   leaf_queue   labels     the order of one disk's I/O; vdev labels, also without any vdev
 //!   metaslab     turns      allocation of space; who uses a stretch of it now
 //!   counters  range_tree  policy  payload  suspend  leash
-//!   block  error            what all of these work with
+//!   attached  block  error  what all of these work with
 //! ```
 //! Space ([`metaslab`]) and disks ([`vdev`] and what it uses) know nothing of each other: `storage`
 //! brings them together.
@@ -35,6 +35,7 @@
 //! - Any block pointer, however forged, gives bytes or a [`ReadError`].
 
 pub mod arc;
+mod attached;
 mod block;
 mod counters;
 mod error;

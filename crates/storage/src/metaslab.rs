@@ -36,6 +36,7 @@ use group::Group;
 use stock::Stock;
 
 use crate::ReadError;
+use crate::attached::Attached;
 pub use crate::range_tree::RangeTree;
 use crate::range_tree::{Histogram, Segment};
 
@@ -134,7 +135,7 @@ pub struct Loan {
 /// The groups that one kind of block is allocated from.
 pub struct Class {
     groups: RwLock<Vec<Arc<GroupState>>>,
-    source: RwLock<Option<Arc<dyn SpaceMapSource>>>,
+    source: Attached<dyn SpaceMapSource>,
     epochs: Arc<Epochs>,
     /// Bytes a group is given before it is another's turn.
     aliquot: u64,
@@ -203,22 +204,13 @@ impl Class {
     pub fn new(epochs: Arc<Epochs>, aliquot: u64) -> Class {
         Class {
             groups: RwLock::default(),
-            source: RwLock::default(),
+            source: Attached::default(),
             epochs,
             aliquot,
             rotor: Mutex::default(),
             clock: AtomicU64::new(1),
             remember: AtomicBool::new(false),
         }
-    }
-
-    pub fn attach_source(&self, source: Arc<dyn SpaceMapSource>) {
-        *self.source.write().expect("class lock") = Some(source);
-    }
-
-    /// Breaks the cycle between the class and what reads maps for it, at export.
-    pub fn detach_source(&self) {
-        *self.source.write().expect("class lock") = None;
     }
 
     pub fn add_group(&self, spec: GroupSpec) {
@@ -314,7 +306,7 @@ impl Class {
         (psize, copies, txg): (u64, usize, u64),
     ) -> Result<Vec<Dva>, AllocError> {
         assert!((1..=MAX_COPIES).contains(&copies) && psize > 0);
-        let source = self.source.read().expect("class lock").clone().ok_or(AllocError::NoSpace)?;
+        let source = self.source.get().ok_or(AllocError::NoSpace)?;
         let mut dvas: Vec<Dva> = Vec::with_capacity(copies);
         for copy in 0..copies {
             match self.allocate_copy(groups, first + copy, (psize, copy, txg), &dvas, &*source) {
@@ -402,7 +394,7 @@ impl Class {
     pub fn lend_for_stock(&self, vdev: u32) -> Result<Option<Segment>, ReadError> {
         let Some(state) = self.group(vdev) else { return Ok(None) };
         let Some(wants) = lock(&state.counts.stock).wants(state.free()) else { return Ok(None) };
-        let source = self.source.read().expect("class lock").clone().ok_or(ReadError::Io)?;
+        let source = self.source.get().ok_or(ReadError::Io)?;
         // In whole sectors: what is left begins where this ends.
         let unit = 1u64 << state.group.spec.ashift.max(LENT_UNIT);
         let lent = state.group.lend_for_logs((stock::STEP.0, wants / unit * unit), &*source);
@@ -447,7 +439,7 @@ impl Class {
     pub fn claim(&self, dva: &Dva, txg: u64) -> Result<(), ReadError> {
         let state = self.group(dva.vdev).ok_or(ReadError::Corrupt)?;
         let metaslab = state.metaslab_around(dva).ok_or(ReadError::Corrupt)?;
-        let source = self.source.read().expect("class lock").clone().ok_or(ReadError::Io)?;
+        let source = self.source.get().ok_or(ReadError::Io)?;
         if state.group.claim(metaslab, (dva.offset, dva.asize), txg, &*source)? {
             state.counts.allocated.fetch_add(dva.asize as i64, Relaxed);
         }
@@ -459,7 +451,7 @@ impl Class {
     /// look next. `None` behind the end.
     pub fn lend(&self, vdev: u32, from: u64, (min, max): (u64, u64)) -> Result<Option<Loan>, ReadError> {
         let Some(state) = self.group(vdev) else { return Ok(None) };
-        let source = self.source.read().expect("class lock").clone().ok_or(ReadError::Io)?;
+        let source = self.source.get().ok_or(ReadError::Io)?;
         state.group.lend(from, (min, state.most_to_lend(max)), &*source)
     }
 

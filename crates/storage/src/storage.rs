@@ -22,6 +22,7 @@ use ondisk::{BlkPtr, Dva};
 
 use crate::arc::l2::{CacheDevice, Level2, Limits as L2Limits};
 use crate::arc::{Cache, Foresight};
+use crate::attached::Attached;
 use crate::flight::fault_bad_disks;
 use crate::leash::Leash;
 use crate::metaslab::{
@@ -40,7 +41,7 @@ use crate::vdev::status::{TopVdevInfo, VdevStat, VdevState};
 use crate::{OpenError, WriteError};
 
 use ahead::Ahead;
-use dedup::Known;
+use dedup::DedupSource;
 use moved::Moved;
 pub use swap::{OpenedLeaf, Roll};
 
@@ -64,7 +65,7 @@ pub struct Storage {
     tree: RwLock<Arc<Tree>>,
     classes: Classes,
     moved: Moved,
-    known: Known,
+    known: Attached<dyn DedupSource>,
     pub(crate) turns: Turns,
     /// See [`Storage::set_checkpoint`].
     pub(crate) checkpoint: AtomicU64,
@@ -108,7 +109,7 @@ impl Storage {
             tree: RwLock::default(),
             classes: Classes::default(),
             moved: Moved::default(),
-            known: Known::default(),
+            known: Attached::default(),
             turns: Turns::default(),
             checkpoint: AtomicU64::new(0),
             read_waits: Waits::default(),
@@ -152,7 +153,7 @@ impl Storage {
         self.level2.close();
         *self.tree.write().expect(POISON) = Arc::default();
         self.classes.detach_source();
-        self.moved.detach();
+        self.moved.source.detach();
         self.known.detach();
         self.cache.forget_pool(self.pool_guid);
     }
@@ -199,7 +200,7 @@ impl Storage {
         &self.moved
     }
 
-    pub(crate) fn known(&self) -> &Known {
+    pub(crate) fn known(&self) -> &Attached<dyn DedupSource> {
         &self.known
     }
 
@@ -433,11 +434,6 @@ impl Storage {
     pub(crate) fn flush_on(&self, tree: &Tree, tops: &[u32]) -> Result<(), WriteError> {
         let flushed = flush::flush(&self.env, tree, tops);
         if flushed.iter().all(|(_, durable)| *durable) { Ok(()) } else { Err(WriteError::Io) }
-    }
-
-    /// Bytes allocated for all copies.
-    pub fn asize_of(&self, bp: &BlkPtr) -> u64 {
-        bp.asize()
     }
 
     /// What counts as used: asize less what parity costs, in ZFS's fixed ratio

@@ -27,13 +27,14 @@
 //! ([`crate::keeper`]). Before a pool is patient ([`Suspension::be_patient`]: it has been imported)
 //! failures are errors. Source: module/zfs/zio.c (`zio_suspend`, `zio_resume`, `zio_done`).
 
-use std::cell::Cell;
+use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering::SeqCst};
 use std::sync::{Condvar, Mutex, OnceLock};
 
 use env::{Env, Quirk, lock};
 use stdx::mark::mark;
 use stdx::patience::is_hurried;
+use stdx::scoped;
 
 /// The property `failmode`, by the numbers it has on disk.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -102,27 +103,17 @@ struct State {
     patient: bool,
 }
 
-thread_local!(static INSISTS: Cell<bool> = const { Cell::new(false) });
+thread_local!(static INSISTS: RefCell<bool> = const { RefCell::new(false) });
 
 /// Runs something that must not fail half done: a transaction group being written. Its reads wait
 /// for a suspended pool whatever `failmode` says and whatever the error is.
 pub fn insisting<T>(work: impl FnOnce() -> T) -> T {
-    let _restored = Insisting(INSISTS.replace(true));
-    work()
+    scoped::set_during(&INSISTS, true, work)
 }
 
 /// Whether this thread is [`insisting`].
 pub(crate) fn insists() -> bool {
-    INSISTS.get()
-}
-
-/// Puts back what was.
-struct Insisting(bool);
-
-impl Drop for Insisting {
-    fn drop(&mut self) {
-        INSISTS.set(self.0);
-    }
+    INSISTS.with_borrow(|insists| *insists)
 }
 
 impl Suspension {
@@ -241,11 +232,12 @@ impl Suspension {
 
     /// Waits while the pool is suspended; false if it has been given up.
     pub fn park(&self) -> bool {
-        let _others_do_not = Insisting(INSISTS.replace(false));
-        let state = lock(&self.state);
         let mut over = |state: &mut State| state.cause.is_none() || !state.patient;
-        let state = self.env.wait_outside(&self.state, state, &self.changed, &mut over);
-        state.cause.is_none()
+        // Others that run in here meanwhile do not insist.
+        scoped::set_during(&INSISTS, false, || {
+            let state = lock(&self.state);
+            self.env.wait_outside(&self.state, state, &self.changed, &mut over).cause.is_none()
+        })
     }
 
     /// For new work: waits or refuses, as `failmode` has it.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use env::{Env, FaultDisks, MemDisks, SectorSize};
+use env::{Env, FaultDisks, FaultKind, FaultOp, FaultRule, MemDisks, Nanos, SectorSize};
 use ondisk::object_type::ObjectType;
 use ondisk::{BlkPtr, ChecksumKind, CompressKind};
 
@@ -156,6 +156,36 @@ impl Rig {
         self.storage.read(bp, IoClass::SyncRead)
     }
 
+    /// All blocks are read as they were written.
+    #[track_caller]
+    pub fn check(&self, bps: &[BlkPtr], blocks: &[Arc<Block>]) {
+        for (bp, block) in bps.iter().zip(blocks) {
+            assert!(self.read(bp).unwrap()[..] == block[..], "{bp:?}");
+        }
+    }
+
+    /// Waits until something is so.
+    #[track_caller]
+    pub fn soon(&self, is_so: impl Fn() -> bool) {
+        let clock = &self.storage.env().clock;
+        let deadline = clock.now() + Nanos::from_secs(30);
+        while !is_so() {
+            assert!(clock.now() < deadline, "it does not come");
+            clock.sleep(Nanos::from_millis(1));
+        }
+    }
+
+    /// A group is durable.
+    pub fn settle(&self, txg: u64) {
+        self.storage.take_changes(txg);
+        self.storage.sync_done(txg);
+    }
+
+    /// Spoils what lies behind the labels of a disk.
+    pub fn spoil(&self, path: &str) {
+        self.disks.edit(path, |bytes| bytes[4 << 20..(60 << 20)].fill(0xee));
+    }
+
     /// The leaves' stats, by path.
     pub fn leaf(&self, path: &str) -> VdevStat {
         fn find<'a>(stat: &'a VdevStat, path: &str) -> Option<&'a VdevStat> {
@@ -164,6 +194,11 @@ impl Rig {
         }
         find(&self.storage.status(), path).unwrap().clone()
     }
+}
+
+/// A fault of one disk.
+pub fn on(path: &str, op: FaultOp, kind: FaultKind) -> FaultRule {
+    FaultRule { path: Some(path.to_owned()), ..FaultRule::new(op, kind) }
 }
 
 /// Bytes that do not compress, different for each seed.

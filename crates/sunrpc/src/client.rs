@@ -112,12 +112,7 @@ impl Client {
 
     /// Calls and waits for the results.
     pub fn call(&mut self, procedure: u32, args: &[u8]) -> Result<Vec<u8>, CallError> {
-        self.call_with(procedure, args, &[])
-    }
-
-    /// As [`Client::call`], with data behind the arguments.
-    pub fn call_with(&mut self, procedure: u32, args: &[u8], data: &[u8]) -> Result<Vec<u8>, CallError> {
-        let sent = self.send(procedure, args, data)?;
+        let sent = self.send(procedure, args, &[])?;
         let record = self.receive()?;
         let (xid, reply) = parse_reply(&record)?;
         if xid != sent {
@@ -128,11 +123,6 @@ impl Client {
             Reply::Failed(how) => Err(CallError::Failed(how)),
             Reply::Denied(why) => Err(CallError::Denied(why)),
         }
-    }
-
-    /// The stream, for whoever wants to send other things over it.
-    pub fn stream(&self) -> &TcpStream {
-        &self.stream
     }
 }
 

@@ -76,12 +76,8 @@ impl AuthSys {
     fn encode(&self, out: &mut Encoder) {
         out.u32(0);
         out.opaque(b"");
-        out.u32(self.uid);
-        out.u32(self.gid);
-        out.u32(self.gid_count as u32);
-        for &gid in self.gids() {
-            out.u32(gid);
-        }
+        out.words([self.uid, self.gid, self.gid_count as u32]);
+        self.gids().iter().for_each(|&gid| out.u32(gid));
     }
 }
 
@@ -149,9 +145,7 @@ pub fn parse_call(record: &[u8]) -> std::result::Result<Call<'_>, NotCall> {
 
 /// Appends the header of a call.
 pub fn put_call(out: &mut Encoder, call: &Call<'_>) {
-    for word in [call.xid, CALL, RPC_VERSION, call.program, call.version, call.procedure] {
-        out.u32(word);
-    }
+    out.words([call.xid, CALL, RPC_VERSION, call.program, call.version, call.procedure]);
     match &call.credential {
         Credential::None => {
             out.u32(AUTH_NONE);
@@ -183,17 +177,11 @@ pub enum Accepted {
 
 /// Appends the header of an accepted call's reply.
 pub fn put_accepted(out: &mut Encoder, xid: u32, how: Accepted) {
-    for word in [xid, REPLY, MSG_ACCEPTED, AUTH_NONE, 0] {
-        out.u32(word);
-    }
+    out.words([xid, REPLY, MSG_ACCEPTED, AUTH_NONE, 0]);
     match how {
         Accepted::Success => out.u32(0),
         Accepted::ProgUnavail => out.u32(1),
-        Accepted::ProgMismatch(low, high) => {
-            out.u32(2);
-            out.u32(low);
-            out.u32(high);
-        }
+        Accepted::ProgMismatch(low, high) => out.words([2, low, high]),
         Accepted::ProcUnavail => out.u32(3),
         Accepted::GarbageArgs => out.u32(4),
         Accepted::SystemErr => out.u32(5),
@@ -202,22 +190,14 @@ pub fn put_accepted(out: &mut Encoder, xid: u32, how: Accepted) {
 
 /// Appends a whole denial.
 pub fn put_denied(out: &mut Encoder, xid: u32, why: Denial) {
-    for word in [xid, REPLY, MSG_DENIED] {
-        out.u32(word);
-    }
+    out.words([xid, REPLY, MSG_DENIED]);
     let auth_stat = match why {
-        Denial::RpcMismatch => {
-            for word in [RPC_MISMATCH, RPC_VERSION, RPC_VERSION] {
-                out.u32(word);
-            }
-            return;
-        }
+        Denial::RpcMismatch => return out.words([RPC_MISMATCH, RPC_VERSION, RPC_VERSION]),
         Denial::BadCredential => 1,
         Denial::RejectedCredential => 2,
         Denial::TooWeak => 5,
     };
-    out.u32(AUTH_ERROR);
-    out.u32(auth_stat);
+    out.words([AUTH_ERROR, auth_stat]);
 }
 
 /// A reply as a caller sees it.

@@ -15,24 +15,19 @@ const PROGRAM: u32 = 100_000;
 const VERSION: u32 = 2;
 const SET: u32 = 1;
 const UNSET: u32 = 2;
+/// Transport of a registration, by its IP protocol number.
+const TCP: u32 = 6;
 const TIMEOUT: Duration = Duration::from_millis(500);
 const ATTEMPTS: u32 = 2;
 /// Reserved ports that no well-known service has.
 const RESERVED: std::ops::Range<u16> = 665..1000;
 
-/// Transport of a registration, by its IP protocol number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Protocol {
-    Tcp = 6,
-    Udp = 17,
-}
-
 /// Where rpcbind is.
 pub const RPCBIND: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 111);
 
-/// Registers; false where rpcbind refuses, an error where nobody answers.
-pub fn set(to: SocketAddr, program: u32, version: u32, protocol: Protocol, port: u16) -> io::Result<bool> {
-    Ok(ask(to, SET, [program, version, protocol as u32, u32::from(port)])? != 0)
+/// Registers a port of TCP; false where rpcbind refuses, an error where nobody answers.
+pub fn set(to: SocketAddr, program: u32, version: u32, port: u16) -> io::Result<bool> {
+    Ok(ask(to, SET, [program, version, TCP, u32::from(port)])? != 0)
 }
 
 /// Takes back every registration of the program and version.
@@ -45,7 +40,7 @@ fn ask(to: SocketAddr, procedure: u32, mapping: [u32; 4]) -> io::Result<u32> {
     socket.connect(to)?;
     socket.set_read_timeout(Some(TIMEOUT))?;
     let mut args = Encoder::with_capacity(16);
-    mapping.into_iter().for_each(|word| args.u32(word));
+    args.words(mapping);
     let xid = std::process::id() ^ (procedure << 24);
     let call = Call {
         xid,

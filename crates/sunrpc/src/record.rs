@@ -14,7 +14,7 @@
 use std::fmt;
 use std::io::{self, Read};
 use std::ops::Deref;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use sockets::{Lease, Peer, lock};
@@ -49,17 +49,13 @@ impl Pool {
         self.size
     }
 
-    fn free(&self) -> MutexGuard<'_, Vec<Vec<u8>>> {
-        lock(&self.free)
-    }
-
     /// Memory that was never written to is not there yet, as far as the system goes.
     fn take(&self) -> Vec<u8> {
-        self.free().pop().unwrap_or_else(|| Vec::with_capacity(self.size))
+        lock(&self.free).pop().unwrap_or_else(|| Vec::with_capacity(self.size))
     }
 
     fn give_back(&self, bytes: Vec<u8>) {
-        let mut free = self.free();
+        let mut free = lock(&self.free);
         if free.len() < self.keep {
             free.push(bytes);
         }

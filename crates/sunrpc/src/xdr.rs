@@ -121,18 +121,17 @@ impl Encoder {
         self.bytes.extend_from_slice(&value.to_be_bytes());
     }
 
+    /// Words one after the other.
+    pub fn words<const N: usize>(&mut self, words: [u32; N]) {
+        words.into_iter().for_each(|word| self.u32(word));
+    }
+
     pub fn u64(&mut self, value: u64) {
         self.bytes.extend_from_slice(&value.to_be_bytes());
     }
 
     pub fn bool(&mut self, value: bool) {
         self.u32(u32::from(value));
-    }
-
-    /// An opaque of fixed length, which must be whole words.
-    pub fn fixed<const N: usize>(&mut self, bytes: &[u8; N]) {
-        const { assert!(N.is_multiple_of(4)) };
-        self.bytes.extend_from_slice(bytes);
     }
 
     /// An opaque or string of variable length.

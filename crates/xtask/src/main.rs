@@ -13,15 +13,13 @@ fn main() -> ExitCode {
     match words.split_first() {
         Some((word, [])) if word == "tidy" => report(&[tidy::check(&root), mutants::missing(&root)].concat()),
         Some((word, [flag])) if word == "tidy" && flag == "--lower" => {
-            report(&tidy::lower(&root).err().into_iter().collect::<Vec<_>>())
+            report(tidy::lower(&root).err().as_slice())
         }
         Some((word, names)) if word == "circles" => {
             tidy::circles(&root, names).iter().for_each(|line| println!("{line}"));
             ExitCode::SUCCESS
         }
-        Some((word, names)) if word == "mutants" => {
-            report(&mutants::try_all(&root, names).err().into_iter().collect::<Vec<_>>())
-        }
+        Some((word, names)) if word == "mutants" => report(mutants::try_all(&root, names).err().as_slice()),
         _ => {
             eprintln!("usage: cargo run -p xtask -- tidy [--lower] | circles [CRATE…] | mutants [NAME…]");
             ExitCode::from(2)

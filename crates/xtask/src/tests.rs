@@ -54,7 +54,7 @@ fn krate(name: &str, modules: &[(&str, &str)]) -> Crate {
         file: format!("{path}.rs").into(),
         items: syn::parse_file(source).expect("it is Rust").items,
     };
-    Crate { name: name.to_owned(), modules: modules.iter().map(module).collect() }
+    Crate { name: name.to_owned(), modules: modules.iter().map(module).collect(), forgotten: Vec::new() }
 }
 
 #[test]

@@ -44,20 +44,20 @@ pub fn check(root: &Path) -> Vec<String> {
             }
         }
     }
-    problems
-        .extend(source::forgotten(root).iter().map(|file| format!("{}: no module names it", file.display())));
+    let crates = source::crates(root);
+    let forgotten = crates.iter().flat_map(|krate| &krate.forgotten);
+    problems.extend(forgotten.map(|file| format!("{}: no module names it", file.display())));
     problems.extend(docs::stale_paths(root));
     match debts::load(root) {
-        Ok(debts) => problems.extend(debts::compare(&findings(root), &debts)),
+        Ok(debts) => problems.extend(debts::compare(&findings(root, &crates), &debts)),
         Err(error) => problems.push(error),
     }
     problems
 }
 
 /// What may be there as far as it is listed.
-pub fn findings(root: &Path) -> Vec<Finding> {
-    let crates = source::crates(root);
-    let names = unused::names(root, &crates);
+fn findings(root: &Path, crates: &[Crate]) -> Vec<Finding> {
+    let names = unused::names(root, crates);
     let of = |krate: &Crate| {
         let circles = modules::circles(krate).into_iter().flat_map(|circle| {
             let size = circle.len();
@@ -82,6 +82,6 @@ pub fn circles(root: &Path, names: &[String]) -> Vec<String> {
 /// Lowers the list of debts to what there is now.
 pub fn lower(root: &Path) -> Result<(), String> {
     let path = root.join(debts::FILE);
-    let text = debts::lowered(&read(&path), &findings(root))?;
+    let text = debts::lowered(&read(&path), &findings(root, &source::crates(root)))?;
     std::fs::write(&path, text).map_err(|error| format!("{}: {error}", path.display()))
 }

@@ -1,18 +1,16 @@
 //! Datasets and their properties.
 
-use crate::app::{App, Body, Shared, answer, blocking, changed, job, parse};
+use crate::app::{App, Body, Shared, answer, blocking, changed, job, posted};
 use crate::convert;
-use crate::handlers::pools::{list_of, query};
+use crate::handlers::pools::{Asked, list_of, query};
 use crate::problem::{Refusal, refuse};
 use crate::words::warnings;
 use api_types::{
     Changed, DatasetCreate, DatasetDestroy, DatasetInfo, DatasetPlan, DatasetQuery, DeletedFiles,
-    DestroyOptions, Inherit, JobResult, PropKind, PropValue, PropertiesSet, PropertyTables, Rename, Source,
-    SpaceUseQuery, kind,
+    DestroyOptions, JobResult, PropKind, PropValue, PropertyTables, Rename, Source, SpaceUseQuery, kind,
 };
 use appliance::{Reporter, mount_props, mount_word};
-use axum::extract::rejection::QueryRejection;
-use axum::extract::{Path, Query, State};
+use axum::extract::{Path, State};
 use axum::response::Response;
 use engine_api::{Change, DatasetFilter};
 
@@ -20,7 +18,7 @@ pub async fn tables() -> Response {
     answer(Ok(PropertyTables::all()))
 }
 
-pub async fn list(State(app): State<Shared>, asked: Result<Query<DatasetQuery>, QueryRejection>) -> Response {
+pub async fn list(State(app): State<Shared>, asked: Asked<DatasetQuery>) -> Response {
     blocking(app, move |app| run_list(app, &query(asked)?)).await
 }
 
@@ -91,16 +89,13 @@ fn say_what_is_mounted(app: &App, datasets: &mut [DatasetInfo]) {
 }
 
 pub async fn create(State(app): State<Shared>, body: Body) -> Response {
-    let request = parse::<DatasetCreate>(body);
-    blocking(app, move |app| run_create(app, &request?)).await
+    posted(app, body, |app, create: DatasetCreate| run_create(app, &create)).await
 }
 
 pub async fn plan(State(app): State<Shared>, body: Body) -> Response {
-    let request = parse::<DatasetCreate>(body);
-    blocking(app, move |app| {
-        let create = request?;
-        let plan = app.pool_of(&create.name)?.plan_create(&creating(&create))?;
-        Ok(DatasetPlan { volume: plan })
+    posted(app, body, |app, create: DatasetCreate| {
+        let volume = app.pool_of(&create.name)?.plan_create(&creating(&create))?;
+        Ok(DatasetPlan { volume })
     })
     .await
 }
@@ -122,7 +117,7 @@ fn run_create(app: &App, create: &DatasetCreate) -> Result<Changed, Refusal> {
 pub async fn destroy_preview(
     State(app): State<Shared>,
     Path(name): Path<String>,
-    asked: Result<Query<DestroyOptions>, QueryRejection>,
+    asked: Asked<DestroyOptions>,
 ) -> Response {
     blocking(app, move |app| {
         let DestroyOptions { recursive, clones, defer } = query(asked)?;
@@ -154,19 +149,17 @@ fn run_destroy(
 }
 
 pub async fn set(State(app): State<Shared>, Path(name): Path<String>, body: Body) -> Response {
-    let request = parse::<PropertiesSet>(body);
-    blocking(app, move |app| Ok(changed(app.appliance.set_properties(&name, request?)?))).await
+    posted(app, body, move |app, asked| Ok(changed(app.appliance.set_properties(&name, asked)?))).await
 }
 
 pub async fn inherit(State(app): State<Shared>, Path(name): Path<String>, body: Body) -> Response {
-    let request = parse::<Inherit>(body);
-    blocking(app, move |app| Ok(changed(app.appliance.inherit_property(&name, request?)?))).await
+    posted(app, body, move |app, asked| Ok(changed(app.appliance.inherit_property(&name, asked)?))).await
 }
 
 pub async fn space_use(
     State(app): State<Shared>,
     Path(name): Path<String>,
-    asked: Result<Query<SpaceUseQuery>, QueryRejection>,
+    asked: Asked<SpaceUseQuery>,
 ) -> Response {
     blocking(app, move |app| {
         let of = query(asked)?.of;
@@ -176,11 +169,7 @@ pub async fn space_use(
 }
 
 pub async fn deleted(State(app): State<Shared>, Path(name): Path<String>) -> Response {
-    blocking(app, move |app| {
-        let files = app.pool_of(&name)?.deleted_files(&name)?;
-        Ok(DeletedFiles { files })
-    })
-    .await
+    blocking(app, move |app| Ok(DeletedFiles { files: app.pool_of(&name)?.deleted_files(&name)? })).await
 }
 
 pub async fn explain_space(State(app): State<Shared>, Path(name): Path<String>) -> Response {
@@ -188,6 +177,6 @@ pub async fn explain_space(State(app): State<Shared>, Path(name): Path<String>) 
 }
 
 pub async fn rename(State(app): State<Shared>, Path(name): Path<String>, body: Body) -> Response {
-    let request = parse::<Rename>(body);
-    blocking(app, move |app| Ok(changed(app.appliance.rename_dataset(&name, &request?)?))).await
+    posted(app, body, move |app, asked: Rename| Ok(changed(app.appliance.rename_dataset(&name, &asked)?)))
+        .await
 }

@@ -1,18 +1,17 @@
 //! Events: what has happened, and what is going to.
 
-use super::pools::query;
+use super::pools::{Asked, query};
 use crate::app::{Shared, answer, apart, prompt};
 use crate::problem::refuse;
 use api_types::{EventsCleared, EventsQuery, kind};
-use axum::extract::rejection::QueryRejection;
-use axum::extract::{Query, State};
+use axum::extract::State;
 use axum::response::Response;
 use tokio::sync::oneshot;
 
 /// Longest time that a client may ask us to hold its request.
 const WAIT_MAX_MS: u64 = 30_000;
 
-pub async fn list(State(app): State<Shared>, asked: Result<Query<EventsQuery>, QueryRejection>) -> Response {
+pub async fn list(State(app): State<Shared>, asked: Asked<EventsQuery>) -> Response {
     let (tell, told) = oneshot::channel();
     let begun = apart(app, move |app| {
         let found = query(asked).map(|EventsQuery { after, wait_ms }| {

@@ -1,6 +1,6 @@
 //! Faults that an operator asks for.
 
-use crate::app::{App, Body, Shared, blocking, parse};
+use crate::app::{App, Body, Shared, blocking, posted};
 use crate::problem::{Refusal, refuse};
 use api_types::{ActiveFault, Condemn, Fault, FaultCancel, kind};
 use axum::extract::{Path, State};
@@ -15,27 +15,19 @@ fn active(app: &App) -> Vec<ActiveFault> {
 }
 
 pub async fn inject(State(app): State<Shared>, body: Body) -> Response {
-    let request = parse::<Fault>(body);
-    blocking(app, move |app| Ok(app.engine().diagnostics().inject(&request?)?)).await
+    posted(app, body, |app, fault: Fault| Ok(app.engine().diagnostics().inject(&fault)?)).await
 }
 
 pub async fn cancel(State(app): State<Shared>, body: Body) -> Response {
-    let request = parse::<FaultCancel>(body);
-    blocking(app, move |app| {
-        let FaultCancel { id } = request?;
-        if app.engine().diagnostics().cancel_fault(id) {
-            Ok(active(app))
-        } else {
-            Err(refuse(kind::NOT_FOUND, "No such file or directory"))
-        }
+    posted(app, body, |app, FaultCancel { id }| match app.engine().diagnostics().cancel_fault(id) {
+        true => Ok(active(app)),
+        false => Err(refuse(kind::NOT_FOUND, "No such file or directory")),
     })
     .await
 }
 
 pub async fn condemn(State(app): State<Shared>, Path(name): Path<String>, body: Body) -> Response {
-    let request = parse::<Condemn>(body);
-    blocking(app, move |app| {
-        let Condemn { guid, fault } = request?;
+    posted(app, body, move |app, Condemn { guid, fault }| {
         let how = if fault { engine_api::Condemn::Fault } else { engine_api::Condemn::Degrade };
         app.engine().diagnostics().condemn(&name, guid, how).map_err(Refusal::from)
     })

@@ -2,11 +2,10 @@
 
 use crate::app::{Shared, answer};
 use crate::caller::asker;
-use crate::handlers::pools::query;
+use crate::handlers::pools::{Asked, query};
 use crate::problem::{Refusal, refuse};
 use api_types::{API_VERSION, JobQuery, Version, kind};
-use axum::extract::rejection::QueryRejection;
-use axum::extract::{Path, Query, State};
+use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
 use std::time::Duration;
 
@@ -21,11 +20,7 @@ pub async fn list(State(app): State<Shared>) -> Response {
     answer(Ok(app.jobs.all(&asker())))
 }
 
-pub async fn one(
-    State(app): State<Shared>,
-    Path(id): Path<String>,
-    asked: Result<Query<JobQuery>, QueryRejection>,
-) -> Response {
+pub async fn one(State(app): State<Shared>, Path(id): Path<String>, asked: Asked<JobQuery>) -> Response {
     let wait = match query(asked) {
         Ok(asked) => Duration::from_millis(asked.wait_ms.min(WAIT_MAX_MS)),
         Err(why) => return why.into_response(),

@@ -1,11 +1,10 @@
 //! Counters, advice and estimates.
 
-use super::pools::query;
-use crate::app::{Body, Shared, blocking, parse};
+use super::pools::{Asked, query};
+use crate::app::{Body, Shared, blocking, posted};
 use crate::convert;
 use api_types::{AdviceQuestion, DedupEstimateQuery, LogFilter};
-use axum::extract::rejection::QueryRejection;
-use axum::extract::{Path, Query, State};
+use axum::extract::{Path, State};
 use axum::response::Response;
 
 pub async fn cache(State(app): State<Shared>) -> Response {
@@ -25,17 +24,12 @@ pub async fn iscsi_sessions(State(app): State<Shared>) -> Response {
 }
 
 pub async fn log_filter(State(app): State<Shared>) -> Response {
-    blocking(app, |app| {
-        let filter = app.program.log_filter(None)?;
-        Ok(LogFilter { filter })
-    })
-    .await
+    blocking(app, |app| Ok(LogFilter { filter: app.program.log_filter(None)? })).await
 }
 
 pub async fn set_log_filter(State(app): State<Shared>, body: Body) -> Response {
-    let request = parse::<LogFilter>(body);
-    blocking(app, move |app| {
-        let filter = app.program.log_filter(Some(&request?.filter))?;
+    posted(app, body, |app, LogFilter { filter }| {
+        let filter = app.program.log_filter(Some(&filter))?;
         tracing::info!(filter, "what is logged was changed");
         Ok(LogFilter { filter })
     })
@@ -53,10 +47,10 @@ pub async fn iostat(State(app): State<Shared>, Path(name): Path<String>) -> Resp
 pub async fn advice(
     State(app): State<Shared>,
     Path(name): Path<String>,
-    asked: Result<Query<AdviceQuestion>, QueryRejection>,
+    asked: Asked<AdviceQuestion>,
 ) -> Response {
     blocking(app, move |app| {
-        let question: AdviceQuestion = query(asked)?;
+        let question = query(asked)?;
         Ok(app.pool(&name)?.advise(&question)?)
     })
     .await
@@ -65,7 +59,7 @@ pub async fn advice(
 pub async fn dedup_estimate(
     State(app): State<Shared>,
     Path(name): Path<String>,
-    asked: Result<Query<DedupEstimateQuery>, QueryRejection>,
+    asked: Asked<DedupEstimateQuery>,
 ) -> Response {
     blocking(app, move |app| {
         let DedupEstimateQuery { dataset } = query(asked)?;

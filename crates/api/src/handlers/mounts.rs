@@ -1,6 +1,6 @@
 //! Local mounts and shares.
 
-use crate::app::{App, Body, Shared, answer, blocking, parse};
+use crate::app::{App, Body, Shared, answer, blocking, posted};
 use crate::words::failure;
 use api_types::{Mount, MountOutcome, MountRequest, Share, ShareRequest, UnmountRequest};
 use appliance::Outcome;
@@ -25,13 +25,11 @@ fn told(outcome: Outcome) -> MountOutcome {
 }
 
 pub async fn mount(State(app): State<Shared>, body: Body) -> Response {
-    let request = parse::<MountRequest>(body);
-    blocking(app, move |app| Ok(told(app.appliance.mount(&request?)?))).await
+    posted(app, body, |app, asked: MountRequest| Ok(told(app.appliance.mount(&asked)?))).await
 }
 
 pub async fn unmount(State(app): State<Shared>, body: Body) -> Response {
-    let request = parse::<UnmountRequest>(body);
-    blocking(app, move |app| Ok(told(app.appliance.unmount(&request?)?))).await
+    posted(app, body, |app, asked: UnmountRequest| Ok(told(app.appliance.unmount(&asked)?))).await
 }
 
 pub async fn shared(State(app): State<Shared>) -> Response {
@@ -50,11 +48,9 @@ pub async fn shared(State(app): State<Shared>) -> Response {
 }
 
 pub async fn share(State(app): State<Shared>, body: Body) -> Response {
-    let request = parse::<ShareRequest>(body);
-    blocking(app, move |app| Ok(told(app.appliance.share(&request?)?))).await
+    posted(app, body, |app, asked: ShareRequest| Ok(told(app.appliance.share(&asked)?))).await
 }
 
 pub async fn unshare(State(app): State<Shared>, body: Body) -> Response {
-    let request = parse::<ShareRequest>(body);
-    blocking(app, move |app| Ok(told(app.appliance.unshare(&request?)?))).await
+    posted(app, body, |app, asked: ShareRequest| Ok(told(app.appliance.unshare(&asked)?))).await
 }

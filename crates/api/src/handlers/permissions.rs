@@ -1,6 +1,6 @@
 //! Delegated permissions.
 
-use crate::app::{Body, Shared, blocking, commit, parse};
+use crate::app::{Body, Shared, blocking, commit, posted};
 use api_types::{Allow, Unallow};
 use axum::extract::{Path, State};
 use axum::response::Response;
@@ -11,18 +11,14 @@ pub async fn list(State(app): State<Shared>, Path(name): Path<String>) -> Respon
 }
 
 pub async fn allow(State(app): State<Shared>, Path(name): Path<String>, body: Body) -> Response {
-    let request = parse::<Allow>(body);
-    blocking(app, move |app| {
-        let Allow { grants, history } = request?;
+    posted(app, body, move |app, Allow { grants, history }| {
         commit(&*app.pool_of(&name)?, &Change::Allow { name, grants }, &history)
     })
     .await
 }
 
 pub async fn unallow(State(app): State<Shared>, Path(name): Path<String>, body: Body) -> Response {
-    let request = parse::<Unallow>(body);
-    blocking(app, move |app| {
-        let Unallow { grants, recursive, history } = request?;
+    posted(app, body, move |app, Unallow { grants, recursive, history }| {
         commit(&*app.pool_of(&name)?, &Change::Unallow { name, grants, recursive }, &history)
     })
     .await

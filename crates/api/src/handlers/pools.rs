@@ -1,6 +1,6 @@
 //! Pools.
 
-use crate::app::{App, Body, Shared, blocking, commit, job, parse, prompt};
+use crate::app::{App, Body, Shared, blocking, commit, job, posted, prompt};
 use crate::convert;
 use crate::problem::{Refusal, refuse};
 use crate::words::warnings;
@@ -16,8 +16,11 @@ use axum::response::Response;
 use engine_api::Change;
 use std::ops::ControlFlow;
 
+/// A query string as axum hands it over, or why it did not.
+pub type Asked<T> = Result<Query<T>, QueryRejection>;
+
 /// A query string, or the problem with it.
-pub fn query<T>(given: Result<Query<T>, QueryRejection>) -> Result<T, Refusal> {
+pub fn query<T>(given: Asked<T>) -> Result<T, Refusal> {
     given.map(|Query(query)| query).map_err(|rejection| refuse(kind::BAD_REQUEST, rejection.body_text()))
 }
 
@@ -86,10 +89,8 @@ fn run_import(app: &App, import: &PoolImport, reporter: &Reporter) -> Result<Job
 }
 
 pub async fn importable(State(app): State<Shared>, body: Body) -> Response {
-    let request = parse::<ImportSearch>(body);
-    blocking(app, move |app| {
-        let request = request?;
-        Ok(app.engine().importable(&request.search, request.cachefile.as_ref())?)
+    posted(app, body, |app, ImportSearch { search, cachefile }| {
+        Ok(app.engine().importable(&search, cachefile.as_ref())?)
     })
     .await
 }
@@ -121,8 +122,7 @@ pub async fn sync(State(app): State<Shared>, Path(name): Path<String>, body: Bod
     let run = move |app: &App, how: &PoolRelease, reporter: &Reporter| {
         reporter.step(format!("syncing {name}"), 0, 0);
         let pool = app.pool(&name)?;
-        let txg = if how.force { pool.sync_empty() } else { pool.sync() };
-        let txg = txg?;
+        let txg = if how.force { pool.sync_empty()? } else { pool.sync()? };
         Ok(JobResult { txg: Some(txg), ..JobResult::default() })
     };
     job(app, "pool.sync", body, |_| target, run).await
@@ -139,22 +139,16 @@ pub async fn prefetch(State(app): State<Shared>, Path(name): Path<String>, body:
 }
 
 pub async fn add(State(app): State<Shared>, Path(name): Path<String>, body: Body) -> Response {
-    let target = name.clone();
-    let run = move |app: &App, add: &PoolAdd, reporter: &Reporter| {
-        reporter.step(format!("adding to {name}"), 0, 0);
-        let change = Change::AddVdevs { vdevs: convert::new_vdevs(add), force: add.force };
-        change_vdevs(app, &name, &change, &add.history)
+    let change = |of: &PoolAdd| {
+        let change = Change::AddVdevs { vdevs: of.vdevs.clone(), force: of.force };
+        Ok((change, of.history.clone()))
     };
-    job(app, "pool.add", body, |_| target, run).await
+    vdev_job(app, ("pool.add", "adding to"), name, body, change).await
 }
 
 pub async fn remove(State(app): State<Shared>, Path(name): Path<String>, body: Body) -> Response {
-    let target = name.clone();
-    let run = move |app: &App, remove: &PoolVdev, reporter: &Reporter| {
-        reporter.step(format!("removing from {name}"), 0, 0);
-        change_vdevs(app, &name, &Change::RemoveVdev { guid: remove.guid }, &remove.history)
-    };
-    job(app, "pool.remove", body, |_| target, run).await
+    let change = |of: &PoolVdev| Ok((Change::RemoveVdev { guid: of.guid }, of.history.clone()));
+    vdev_job(app, ("pool.remove", "removing from"), name, body, change).await
 }
 
 /// A job that changes the vdevs of a pool.
@@ -172,7 +166,8 @@ where
     let run = move |app: &App, request: &T, reporter: &Reporter| {
         reporter.step(format!("{step} {name}"), 0, 0);
         let (change, history) = change(request)?;
-        change_vdevs(app, &name, &change, &history)
+        let committed = app.pool(&name)?.commit(&change, &history)?;
+        Ok(JobResult { txg: Some(committed.txg), ..JobResult::default() })
     };
     job(app, kind, body, |_| target, run).await
 }
@@ -197,10 +192,10 @@ pub async fn offline(State(app): State<Shared>, Path(name): Path<String>, body: 
 
 pub async fn attach(State(app): State<Shared>, Path(name): Path<String>, body: Body) -> Response {
     let change = |of: &PoolAttach| {
-        if of.path.is_none() {
+        if of.new.path.is_none() {
             return Err(refuse(kind::BAD_REQUEST, "a device to attach needs a path"));
         }
-        Ok((Change::AttachVdev { guid: of.guid, new: convert::new_device(of) }, of.history.clone()))
+        Ok((Change::AttachVdev { guid: of.guid, new: of.new.clone() }, of.history.clone()))
     };
     vdev_job(app, ("pool.attach", "attaching a device to"), name, body, change).await
 }
@@ -212,7 +207,7 @@ pub async fn detach(State(app): State<Shared>, Path(name): Path<String>, body: B
 
 pub async fn replace(State(app): State<Shared>, Path(name): Path<String>, body: Body) -> Response {
     let change = |of: &PoolAttach| {
-        let change = Change::ReplaceVdev { guid: of.guid, new: convert::new_device(of) };
+        let change = Change::ReplaceVdev { guid: of.guid, new: of.new.clone() };
         Ok((change, of.history.clone()))
     };
     vdev_job(app, ("pool.replace", "replacing a device in"), name, body, change).await
@@ -260,15 +255,10 @@ pub async fn errors(State(app): State<Shared>, Path(name): Path<String>) -> Resp
     blocking(app, move |app| app.pool(&name)?.errors().map_err(Refusal::from)).await
 }
 
-fn change_vdevs(app: &App, pool: &str, change: &Change, history: &str) -> Result<JobResult, Refusal> {
-    let committed = app.pool(pool)?.commit(change, history)?;
-    Ok(JobResult { txg: Some(committed.txg), ..JobResult::default() })
-}
-
 pub async fn properties(
     State(app): State<Shared>,
     Path(name): Path<String>,
-    asked: Result<Query<PropertiesQuery>, QueryRejection>,
+    asked: Asked<PropertiesQuery>,
 ) -> Response {
     prompt(app, move |app| {
         let names = list_of(&query(asked)?.names);
@@ -278,11 +268,8 @@ pub async fn properties(
 }
 
 pub async fn set(State(app): State<Shared>, Path(name): Path<String>, body: Body) -> Response {
-    let request = parse::<PropertiesSet>(body);
-    blocking(app, move |app| {
-        let request = request?;
-        let change = Change::SetPoolProperties { props: request.props };
-        commit(&*app.pool(&name)?, &change, &request.history)
+    posted(app, body, move |app, PropertiesSet { props, history, .. }| {
+        commit(&*app.pool(&name)?, &Change::SetPoolProperties { props }, &history)
     })
     .await
 }
@@ -298,7 +285,7 @@ pub async fn features(State(app): State<Shared>) -> Response {
 pub async fn history(
     State(app): State<Shared>,
     Path(name): Path<String>,
-    asked: Result<Query<HistoryQuery>, QueryRejection>,
+    asked: Asked<HistoryQuery>,
 ) -> Response {
     blocking(app, move |app| {
         let internal = query(asked)?.internal;

@@ -1,14 +1,13 @@
 //! Projects of files and directories.
 
-use crate::app::{Body, Shared, blocking, parse};
-use crate::handlers::pools::query;
+use crate::app::{Body, Shared, blocking, posted};
+use crate::handlers::pools::{Asked, query};
 use crate::problem::{Refusal, refuse};
 use api_types::{
     NodeProject, PROJECT_NODES_MAX, ProjectPage, ProjectQuery, ProjectSet, ProjectsSet, escape_path, kind,
     unescape_path,
 };
-use axum::extract::rejection::QueryRejection;
-use axum::extract::{Path, Query, State};
+use axum::extract::{Path, State};
 use axum::response::Response;
 use engine_api::refusal::{Reason, Refused};
 use engine_api::{Attr, Cred, DirLimit, Error, FileSystem, NodeId, NodeKind, Project, Result};
@@ -19,7 +18,7 @@ const NAME_BYTES: usize = 512 << 10;
 pub async fn page(
     State(app): State<Shared>,
     Path(name): Path<String>,
-    asked: std::result::Result<Query<ProjectQuery>, QueryRejection>,
+    asked: Asked<ProjectQuery>,
 ) -> Response {
     blocking(app, move |app| {
         let asked = query(asked)?;
@@ -71,9 +70,7 @@ fn walk(fs: &dyn FileSystem, path: &[u8]) -> Result<Attr> {
 }
 
 pub async fn set(State(app): State<Shared>, Path(name): Path<String>, body: Body) -> Response {
-    let request = parse::<ProjectSet>(body);
-    blocking(app, move |app| {
-        let request = request?;
+    posted(app, body, move |app, request: ProjectSet| {
         if request.names.len() > PROJECT_NODES_MAX {
             return Err(refuse(kind::BAD_REQUEST, "too many names"));
         }

@@ -1,77 +1,57 @@
 //! Snapshots, clones, bookmarks and holds.
 
-use crate::app::{Body, Shared, blocking, changed, commit, parse};
+use crate::app::{Body, Shared, blocking, changed, commit, posted};
 use crate::convert;
-use crate::handlers::pools::query;
+use crate::handlers::pools::{Asked, query};
 use api_types::{
     BookmarkCreate, CloneCreate, DiffQuery, Hold, HoldRequest, Promote, Rollback, SnapshotCreate,
 };
-use axum::extract::rejection::QueryRejection;
-use axum::extract::{Path, Query, State};
+use axum::extract::{Path, State};
 use axum::response::Response;
 use engine_api::Change;
 
 pub async fn create(State(app): State<Shared>, body: Body) -> Response {
-    let request = parse::<SnapshotCreate>(body);
-    blocking(app, move |app| {
-        let SnapshotCreate { names, recursive, props, history } = request?;
+    posted(app, body, |app, SnapshotCreate { names, recursive, props, history }| {
         let pool = app.appliance.pool_of_all(&names)?;
-        let change = Change::Snapshot { names, recursive, props };
-        commit(&*pool, &change, &history)
+        commit(&*pool, &Change::Snapshot { names, recursive, props }, &history)
     })
     .await
 }
 
 pub async fn rollback(State(app): State<Shared>, Path(name): Path<String>, body: Body) -> Response {
-    let request = parse::<Rollback>(body);
-    blocking(app, move |app| Ok(changed(app.appliance.rollback(&name, &request?)?))).await
+    posted(app, body, move |app, asked: Rollback| Ok(changed(app.appliance.rollback(&name, &asked)?))).await
 }
 
 pub async fn clone(State(app): State<Shared>, body: Body) -> Response {
-    let request = parse::<CloneCreate>(body);
-    blocking(app, move |app| Ok(changed(app.appliance.clone_snapshot(request?)?))).await
+    posted(app, body, |app, asked: CloneCreate| Ok(changed(app.appliance.clone_snapshot(asked)?))).await
 }
 
 pub async fn promote(State(app): State<Shared>, Path(name): Path<String>, body: Body) -> Response {
-    let request = parse::<Promote>(body);
-    blocking(app, move |app| {
-        let history = request?.history;
+    posted(app, body, move |app, Promote { history }| {
         commit(&*app.pool_of(&name)?, &Change::Promote { name }, &history)
     })
     .await
 }
 
 pub async fn bookmark(State(app): State<Shared>, body: Body) -> Response {
-    let request = parse::<BookmarkCreate>(body);
-    blocking(app, move |app| {
-        let BookmarkCreate { source, name, history } = request?;
+    posted(app, body, |app, BookmarkCreate { source, name, history }| {
         commit(&*app.pool_of(&source)?, &Change::Bookmark { source, name }, &history)
     })
     .await
 }
 
 pub async fn hold(State(app): State<Shared>, body: Body) -> Response {
-    let request = parse::<HoldRequest>(body);
-    blocking(app, move |app| {
-        let HoldRequest { snapshots, tag, recursive, history } = request?;
-        commit(
-            &*app.appliance.pool_of_all(&snapshots)?,
-            &Change::Hold { snapshots, tag, recursive },
-            &history,
-        )
+    posted(app, body, |app, HoldRequest { snapshots, tag, recursive, history }| {
+        let pool = app.appliance.pool_of_all(&snapshots)?;
+        commit(&*pool, &Change::Hold { snapshots, tag, recursive }, &history)
     })
     .await
 }
 
 pub async fn release(State(app): State<Shared>, body: Body) -> Response {
-    let request = parse::<HoldRequest>(body);
-    blocking(app, move |app| {
-        let HoldRequest { snapshots, tag, recursive, history } = request?;
-        commit(
-            &*app.appliance.pool_of_all(&snapshots)?,
-            &Change::Release { snapshots, tag, recursive },
-            &history,
-        )
+    posted(app, body, |app, HoldRequest { snapshots, tag, recursive, history }| {
+        let pool = app.appliance.pool_of_all(&snapshots)?;
+        commit(&*pool, &Change::Release { snapshots, tag, recursive }, &history)
     })
     .await
 }
@@ -84,11 +64,7 @@ pub async fn holds(State(app): State<Shared>, Path(name): Path<String>) -> Respo
     .await
 }
 
-pub async fn diff(
-    State(app): State<Shared>,
-    Path(from): Path<String>,
-    asked: Result<Query<DiffQuery>, QueryRejection>,
-) -> Response {
+pub async fn diff(State(app): State<Shared>, Path(from): Path<String>, asked: Asked<DiffQuery>) -> Response {
     blocking(app, move |app| {
         let to = query(asked)?.to;
         let mut found = Vec::new();

@@ -1,6 +1,6 @@
 //! What may be turned while the daemon runs.
 
-use crate::app::{Body, Shared, blocking, parse};
+use crate::app::{Body, Shared, blocking, posted};
 use crate::problem::refuse;
 use api_types::{TunableSet, kind};
 use axum::extract::State;
@@ -11,9 +11,7 @@ pub async fn list(State(app): State<Shared>) -> Response {
 }
 
 pub async fn set(State(app): State<Shared>, body: Body) -> Response {
-    let request = parse::<TunableSet>(body);
-    blocking(app, move |app| {
-        let TunableSet { name, value } = request?;
+    posted(app, body, |app, TunableSet { name, value }| {
         app.engine().diagnostics().set_tunable(&name, value).map_err(|error| match error {
             engine_api::Error::NotFound => refuse(kind::NOT_FOUND, format!("no tunable '{name}'")),
             error => error.into(),

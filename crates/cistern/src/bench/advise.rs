@@ -50,28 +50,19 @@ enum Load {
     Reads(usize),
 }
 
+impl Case {
+    const fn new(name: &'static str, load: Load, device: &'static str, model: DeviceModel) -> Case {
+        Case { name, load, device, model }
+    }
+}
+
 const CASES: &[Case] = &[
-    Case {
-        name: "1 writer, 4 KiB",
-        load: Load::Single,
-        device: "log SSD",
-        model: DeviceModel::consumer_ssd(),
-    },
-    Case { name: "1 writer, 4 KiB", load: Load::Single, device: "RAM log", model: DeviceModel::ram_log() },
-    Case { name: "small files", load: Load::Many, device: "log SSD", model: DeviceModel::consumer_ssd() },
-    Case { name: "small files", load: Load::Many, device: "RAM log", model: DeviceModel::ram_log() },
-    Case {
-        name: "1 reader, 16 KiB",
-        load: Load::Reads(1),
-        device: "cache SSD",
-        model: DeviceModel::consumer_ssd(),
-    },
-    Case {
-        name: "8 readers, 16 KiB",
-        load: Load::Reads(8),
-        device: "cache SSD",
-        model: DeviceModel::consumer_ssd(),
-    },
+    Case::new("1 writer, 4 KiB", Load::Single, "log SSD", DeviceModel::consumer_ssd()),
+    Case::new("1 writer, 4 KiB", Load::Single, "RAM log", DeviceModel::ram_log()),
+    Case::new("small files", Load::Many, "log SSD", DeviceModel::consumer_ssd()),
+    Case::new("small files", Load::Many, "RAM log", DeviceModel::ram_log()),
+    Case::new("1 reader, 16 KiB", Load::Reads(1), "cache SSD", DeviceModel::consumer_ssd()),
+    Case::new("8 readers, 16 KiB", Load::Reads(8), "cache SSD", DeviceModel::consumer_ssd()),
 ];
 
 /// How to measure.

@@ -112,7 +112,6 @@ impl Rig {
             vdevs: if leaves.len() > 1 { vec![VdevSpec::Mirror(leaves)] } else { leaves },
             logs: set_up.log.iter().map(|_| VdevSpec::Leaf(LOG.into())).collect(),
             cache: set_up.cache.iter().map(|_| CACHE.into()).collect(),
-            spares: Vec::new(),
             fs_props: vec![prop("compression", "lz4"), prop("sharenfs", "rw,no_root_squash,insecure")],
             ..PoolSpec::default()
         };

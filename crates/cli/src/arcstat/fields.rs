@@ -270,9 +270,9 @@ impl Reckoning<'_> {
     }
 
     /// A second.
-    fn rate(&self, counts: &[&str]) -> f64 {
+    fn rate(&self, counts: &[impl AsRef<str>]) -> f64 {
         let of = |counts_then: &Counts| -> u64 {
-            counts.iter().map(|count| counts_then.get(*count).copied().unwrap_or(0)).sum()
+            counts.iter().map(|count| counts_then.get(count.as_ref()).copied().unwrap_or(0)).sum()
         };
         (of(self.now) as f64 - self.before.map_or(0.0, |before| of(before) as f64)) / self.seconds
     }
@@ -293,14 +293,9 @@ impl Reckoning<'_> {
     /// Hits, hits on what is being read, and misses of one sort of lookups; with the names of the
     /// seven fields.
     fn family(&mut self, sorts: &[&str], names: [&str; 7]) {
-        let total = |what: &str| -> Vec<String> {
-            sorts.iter().map(|sort| format!("{sort}{what}")).collect::<Vec<_>>()
-        };
-        let rate = |this: &Self, what: &str| {
-            let counts = total(what);
-            this.rate(&counts.iter().map(String::as_str).collect::<Vec<_>>())
-        };
-        let (hits, io_hits, misses) = (rate(self, "hits"), rate(self, "iohits"), rate(self, "misses"));
+        let rate =
+            |what: &str| self.rate(&sorts.iter().map(|sort| format!("{sort}{what}")).collect::<Vec<_>>());
+        let (hits, io_hits, misses) = (rate("hits"), rate("iohits"), rate("misses"));
         let reads = hits + io_hits + misses;
         let [hit, io_hit, miss, read, hit_share, io_hit_share, miss_share] = names;
         self.put(hit, hits);

@@ -9,7 +9,7 @@ mod show;
 
 use crate::accounts::Accounts;
 use crate::command::Cx;
-use crate::fail::{Noun, Outcome, sentence, usage};
+use crate::fail::{Noun, Outcome, fail, sentence, usage};
 use crate::getopt::{self, Parsed};
 use api_types::{Allow, Changed, Delegation, Grant, Grantee, Unallow, kind, routes};
 
@@ -77,8 +77,7 @@ fn run(cx: &mut Cx<'_>, args: &[String], un: bool) -> Outcome {
     let found = match cx.client.get::<Vec<Delegation>>(&routes::at(routes::DATASET_PERMISSIONS, &dataset)) {
         Ok(found) => found,
         Err(error) => {
-            let problem = error.problem()?;
-            cx.complain(&sentence(&format!("cannot open '{dataset}'"), &problem, Noun::Dataset))?;
+            cx.refused(&format!("cannot open '{dataset}'"), error, Noun::Dataset)?;
             return not_opened(cx, &dataset);
         }
     };
@@ -103,12 +102,10 @@ fn run(cx: &mut Cx<'_>, args: &[String], un: bool) -> Outcome {
     if let Err(error) = done {
         let problem = error.problem()?;
         let text = format!("cannot set permissions on '{dataset}'");
-        let text = match problem.kind.as_str() {
+        return fail(match problem.kind.as_str() {
             kind::NOT_FOUND => format!("{text}: dataset does not exist"),
             _ => sentence(&text, &problem, Noun::Dataset),
-        };
-        cx.complain(&text)?;
-        return Ok(1);
+        });
     }
     Ok(0)
 }

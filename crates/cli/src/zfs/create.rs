@@ -20,11 +20,7 @@ pub fn create(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
     if volume && options.has("u") {
         return usage("'-u' can only be used when creating a filesystem");
     }
-    let name = match options.operands.as_slice() {
-        [] => return usage(format!("missing {} argument", if volume { "volume" } else { "filesystem" })),
-        [name] => name,
-        _ => return usage("too many arguments"),
-    };
+    let name = options.one(if volume { "missing volume argument" } else { "missing filesystem argument" })?;
     let mut request = DatasetCreate {
         name: name.clone(),
         parents: options.has("p"),
@@ -37,10 +33,7 @@ pub fn create(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
     for (option, name, what) in [("V", "volsize", "volume size"), ("b", "volblocksize", "volume block size")]
     {
         if let Some(text) = options.value(option) {
-            let value = match number::parse(text) {
-                Ok(value) => value,
-                Err(why) => return fail(format!("bad {what} '{text}': {why}")),
-            };
+            let value = number::parse(text).or_else(|why| fail(format!("bad {what} '{text}': {why}")))?;
             props::add(&mut request.props, PropertyChange { name: name.into(), value: value.to_string() })?;
         }
     }
@@ -49,10 +42,7 @@ pub fn create(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
     }
     let dry_run = options.has("n");
     let what = format!("cannot {} '{name}'", if dry_run { "verify" } else { "create" });
-    match accounts::numbered(&request.props) {
-        Ok(props) => request.props = props,
-        Err(why) => return fail(format!("{what}: {why}")),
-    }
+    request.props = accounts::numbered(&request.props).or_else(|why| fail(format!("{what}: {why}")))?;
     let plan = if dry_run || volume { planned(cx, &request, &what)? } else { DatasetPlan::default() };
     if let Some(why) = fault(&request).filter(|_| !dry_run) {
         return fail(format!("{what}: {why}"));

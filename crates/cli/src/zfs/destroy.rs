@@ -1,19 +1,16 @@
 //! `zfs destroy`: the daemon knows what goes along, and why something cannot go; here are the
 //! options and what is printed.
 
-use super::name_fault;
+use super::check_name;
 use crate::command::Cx;
-use crate::fail::{Noun, Outcome, Stop, fail, sentence, usage};
+use crate::fail::{Noun, Outcome, Stop, fail, sentence};
 use crate::{getopt, human, jobs};
 use api_types::{DatasetDestroy, DestroyPlan, kind, routes};
+use stdx::names::is_at_or_below;
 
 pub fn destroy(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
     let options = getopt::parse(args, "vpndfrR", &[])?;
-    let name = match options.operands.as_slice() {
-        [] => return usage("missing dataset argument"),
-        [name] => name.clone(),
-        _ => return usage("too many arguments"),
-    };
+    let name = options.one("missing dataset argument")?.clone();
     let request = DatasetDestroy {
         recursive: options.has("r") || options.has("R"),
         clones: options.has("R"),
@@ -33,9 +30,7 @@ pub fn destroy(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
     }
     // Ranges and lists of snapshots are no names.
     let head = name.split('@').next().unwrap_or_default();
-    if let Some(why) = name_fault(head) {
-        return fail(format!("cannot open '{head}': {why}"));
-    }
+    check_name(head)?;
     let is_root = !name.contains(['/', '@']);
     if is_root && !request.recursive {
         return fail(format!(
@@ -115,9 +110,7 @@ impl Print {
         };
         // Clones are told last, as OpenZFS does where it destroys them; here they are told of
         // before, too.
-        let is_below =
-            |of: &str| of.strip_prefix(head).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
-        let is_asked = |one: &&String| one.split_once('@').is_some_and(|(of, _)| is_below(of));
+        let is_asked = |one: &&String| one.split_once('@').is_some_and(|(of, _)| is_at_or_below(of, head));
         let (asked, clones): (Vec<&String>, Vec<&String>) = all.into_iter().partition(is_asked);
         write!(cx.io.out, "{}", lines(&asked))?;
         match (self.parsable, self.dry_run) {

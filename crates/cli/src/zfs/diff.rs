@@ -3,7 +3,7 @@
 //! Sources: cmd/zfs/zfs_main.c (`zfs_do_diff`), lib/libzfs/libzfs_diff.c.
 
 use crate::command::Cx;
-use crate::fail::{Noun, Outcome, Stop, sentence, usage};
+use crate::fail::{Noun, Outcome, Stop, fail, sentence, usage};
 use crate::getopt::{self, Parsed};
 use api_types::{DiffEntry, escape_path, kind, routes, unescape_path};
 
@@ -15,13 +15,7 @@ pub fn diff(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
         [from, to] => (from.as_str(), Some(to.as_str())),
         _ => return usage("too many arguments"),
     };
-    let (from, to) = match names(from, to) {
-        Ok(names) => names,
-        Err(text) => {
-            cx.complain(&text)?;
-            return Ok(1);
-        }
-    };
+    let (from, to) = names(from, to).or_else(fail)?;
     let path = format!("{}?to={}", routes::at(routes::DATASET_DIFF, &from), routes::segment(&to));
     let found: Vec<DiffEntry> = match cx.client.get(&path) {
         Ok(found) => found,
@@ -31,8 +25,7 @@ pub fn diff(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
                 true => format!("cannot open '{from}'"),
                 false => "Unable to obtain diffs".to_owned(),
             };
-            cx.complain(&sentence(&begin, &problem, Noun::Dataset))?;
-            return Ok(1);
+            return fail(sentence(&begin, &problem, Noun::Dataset));
         }
     };
     let prefix = mountpoint(cx, to.split('@').next().unwrap_or_default())?;

@@ -123,28 +123,12 @@ fn print(cx: &mut Cx<'_>, format: &Format, datasets: &[DatasetInfo]) -> Result<(
     };
     let widths: Vec<usize> = format.columns.iter().enumerate().map(width).collect();
     let titles: Vec<String> = format.columns.iter().map(Column::heading).collect();
-    let heading = line(format, &titles, &widths);
+    let heading = props::line(&format.columns, &titles, &widths);
     writeln!(cx.io.out, "{}", paint(cx.io.colour, Tone::Bold, &heading))?;
     for row in &rows {
-        writeln!(cx.io.out, "{}", line(format, row, &widths))?;
+        writeln!(cx.io.out, "{}", props::line(&format.columns, row, &widths))?;
     }
     Ok(())
-}
-
-fn line(format: &Format, cells: &[String], widths: &[usize]) -> String {
-    let mut line = String::new();
-    for (at, (cell, column)) in cells.iter().zip(&format.columns).enumerate() {
-        if at > 0 {
-            line.push_str("  ");
-        }
-        let width = widths[at];
-        match column.right_aligned() {
-            true => line.push_str(&format!("{cell:>width$}")),
-            false if at + 1 == cells.len() => line.push_str(cell),
-            false => line.push_str(&format!("{cell:<width$}")),
-        }
-    }
-    line
 }
 
 fn print_json(cx: &mut Cx<'_>, format: &Format, datasets: &[DatasetInfo]) -> Result<(), Stop> {

@@ -110,23 +110,17 @@ fn control(options: &Parsed) -> Result<Control, Stop> {
         set_flag: options.has("s"),
         ends_with_nul: options.has("0"),
     };
-    let is = |ops: &[Op]| ops.contains(&op);
-    if is(&[Op::Clear]) && control.dir_only {
-        return usage("'-d' is useless together with '-C'");
+    let misuses = [
+        (op == Op::Clear && control.dir_only, "'-d' is useless together with '-C'"),
+        (op == Op::Set && control.dir_only, "'-d' is useless for set project ID and/or inherit flag"),
+        (op != Op::Clear && control.keep_project, "'-k' is only valid together with '-C'"),
+        (op != Op::Check && control.ends_with_nul, "'-0' is only valid together with '-c'"),
+        (op == Op::Clear && project.is_some(), "'-p' is useless together with '-C'"),
+    ];
+    match misuses.into_iter().find(|(is_misused, _)| *is_misused) {
+        Some((_, why)) => usage(why),
+        None => Ok(control),
     }
-    if is(&[Op::Set]) && control.dir_only {
-        return usage("'-d' is useless for set project ID and/or inherit flag");
-    }
-    if !is(&[Op::Clear]) && control.keep_project {
-        return usage("'-k' is only valid together with '-C'");
-    }
-    if !is(&[Op::Check]) && control.ends_with_nul {
-        return usage("'-0' is only valid together with '-c'");
-    }
-    if is(&[Op::Clear]) && project.is_some() {
-        return usage("'-p' is useless together with '-C'");
-    }
-    Ok(control)
 }
 
 /// As strtoull(3) takes one of any base.

@@ -83,11 +83,8 @@ pub fn set_one(cx: &mut Cx<'_>, name: &str, request: &PropertiesSet) -> Outcome 
         cx.complain(&format!("cannot open '{name}': {why}"))?;
         return Ok(1);
     }
-    if let Some(why) = request.props.iter().find_map(fault) {
-        cx.complain(&format!("{what}: {why}"))?;
-        return Ok(1);
-    }
-    let request = match accounts::numbered(&request.props) {
+    let wrong = request.props.iter().find_map(fault);
+    let request = match wrong.map_or_else(|| accounts::numbered(&request.props), Err) {
         Ok(props) => PropertiesSet { props, ..request.clone() },
         Err(why) => {
             cx.complain(&format!("{what}: {why}"))?;

@@ -2,7 +2,7 @@
 
 use crate::client::{CallError, Piece};
 use crate::command::Cx;
-use crate::fail::{Noun, Outcome, Stop, sentence, usage};
+use crate::fail::{Noun, Outcome, Stop, fail, usage};
 use crate::human::nicebytes;
 use crate::{getopt, props};
 use api_types::{AbortReceive, Changed, Receive, StreamEvent, kind, routes};
@@ -13,11 +13,7 @@ const FROM_TERMINAL: &str =
 
 pub fn receive(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
     let options = getopt::parse(args, "o:x:dehMnuvFsAc", &[])?;
-    let target = match options.operands.as_slice() {
-        [] => return usage("missing snapshot argument"),
-        [target] => target.clone(),
-        _ => return usage("too many arguments"),
-    };
+    let target = options.one("missing snapshot argument")?.clone();
     if options.has("A") {
         return abort(cx, &options, &target);
     }
@@ -41,8 +37,7 @@ pub fn receive(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
     let origin = props.iter().position(|prop| prop.name == "origin").map(|at| props.remove(at).value);
     let input = std::io::stdin();
     if input.is_terminal() {
-        cx.complain(FROM_TERMINAL)?;
-        return Ok(1);
+        return fail(FROM_TERMINAL);
     }
     let request = Receive {
         target,
@@ -72,10 +67,8 @@ pub fn receive(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
             Piece::Event(StreamEvent::Received { bytes, nanos }) => done(cx, bytes, nanos)?,
             Piece::Event(StreamEvent::Done(warnings)) => status = cx.warn(&warnings)?,
             Piece::Event(StreamEvent::Failed(problem)) => {
-                let problem = CallError::Refused(problem).problem()?;
                 cx.io.out.flush()?;
-                cx.complain(&sentence("cannot receive", &problem, Noun::Dataset))?;
-                status = 1;
+                status = cx.refused("cannot receive", CallError::Refused(problem), Noun::Dataset)?;
             }
             Piece::Data(_) | Piece::Event(_) => {}
         }
@@ -98,8 +91,7 @@ fn abort(cx: &mut Cx<'_>, options: &getopt::Parsed, target: &str) -> Outcome {
                 return usage(format!("cannot open '{target}': dataset does not exist"));
             }
             // A sentence of its own: no command stands before it.
-            cx.complain(&problem.detail)?;
-            Ok(1)
+            fail(problem.detail)
         }
     }
 }

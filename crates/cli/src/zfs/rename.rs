@@ -1,6 +1,6 @@
 //! `zfs rename`
 
-use super::name_fault;
+use super::{check_name, name_fault};
 use crate::command::Cx;
 use crate::fail::{Noun, Outcome, fail, sentence, usage};
 use crate::getopt;
@@ -8,12 +8,7 @@ use api_types::{Changed, Rename, kind, routes};
 
 pub fn rename(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
     let options = getopt::parse(args, "pruf", &[])?;
-    let (from, to) = match options.operands.as_slice() {
-        [] => return usage("missing source dataset argument"),
-        [_] => return usage("missing target dataset argument"),
-        [from, to] => (from, to),
-        _ => return usage("too many arguments"),
-    };
+    let (from, to) = options.two(["missing source dataset argument", "missing target dataset argument"])?;
     if options.has("p") && options.has("r") {
         return usage("-p and -r options are mutually exclusive");
     }
@@ -23,9 +18,7 @@ pub fn rename(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
     if options.has("r") && !from.contains('@') {
         return usage("source dataset for recursive rename must be a snapshot");
     }
-    if let Some(why) = name_fault(from) {
-        return fail(format!("cannot open '{from}': {why}"));
-    }
+    check_name(from)?;
     let target = snapshot_target(from, to);
     let to = &target;
     if let Some(why) = name_fault(to) {

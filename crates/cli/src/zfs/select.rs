@@ -2,8 +2,8 @@
 
 use crate::accounts::Accounts;
 use crate::client::CallError;
-use crate::command::Cx;
-use crate::fail::{Noun, Stop, sentence, usage};
+use crate::command::{Cx, refusal};
+use crate::fail::{Noun, Stop, usage};
 use api_types::{DatasetInfo, Mount, PropKind, PropValue, kind, routes};
 use std::cmp::Ordering;
 
@@ -87,11 +87,7 @@ pub fn select(cx: &mut Cx<'_>, selection: &Selection) -> Result<(Vec<DatasetInfo
                 ))?;
                 status = 1;
             }
-            Err(error) => {
-                let problem = error.problem()?;
-                cx.complain(&sentence(&format!("cannot open '{name}'"), &problem, Noun::Dataset))?;
-                status = 1;
-            }
+            Err(error) => status = cx.refused(&format!("cannot open '{name}'"), error, Noun::Dataset)?,
         }
     }
     found.sort_by(in_name_order);
@@ -103,14 +99,10 @@ pub fn select(cx: &mut Cx<'_>, selection: &Selection) -> Result<(Vec<DatasetInfo
 pub fn exists(cx: &mut Cx<'_>, name: &str) -> Result<bool, Stop> {
     let any = "filesystem,volume,snapshot,bookmark".split(',').collect();
     let selection = Selection { depth: Some(0), kinds: any, props: "type".into(), ..Selection::default() };
-    let error = match ask(cx, &selection, name) {
-        Ok(found) => return Ok(!found.is_empty()),
-        Err(error) => error,
-    };
-    let problem = error.problem()?;
-    match problem.kind.as_str() {
-        kind::NOT_FOUND => Ok(false),
-        _ => Err(Stop::Fail(sentence(&format!("cannot open '{name}'"), &problem, Noun::Dataset))),
+    match ask(cx, &selection, name) {
+        Ok(found) => Ok(!found.is_empty()),
+        Err(CallError::Refused(problem)) if problem.kind == kind::NOT_FOUND => Ok(false),
+        Err(error) => Err(refusal(&format!("cannot open '{name}'"), error, Noun::Dataset)),
     }
 }
 
@@ -118,10 +110,8 @@ pub fn exists(cx: &mut Cx<'_>, name: &str) -> Result<bool, Stop> {
 pub fn origin(cx: &mut Cx<'_>, name: &str) -> Result<String, Stop> {
     let kinds = vec!["filesystem", "volume"];
     let selection = Selection { depth: Some(0), kinds, props: "origin".into(), ..Selection::default() };
-    let found = ask(cx, &selection, name).map_err(|error| match error.problem() {
-        Ok(problem) => Stop::Fail(sentence(&format!("cannot open '{name}'"), &problem, Noun::Dataset)),
-        Err(stop) => stop,
-    })?;
+    let found = ask(cx, &selection, name)
+        .map_err(|error| refusal(&format!("cannot open '{name}'"), error, Noun::Dataset))?;
     let origin = found.first().and_then(|dataset| find(dataset, "origin"));
     Ok(origin.map(|origin| origin.value.clone()).unwrap_or_default())
 }

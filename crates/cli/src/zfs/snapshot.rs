@@ -1,6 +1,6 @@
 //! `zfs snapshot`, `rollback`, `clone`, `promote`, `bookmark`
 
-use super::{name_fault, select};
+use super::{check_name, name_fault, select};
 use crate::command::Cx;
 use crate::fail::{Noun, Outcome, Stop, fail, sentence, usage};
 use crate::{accounts, getopt, props};
@@ -67,9 +67,7 @@ fn post(cx: &mut Cx<'_>, path: &str, request: &impl Serialize, what: &str, name:
 
 /// Opens what has to be a snapshot.
 fn open_snapshot(cx: &mut Cx<'_>, name: &str) -> Result<(), Stop> {
-    if let Some(why) = name_fault(name) {
-        return fail(format!("cannot open '{name}': {why}"));
-    }
+    check_name(name)?;
     if !name.contains('@') {
         return fail(format!("cannot open '{name}': missing '@' delimiter in snapshot name"));
     }
@@ -81,36 +79,28 @@ fn open_snapshot(cx: &mut Cx<'_>, name: &str) -> Result<(), Stop> {
 
 pub fn rollback(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
     let options = getopt::parse(args, "rRf", &[])?;
-    let name = match options.operands.as_slice() {
-        [] => return usage("missing dataset argument"),
-        [name] => name.clone(),
-        _ => return usage("too many arguments"),
-    };
-    open_snapshot(cx, &name)?;
+    let name = options.one("missing dataset argument")?;
+    open_snapshot(cx, name)?;
     let request = Rollback {
         recursive: options.has("r") || options.has("R"),
         clones: options.has("R"),
         history: cx.history.clone(),
     };
     let head = name.split('@').next().unwrap_or_default();
-    let path = routes::at(routes::DATASET_ROLLBACK, &name);
-    post(cx, &path, &request, &format!("cannot rollback '{head}'"), &name)
+    let path = routes::at(routes::DATASET_ROLLBACK, name);
+    post(cx, &path, &request, &format!("cannot rollback '{head}'"), name)
 }
 
 pub fn clone(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
     let options = getopt::parse(args, "o:pu", &[])?;
-    let (snapshot, name) = match options.operands.as_slice() {
-        [] => return usage("missing source dataset argument"),
-        [_] => return usage("missing target dataset argument"),
-        [snapshot, name] => (snapshot.clone(), name.clone()),
-        _ => return usage("too many arguments"),
-    };
-    open_snapshot(cx, &snapshot)?;
-    if let Some(why) = name_fault(&name) {
+    let (snapshot, name) =
+        options.two(["missing source dataset argument", "missing target dataset argument"])?;
+    open_snapshot(cx, snapshot)?;
+    if let Some(why) = name_fault(name) {
         return fail(format!("cannot create '{name}': {why}"));
     }
     let mut request = CloneCreate {
-        snapshot,
+        snapshot: snapshot.clone(),
         name: name.clone(),
         parents: options.has("p"),
         no_mount: options.has("u"),
@@ -120,30 +110,21 @@ pub fn clone(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
     for text in options.values("o") {
         props::add(&mut request.props, props::assignment(text, "missing '=' for property=value argument")?)?;
     }
-    match accounts::numbered(&request.props) {
-        Ok(props) => request.props = props,
-        Err(why) => return fail(format!("cannot create '{name}': {why}")),
-    }
-    let snapshot = request.snapshot.clone();
-    post(cx, routes::CLONES, &request, &format!("cannot create '{name}'"), &snapshot)
+    let what = format!("cannot create '{name}'");
+    request.props = accounts::numbered(&request.props).or_else(|why| fail(format!("{what}: {why}")))?;
+    post(cx, routes::CLONES, &request, &what, snapshot)
 }
 
 pub fn promote(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
     let options = getopt::parse(args, "", &[])?;
-    let name = match options.operands.as_slice() {
-        [] => return usage("missing clone filesystem argument"),
-        [name] => name.clone(),
-        _ => return usage("too many arguments"),
-    };
+    let name = options.one("missing clone filesystem argument")?;
     if name.contains('@') {
         return fail(format!("cannot open '{name}': snapshot delimiter '@' is not expected here"));
     }
-    if let Some(why) = name_fault(&name) {
-        return fail(format!("cannot open '{name}': {why}"));
-    }
+    check_name(name)?;
     let request = Promote { history: cx.history.clone() };
-    let path = routes::at(routes::DATASET_PROMOTE, &name);
-    post(cx, &path, &request, &format!("cannot promote '{name}'"), &name)
+    let path = routes::at(routes::DATASET_PROMOTE, name);
+    post(cx, &path, &request, &format!("cannot promote '{name}'"), name)
 }
 
 pub fn bookmark(cx: &mut Cx<'_>, args: &[String]) -> Outcome {

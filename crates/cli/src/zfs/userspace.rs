@@ -7,7 +7,7 @@ use std::cmp::Ordering;
 use super::select;
 use crate::accounts::Accounts;
 use crate::command::Cx;
-use crate::fail::{Noun, Outcome, Stop, sentence, usage};
+use crate::fail::{Noun, Outcome, Stop, fail, sentence, usage};
 use crate::getopt::{self, Parsed};
 use crate::human::{nicebytes, nicenum};
 use api_types::{SpaceUse, Spender, kind, routes};
@@ -58,33 +58,18 @@ fn run(cx: &mut Cx<'_>, args: &[String], of: Spender) -> Outcome {
         return usage(format!("invalid option '{}'", wrong.name));
     }
     let keys = sort_keys(&options)?;
-    let operand = match options.operands.as_slice() {
-        [] => return usage("missing dataset name"),
-        [operand] => operand.clone(),
-        _ => return usage("too many arguments"),
+    let operand = options.one("missing dataset name")?;
+    let fields = options.value("o").map_or_else(|| Ok(FIELDS.map(|(_, field)| field).to_vec()), fields);
+    let types = options.value("t").map_or_else(|| Ok(vec![of]), types);
+    let (fields, types) = match (fields.map_err(|name| (name, 'o')), types.map_err(|name| (name, 't'))) {
+        (Ok(fields), Ok(types)) => (fields, types),
+        // As OpenZFS ends here: without its usage.
+        (Err((name, option)), _) | (_, Err((name, option))) => {
+            cx.complain(&format!("invalid type '{name}' for -{option} option"))?;
+            return Ok(255);
+        }
     };
-    let fields = match options.value("o") {
-        None => FIELDS.iter().map(|(_, field)| *field).collect(),
-        Some(list) => match fields(list) {
-            Ok(fields) => fields,
-            // As OpenZFS ends here: without its usage.
-            Err(name) => {
-                cx.complain(&format!("invalid type '{name}' for -o option"))?;
-                return Ok(255);
-            }
-        },
-    };
-    let types = match options.value("t") {
-        None => vec![of],
-        Some(list) => match types(list) {
-            Ok(types) => types,
-            Err(name) => {
-                cx.complain(&format!("invalid type '{name}' for -t option"))?;
-                return Ok(255);
-            }
-        },
-    };
-    let Some(dataset) = select::at_path(cx, &operand)? else { return Ok(1) };
+    let Some(dataset) = select::at_path(cx, operand)? else { return Ok(1) };
     let accounts = if options.has("n") { Accounts::default() } else { Accounts::of_machine() };
     let mut rows = Vec::new();
     for of in types {
@@ -93,13 +78,10 @@ fn run(cx: &mut Cx<'_>, args: &[String], of: Spender) -> Outcome {
             Ok(found) => found,
             Err(error) => {
                 let problem = error.problem()?;
-                let text = if problem.kind == kind::DENIED {
-                    format!("cannot get used/quota for {dataset}: permission denied")
-                } else {
-                    sentence(&format!("cannot open '{dataset}'"), &problem, Noun::Dataset)
-                };
-                cx.complain(&text)?;
-                return Ok(1);
+                return fail(match problem.kind == kind::DENIED {
+                    true => format!("cannot get used/quota for {dataset}: permission denied"),
+                    false => sentence(&format!("cannot open '{dataset}'"), &problem, Noun::Dataset),
+                });
             }
         };
         rows.extend(found.into_iter().map(|space| {

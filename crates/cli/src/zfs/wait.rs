@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use crate::command::Cx;
-use crate::fail::{Noun, Outcome, sentence, usage};
+use crate::client::CallError;
+use crate::command::{Cx, refusal};
+use crate::fail::{Noun, Outcome, usage};
 use crate::getopt;
 use api_types::{DeletedFiles, kind, routes};
 
@@ -17,26 +18,16 @@ pub fn wait(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
             return usage(format!("invalid activity '{other}'"));
         }
     }
-    let name = match options.operands.as_slice() {
-        [] => return usage("missing 'filesystem' argument"),
-        [name] => name.clone(),
-        _ => return usage("too many arguments"),
-    };
-    let path = routes::at(routes::DATASET_DELETED, &name);
+    let name = options.one("missing 'filesystem' argument")?;
+    let path = routes::at(routes::DATASET_DELETED, name);
     let mut looked = false;
     loop {
         match cx.client.get::<DeletedFiles>(&path) {
             Ok(deleted) if deleted.files == 0 => return Ok(0),
             Ok(_) => looked = true,
-            Err(error) => {
-                let problem = error.problem()?;
-                // What is gone has nothing left to wait for.
-                if looked && problem.kind == kind::NOT_FOUND {
-                    return Ok(0);
-                }
-                cx.complain(&sentence(&format!("cannot open '{name}'"), &problem, Noun::Dataset))?;
-                return Ok(1);
-            }
+            // What is gone has nothing left to wait for.
+            Err(CallError::Refused(problem)) if looked && problem.kind == kind::NOT_FOUND => return Ok(0),
+            Err(error) => return Err(refusal(&format!("cannot open '{name}'"), error, Noun::Dataset)),
         }
         std::thread::sleep(PAUSE);
     }

@@ -8,6 +8,7 @@ use crate::fail::{Stop, fail, usage};
 use crate::getopt::Parsed;
 use api_types::{BlockError, BlockFault, BlockKind, BlockRange, Fault, Mount, routes};
 use std::os::unix::fs::MetadataExt;
+use stdx::names::is_at_or_below;
 use stdx::number;
 use stdx::os_error::words;
 
@@ -61,17 +62,9 @@ pub fn of_type(options: &Parsed, client: &Client, io: &mut Io<'_>) -> Result<i32
         return usage(if options.operands.is_empty() { "missing object" } else { "too many arguments" });
     };
     let copies = copies(options)?;
-    let level = match options.value("l").map(str::parse) {
-        None => 0,
-        Some(Ok(level)) => level,
-        Some(Err(_)) => {
-            return usage(format!("invalid level '{}'", options.value("l").unwrap_or_default()));
-        }
-    };
-    let range = match options.value("r") {
-        None => BlockRange::All,
-        Some(text) => range(text)?,
-    };
+    let level = |text: &str| text.parse::<u8>().or_else(|_| usage(format!("invalid level '{text}'")));
+    let level = options.value("l").map_or(Ok(0), level)?;
+    let range = options.value("r").map_or(Ok(BlockRange::All), range)?;
     let plain =
         BlockFault { level, copies, error: error(options)?, rate: rate(options)?, ..BlockFault::default() };
     let fault = match (word, OF_POOL.iter().find(|(name, _)| *name == word)) {
@@ -100,10 +93,7 @@ fn file(path: &str, fault: BlockFault, client: &Client) -> Result<BlockFault, St
         Err(error) => return fail(format!("cannot open '{path}': {}", words(error))),
     };
     let mounts: Vec<Mount> = client.get(routes::MOUNTS)?;
-    let is_below = |mount: &&Mount| {
-        let rest = path.strip_prefix(mount.mountpoint.trim_end_matches('/'));
-        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-    };
+    let is_below = |mount: &&Mount| is_at_or_below(path, mount.mountpoint.trim_end_matches('/'));
     let Some(mount) = mounts.iter().filter(is_below).max_by_key(|mount| mount.mountpoint.len()) else {
         return fail(format!("'{path}' is not in a ZFS filesystem"));
     };

@@ -1,7 +1,7 @@
 //! `zpool add`
 
 use super::create::{classes, refuse_mismatches, show_vdev};
-use super::pools;
+use super::{naming, pools};
 use crate::command::Cx;
 use crate::fail::{Noun, Outcome, Stop, fail, sentence, usage};
 use crate::vdevs::{self, Naming};
@@ -10,12 +10,8 @@ use api_types::{NewVdevs, PoolAdd, PoolStatus, VdevStatus, kind, routes};
 
 pub fn add(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
     let options = getopt::parse(args, "afgLnPo:", &[])?;
-    let Some((name, devices)) = options.operands.split_first() else {
-        return usage("missing pool name argument");
-    };
-    if devices.is_empty() {
-        return usage("missing vdev specification");
-    }
+    let missing = ["missing pool name argument", "missing vdev specification"];
+    let (name, devices) = options.first_and_more(missing)?;
     let layout = vdevs::parse(devices)?;
     let (dry_run, force, ashift) = (options.has("n"), options.has("f"), ashift(&options)?);
     let redundant = [&layout.data[..], &layout.special, &layout.dedup].concat();
@@ -29,21 +25,10 @@ pub fn add(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
             refuse_mismatches(&found)?;
         }
         if dry_run {
-            let naming = Naming { guid: options.has("g"), path: options.has("P"), follow: options.has("L") };
-            return show(cx, &pool, &layout, naming);
+            return show(cx, &pool, &layout, naming(&options));
         }
     }
-    let request = PoolAdd {
-        vdevs: layout.data,
-        logs: layout.logs,
-        special: layout.special,
-        dedup: layout.dedup,
-        cache: layout.cache,
-        spares: layout.spares,
-        ashift,
-        force,
-        history: cx.history.clone(),
-    };
+    let request = PoolAdd { vdevs: NewVdevs { ashift, ..layout }, force, history: cx.history.clone() };
     send(cx, name, &request)
 }
 

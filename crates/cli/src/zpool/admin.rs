@@ -9,13 +9,7 @@ use stdx::os_error::words;
 
 pub fn destroy(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
     let options = getopt::parse(args, "f", &[])?;
-    let [name] = options.operands.as_slice() else {
-        return usage(if options.operands.is_empty() {
-            "missing pool argument"
-        } else {
-            "too many arguments"
-        });
-    };
+    let name = options.one("missing pool argument")?;
     let release = PoolRelease { force: options.has("f") };
     match jobs::run(cx, &routes::at(routes::POOL_DESTROY, name), &release) {
         Ok(_) => Ok(0),
@@ -56,17 +50,13 @@ pub fn export(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
 
 pub fn label_clear(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
     let options = getopt::parse(args, "f", &[])?;
-    let [name] = options.operands.as_slice() else {
-        return usage(if options.operands.is_empty() { "missing vdev name" } else { "too many arguments" });
-    };
+    let name = options.one("missing vdev name")?;
     let mut path = name.clone();
     if !path.starts_with('/') {
-        let shorthand = format!("/dev/{name}");
-        let known = std::path::Path::new(&shorthand).exists();
-        if !known {
+        path = format!("/dev/{name}");
+        if !std::path::Path::new(&path).exists() {
             return fail(format!("failed to find device {name}, try specifying absolute path instead"));
         }
-        path = shorthand;
     }
     if let Err(error) = std::fs::metadata(&path) {
         return fail(format!("failed to open {path}: {}", words(&error)));
@@ -91,9 +81,7 @@ pub fn sync(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
     let how = PoolRelease { force: options.has("f") };
     for pool in found {
         if let Err(error) = jobs::run(cx, &routes::at(routes::POOL_SYNC, &pool.name), &how) {
-            let problem = error.problem()?;
-            cx.complain(&sentence(&format!("sync '{}' failed", pool.name), &problem, Noun::Pool))?;
-            status = 1;
+            status = cx.refused(&format!("sync '{}' failed", pool.name), error, Noun::Pool)?;
         }
     }
     Ok(status)

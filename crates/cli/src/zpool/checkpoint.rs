@@ -2,8 +2,8 @@
 
 use super::add::known;
 use super::scan::await_end;
-use crate::command::Cx;
-use crate::fail::{Noun, Outcome, fail, sentence, usage};
+use crate::command::{Cx, refusal};
+use crate::fail::{Noun, Outcome, fail, usage};
 use crate::{getopt, jobs};
 use api_types::{PoolCheckpoint, routes};
 
@@ -17,10 +17,7 @@ pub fn checkpoint(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
     if wait && !discard {
         return usage("--wait only valid when --discard also specified");
     }
-    let [name] = options.operands.as_slice() else {
-        let missing = options.operands.is_empty();
-        return usage(if missing { "missing pool argument" } else { "too many arguments" });
-    };
+    let name = options.one("missing pool argument")?;
     if name.contains('/') {
         cx.complain(&format!("cannot open '{name}': invalid character '/' in pool name"))?;
         return fail(INSTEAD);
@@ -31,7 +28,7 @@ pub fn checkpoint(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
     let request = PoolCheckpoint { discard, history: cx.history.clone() };
     if let Err(error) = jobs::run(cx, &routes::at(routes::POOL_CHECKPOINT, name), &request) {
         let what = if discard { "discard checkpoint in" } else { "checkpoint" };
-        return fail(sentence(&format!("cannot {what} '{name}'"), &error.problem()?, Noun::Pool));
+        return Err(refusal(&format!("cannot {what} '{name}'"), error, Noun::Pool));
     }
     if wait {
         await_end(cx, name, "discard")?;

@@ -1,7 +1,7 @@
 //! `zpool create`
 
-use crate::command::Cx;
-use crate::fail::{Noun, Outcome, Stop, fail, sentence, usage};
+use crate::command::{Cx, refusal};
+use crate::fail::{Noun, Outcome, Stop, fail};
 use crate::props::{self, Domain};
 use crate::{accounts, getopt, jobs, vdevs};
 use api_types::{
@@ -23,7 +23,7 @@ pub fn create(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
     for text in options.values("o") {
         let prop = props::assignment(text, "missing '=' for -o option")?;
         if Domain::Pool.definition(&prop.name).is_none() && !is_feature_property(&prop.name) {
-            return not_valid(cx, &prop.name, "pool");
+            return not_valid(&prop.name, "pool");
         }
         props::add(&mut request.props, prop)?;
     }
@@ -32,24 +32,17 @@ pub fn create(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
         let own = is_user_property(&prop.name) || is_dataset_at_property(&prop.name);
         let known = Domain::Dataset.definition(&prop.name).is_some_and(|def| !is_of_volumes_alone(def));
         if !known && !own {
-            return not_valid(cx, &prop.name, "filesystem");
+            return not_valid(&prop.name, "filesystem");
         }
         props::add(&mut request.fs_props, prop)?;
     }
     take_mountpoint(&mut request);
-    request.fs_props = match accounts::numbered(&request.fs_props) {
-        Ok(props) => props,
-        Err(why) => {
-            let name = options.operands.first().map_or("", String::as_str);
-            return fail(format!("cannot create '{name}': {why}"));
-        }
-    };
-    let Some((name, devices)) = options.operands.split_first() else {
-        return usage("missing pool name argument");
-    };
-    if devices.is_empty() {
-        return usage("missing vdev specification");
-    }
+    request.fs_props = accounts::numbered(&request.fs_props).or_else(|why| {
+        let name = options.operands.first().map_or("", String::as_str);
+        fail(format!("cannot create '{name}': {why}"))
+    })?;
+    let missing = ["missing pool name argument", "missing vdev specification"];
+    let (name, devices) = options.first_and_more(missing)?;
     check_name(name)?;
     request.temporary_name.as_deref().map_or(Ok(()), check_name)?;
     check_roots(&request)?;
@@ -73,10 +66,7 @@ pub fn create(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
     (request.cache, request.spares) = (layout.cache, layout.spares);
     match jobs::run(cx, routes::POOLS, &request) {
         Ok(result) => cx.warn(&result.warnings),
-        Err(error) => {
-            let problem = error.problem()?;
-            fail(sentence(&format!("cannot create '{name}'"), &problem, Noun::Pool))
-        }
+        Err(error) => Err(refusal(&format!("cannot create '{name}'"), error, Noun::Pool)),
     }
 }
 
@@ -86,9 +76,8 @@ fn is_of_volumes_alone(def: &PropertyDef) -> bool {
 }
 
 /// A property that nothing of this kind has (cmd/zpool/zpool_main.c, `add_prop_list`).
-fn not_valid(cx: &mut Cx<'_>, name: &str, of: &str) -> Outcome {
-    cx.complain(&format!("property '{name}' is not a valid {of} property"))?;
-    Ok(1)
+fn not_valid(name: &str, of: &str) -> Outcome {
+    fail(format!("property '{name}' is not a valid {of} property"))
 }
 
 /// Redundancy that differs must be asked for.

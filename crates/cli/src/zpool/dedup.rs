@@ -4,17 +4,13 @@
 
 use super::pools;
 use crate::command::Cx;
-use crate::fail::{Noun, Outcome, sentence, usage};
+use crate::fail::{Noun, Outcome, usage};
 use crate::{getopt, jobs};
 use api_types::{PoolRelease, routes};
 
 pub fn prefetch(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
     let options = getopt::parse(args, "t:", &[])?;
-    let name = match options.operands.as_slice() {
-        [] => return usage("missing pool name argument"),
-        [name] => name,
-        _ => return usage("too many arguments"),
-    };
+    let name = options.one("missing pool name argument")?;
     if options.value("t") != Some("ddt") {
         return usage("unsupported prefetch type");
     }
@@ -24,8 +20,7 @@ pub fn prefetch(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
     match jobs::run(cx, &routes::at(routes::POOL_PREFETCH, name), &PoolRelease::default()) {
         Ok(_) => Ok(0),
         Err(error) => {
-            let problem = error.problem()?;
-            cx.complain(&sentence(&format!("cannot prefetch ddt in '{name}'"), &problem, Noun::Pool))?;
+            cx.refused(&format!("cannot prefetch ddt in '{name}'"), error, Noun::Pool)?;
             Ok(255)
         }
     }
@@ -49,11 +44,7 @@ pub fn prune(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
     if options.options.is_empty() {
         return usage("missing amount option (-d|-p <value>)");
     }
-    let name = match options.operands.as_slice() {
-        [] => return usage("missing pool argument"),
-        [name] => name,
-        _ => return usage("too many arguments"),
-    };
+    let name = options.one("missing pool argument")?;
     if pools(cx, std::slice::from_ref(name))?.1 == 0 {
         let why = "operation not supported on this type of pool";
         cx.complain(&format!("cannot prune dedup table on '{name}': {why}"))?;

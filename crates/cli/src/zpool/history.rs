@@ -2,7 +2,7 @@
 
 use super::pools;
 use crate::command::Cx;
-use crate::fail::{Noun, Outcome, Stop, sentence};
+use crate::fail::{Noun, Outcome, Stop};
 use crate::{clock, getopt};
 use api_types::{HistoryRecord, routes};
 
@@ -25,13 +25,8 @@ pub fn history(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
                 writeln!(cx.io.out)?;
             }
             Err(error) => {
-                let problem = error.problem()?;
-                cx.complain(&sentence(
-                    &format!("cannot get history for '{}'", pool.name),
-                    &problem,
-                    Noun::Pool,
-                ))?;
-                status = 1;
+                let what = format!("cannot get history for '{}'", pool.name);
+                status = cx.refused(&what, error, Noun::Pool)?;
             }
         }
     }

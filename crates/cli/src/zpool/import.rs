@@ -2,7 +2,7 @@
 
 use super::rewind;
 use super::status::folded;
-use crate::command::Cx;
+use crate::command::{Cx, refusal};
 use crate::fail::{Noun, Outcome, Stop, fail, sentence, usage};
 use crate::getopt::{self, Parsed};
 use crate::vdevs::{self, Naming};
@@ -119,28 +119,20 @@ fn search(options: &Parsed) -> Vec<String> {
     given
 }
 
-/// The pools that a request without a name is about.
+/// The pools that a request without a name is about; that there are none is said.
 fn find(cx: &mut Cx<'_>, request: &PoolImport) -> Result<Vec<Importable>, Stop> {
     let search = ImportSearch { search: request.search.clone(), cachefile: request.cachefile.clone() };
     let found = cx.client.post::<Vec<Importable>>(routes::IMPORTABLE, &search);
-    let mut found = match found {
-        Ok(found) => found,
-        Err(error) => {
-            let problem = error.problem()?;
-            return fail(sentence("cannot discover pools", &problem, Noun::Pool));
-        }
-    };
+    let mut found = found.map_err(|error| refusal("cannot discover pools", error, Noun::Pool))?;
     found.retain(|pool| pool.destroyed == request.destroyed);
+    if found.is_empty() {
+        cx.complain("no pools available to import")?;
+    }
     Ok(found)
 }
 
 fn list(cx: &mut Cx<'_>, request: &PoolImport) -> Outcome {
-    let found = find(cx, request)?;
-    if found.is_empty() {
-        cx.complain("no pools available to import")?;
-        return Ok(0);
-    }
-    for (count, pool) in found.iter().enumerate() {
+    for (count, pool) in find(cx, request)?.iter().enumerate() {
         if count > 0 {
             writeln!(cx.io.out)?;
         }
@@ -185,13 +177,8 @@ fn show_vdev(cx: &mut Cx<'_>, vdev: &VdevStatus, name: &str, depth: usize, width
 }
 
 fn import_all(cx: &mut Cx<'_>, request: &PoolImport) -> Outcome {
-    let found = find(cx, request)?;
-    if found.is_empty() {
-        cx.complain("no pools available to import")?;
-        return Ok(0);
-    }
     let mut status = 0;
-    for pool in found {
+    for pool in find(cx, request)? {
         let one = PoolImport { which: pool.guid.to_string(), ..request.clone() };
         match run(cx, &one, &pool.name) {
             Ok(code) => status |= code,

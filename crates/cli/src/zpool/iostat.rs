@@ -9,7 +9,7 @@ mod wanted;
 use super::scripts::{self, Scripts};
 use super::{Repeat, naming, pools, timestamp};
 use crate::command::Cx;
-use crate::fail::{Outcome, Stop, fail, usage};
+use crate::fail::{Outcome, Stop, usage};
 use crate::getopt;
 use crate::json::Json;
 use crate::vdevs::{self, Naming};
@@ -65,13 +65,7 @@ pub fn iostat(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
         return scripts::list(cx, "iostat");
     }
     let options = getopt::parse(args, "c:gLPT:vyhplqrwnHj", &["json"])?;
-    let programs = options.value("c").map(str::to_owned);
-    if options.values("c").count() > 1 {
-        return fail("Can't set -c flag twice");
-    }
-    if programs.is_some() {
-        scripts::check()?;
-    }
+    let programs = scripts::named(&options)?;
     if options.has("h") {
         return usage("");
     }

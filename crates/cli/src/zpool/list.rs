@@ -130,16 +130,7 @@ fn print_line(cx: &mut Cx<'_>, format: &Format, cells: &[String], widths: &[usiz
     if format.scripted {
         return Ok(writeln!(cx.io.out, "{}", cells.join("\t"))?);
     }
-    for (at, (cell, column)) in cells.iter().zip(&format.columns).enumerate() {
-        let gap = if at == 0 { "" } else { "  " };
-        let width = widths[at];
-        match column.right_aligned() {
-            true => write!(cx.io.out, "{gap}{cell:>width$}")?,
-            false if at + 1 == cells.len() => write!(cx.io.out, "{gap}{cell}")?,
-            false => write!(cx.io.out, "{gap}{cell:<width$}")?,
-        }
-    }
-    Ok(writeln!(cx.io.out)?)
+    Ok(writeln!(cx.io.out, "{}", props::line(&format.columns, cells, widths))?)
 }
 
 /// The tree, then what stands beside it, each kind under a heading.

@@ -3,7 +3,7 @@
 use super::{Repeat, pools, timestamp};
 use crate::client::CallError;
 use crate::command::Cx;
-use crate::fail::{Noun, Outcome, Stop, sentence, usage};
+use crate::fail::{Noun, Outcome, Stop, fail, usage};
 use crate::human::nicenum;
 use crate::{getopt, jobs};
 use api_types::{
@@ -37,9 +37,7 @@ pub fn scrub(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
     }
     for letter in ["C", "E", "S", "t"] {
         if options.has(letter) {
-            return crate::fail::fail(format!(
-                "zpool scrub -{letter}: not supported by this version of Cistern yet"
-            ));
+            return fail(format!("zpool scrub -{letter}: not supported by this version of Cistern yet"));
         }
     }
     let (command, what) = match (options.has("p"), options.has("s")) {
@@ -75,9 +73,7 @@ fn each(cx: &mut Cx<'_>, names: &[String], command: ScanCommand, what: &str) -> 
     for pool in found {
         let request = PoolScan { command, history: cx.history.clone() };
         if let Err(error) = jobs::run(cx, &routes::at(routes::POOL_SCAN, &pool.name), &request) {
-            let problem = error.problem()?;
-            cx.complain(&sentence(&format!("cannot {what} {}", pool.name), &problem, Noun::Pool))?;
-            status = 1;
+            status = cx.refused(&format!("cannot {what} {}", pool.name), error, Noun::Pool)?;
         } else if pool.checkpoint.is_some() && command != ScanCommand::Resilver {
             let pool = &pool.name;
             writeln!(
@@ -233,7 +229,7 @@ fn absent<T>(answer: Result<T, CallError>) -> Result<Option<T>, Stop> {
         Ok(found) => Ok(Some(found)),
         Err(error) => {
             let problem = error.problem()?;
-            if problem.kind == kind::NOT_FOUND { Ok(None) } else { crate::fail::fail(problem.to_string()) }
+            if problem.kind == kind::NOT_FOUND { Ok(None) } else { fail(problem.to_string()) }
         }
     }
 }

@@ -8,6 +8,7 @@
 
 use crate::command::Cx;
 use crate::fail::{Stop, fail};
+use crate::getopt::Parsed;
 use api_types::{PoolStatus, VdevStatus};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -60,8 +61,15 @@ pub fn list(cx: &mut Cx<'_>, command: &str) -> Result<i32, Stop> {
     Ok(0)
 }
 
-/// Refuses where programs may not be run.
-pub fn check() -> Result<(), Stop> {
+/// The programs that `-c` names. Refuses where they may not be run.
+pub fn named(options: &Parsed) -> Result<Option<String>, Stop> {
+    if options.values("c").count() > 1 {
+        return fail("Can't set -c flag twice");
+    }
+    options.value("c").map(|programs| check().map(|()| programs.to_owned())).transpose()
+}
+
+fn check() -> Result<(), Stop> {
     if std::env::var_os("ZPOOL_SCRIPTS_ENABLED").is_some() && !is_set("ZPOOL_SCRIPTS_ENABLED") {
         return fail("Can't run -c, disabled by ZPOOL_SCRIPTS_ENABLED.");
     }

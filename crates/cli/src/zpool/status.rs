@@ -8,7 +8,7 @@ mod values;
 use super::scripts::{self, Scripts};
 use super::{JsonOptions, Repeat, naming, pools, timestamp};
 use crate::command::Cx;
-use crate::fail::{Outcome, Stop, fail};
+use crate::fail::{Outcome, Stop};
 use crate::getopt;
 use crate::human::nicenum;
 use crate::term::{Tone, of_health, paint};
@@ -49,13 +49,7 @@ pub fn status(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
         return scripts::list(cx, "status");
     }
     let options = getopt::parse(args, "c:jDegiLpPstT:vx", &JsonOptions::LONG)?;
-    let programs = options.value("c").map(str::to_owned);
-    if options.values("c").count() > 1 {
-        return fail("Can't set -c flag twice");
-    }
-    if programs.is_some() {
-        scripts::check()?;
-    }
+    let programs = scripts::named(&options)?;
     let json = JsonOptions::of(&options)?;
     let mut format = Format {
         naming: naming(&options),

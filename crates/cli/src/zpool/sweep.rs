@@ -35,13 +35,8 @@ pub fn trim(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
             return usage(format!("-{option} cannot be combined with the -c or -s options"));
         }
     }
-    let rate = match options.value("r") {
-        None => 0,
-        Some(text) => match number::parse(text) {
-            Ok(rate) => rate,
-            Err(why) => return usage(format!("invalid value for rate: {why}")),
-        },
-    };
+    let rate = |text| number::parse(text).or_else(|why| usage(format!("invalid value for rate: {why}")));
+    let rate = options.value("r").map_or(Ok(0), rate)?;
     let (all, wait) = (is("a", "all"), is("w", "wait"));
     let request = PoolTrim { command, rate, history: cx.history.clone(), ..PoolTrim::default() };
     let secure = is("d", "secure");

@@ -5,7 +5,7 @@
 
 use super::pools;
 use crate::command::Cx;
-use crate::fail::{Noun, Outcome, Stop, sentence, usage};
+use crate::fail::{Noun, Outcome, Stop, usage};
 use crate::getopt;
 use api_types::{Changed, FeatureInfo, PoolStatus, PropertiesSet, PropertyChange, Upgradable, routes};
 
@@ -250,8 +250,7 @@ fn set(cx: &mut Cx<'_>, pool: &str, props: Vec<PropertyChange>) -> Result<bool, 
     match cx.client.post::<Changed>(&routes::at(routes::POOL_PROPERTIES, pool), &request) {
         Ok(_) => Ok(true),
         Err(error) => {
-            let problem = error.problem()?;
-            cx.complain(&sentence(&format!("cannot set property for '{pool}'"), &problem, Noun::Pool))?;
+            cx.refused(&format!("cannot set property for '{pool}'"), error, Noun::Pool)?;
             Ok(false)
         }
     }

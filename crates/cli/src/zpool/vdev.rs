@@ -5,12 +5,12 @@ use super::add::{ashift, known};
 use super::pools;
 use super::scan::await_end;
 use crate::client::CallError;
-use crate::command::Cx;
-use crate::fail::{Noun, Outcome, Stop, fail, sentence, usage};
+use crate::command::{Cx, refusal};
+use crate::fail::{Noun, Outcome, Stop, fail, usage};
 use crate::{getopt, jobs, vdevs};
 use api_types::{
-    Health, PoolAttach, PoolClear, PoolOffline, PoolOnline, PoolReguid, PoolReopen, PoolVdev, VdevStatus,
-    routes,
+    Health, NewDevice, PoolAttach, PoolClear, PoolOffline, PoolOnline, PoolReguid, PoolReopen, PoolVdev,
+    VdevStatus, routes,
 };
 
 pub fn remove(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
@@ -32,12 +32,7 @@ pub fn remove(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
 
 pub fn online(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
     let options = getopt::parse(args, "e", &["power"])?;
-    let Some((name, devices)) = options.operands.split_first() else {
-        return usage("missing pool name");
-    };
-    if devices.is_empty() {
-        return usage("missing device name");
-    }
+    let (name, devices) = options.first_and_more(["missing pool name", "missing device name"])?;
     let expand = options.has("e");
     let act = |cx: &mut Cx<'_>, vdev: &VdevStatus| {
         let request = PoolOnline { guid: vdev.guid, expand, history: cx.history.clone() };
@@ -69,12 +64,7 @@ fn tell_state(cx: &mut Cx<'_>, pool: &str, device: &str, expand: bool) -> Result
 
 pub fn offline(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
     let options = getopt::parse(args, "ft", &["power"])?;
-    let Some((name, devices)) = options.operands.split_first() else {
-        return usage("missing pool name");
-    };
-    if devices.is_empty() {
-        return usage("missing device name");
-    }
+    let (name, devices) = options.first_and_more(["missing pool name", "missing device name"])?;
     let (temporary, fault) = (options.has("t"), options.has("f"));
     each(cx, name, devices, "offline", &|cx, vdev| {
         let request = PoolOffline { guid: vdev.guid, temporary, fault, history: cx.history.clone() };
@@ -84,24 +74,16 @@ pub fn offline(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
 
 pub fn attach(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
     let options = getopt::parse(args, "fswo:", &[])?;
-    let [name, device, new] = options.operands.as_slice() else {
-        return match options.operands.len() {
-            0 => usage("missing pool name argument"),
-            1 => usage("missing <device> specification"),
-            2 => usage("missing <new_device> specification"),
-            _ => usage("too many arguments"),
-        };
-    };
-    let request = PoolAttach {
-        path: Some(vdevs::device(new)?),
-        force: options.has("f"),
-        ashift: ashift(&options)?,
-        sequential: options.has("s"),
-        ..PoolAttach::default()
+    let (name, device, new) = match options.operands.as_slice() {
+        [] => return usage("missing pool name argument"),
+        [_] => return usage("missing <device> specification"),
+        [_, _] => return usage("missing <new_device> specification"),
+        [name, device, new] => (name, device, new),
+        _ => return usage("too many arguments"),
     };
     let what = format!("cannot attach {new} to {device}");
-    let status =
-        one(cx, (name, device), &what, &|cx, vdev| put(cx, routes::POOL_ATTACH, name, vdev, &request))?;
+    let new = new_device(Some(new), &options)?;
+    let status = one(cx, (name, device), &what, &|cx, vdev| put(cx, routes::POOL_ATTACH, name, vdev, &new))?;
     if options.has("w") && status == 0 {
         await_end(cx, name, "resilver")?;
     }
@@ -110,13 +92,7 @@ pub fn attach(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
 
 pub fn detach(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
     let options = getopt::parse(args, "", &[])?;
-    let [name, device] = options.operands.as_slice() else {
-        return match options.operands.len() {
-            0 => usage("missing pool name argument"),
-            1 => usage("missing <device> specification"),
-            _ => usage("too many arguments"),
-        };
-    };
+    let (name, device) = options.two(["missing pool name argument", "missing <device> specification"])?;
     let what = format!("cannot detach {device}");
     one(cx, (name, device), &what, &|cx, vdev| send(cx, routes::POOL_DETACH, name, vdev))
 }
@@ -130,12 +106,9 @@ pub fn replace(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
         [name, device, new] => (name, device, Some(new)),
         _ => return usage("too many arguments"),
     };
-    let path = new.map(|new| vdevs::device(new)).transpose()?;
-    let (force, ashift, sequential) = (options.has("f"), ashift(&options)?, options.has("s"));
-    let request = PoolAttach { path, force, ashift, sequential, ..PoolAttach::default() };
     let what = format!("cannot replace {device} with {}", new.unwrap_or(device));
-    let status =
-        one(cx, (name, device), &what, &|cx, vdev| put(cx, routes::POOL_REPLACE, name, vdev, &request))?;
+    let new = new_device(new, &options)?;
+    let status = one(cx, (name, device), &what, &|cx, vdev| put(cx, routes::POOL_REPLACE, name, vdev, &new))?;
     if options.has("w") && status == 0 {
         await_end(cx, name, "replace")?;
     }
@@ -144,23 +117,16 @@ pub fn replace(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
 
 pub fn reguid(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
     let options = getopt::parse(args, "g:", &[])?;
-    let [name] = options.operands.as_slice() else {
-        return usage(if options.operands.is_empty() { "missing pool name" } else { "too many arguments" });
-    };
-    let guid = match options.value("g") {
-        None => None,
-        Some(text) => match text.parse() {
-            Ok(guid) => Some(guid),
-            Err(_) => return usage(format!("invalid GUID: {text}")),
-        },
-    };
+    let name = options.one("missing pool name")?;
+    let guid = |text: &str| text.parse::<u64>().or_else(|_| usage(format!("invalid GUID: {text}")));
+    let guid = options.value("g").map(guid).transpose()?;
     if known(cx, name)?.is_none() {
         return Ok(1);
     }
     let request = PoolReguid { guid, history: cx.history.clone() };
     match jobs::run(cx, &routes::at(routes::POOL_REGUID, name), &request) {
         Ok(_) => Ok(0),
-        Err(error) => fail(sentence(&format!("cannot reguid '{name}'"), &error.problem()?, Noun::Pool)),
+        Err(error) => Err(refusal(&format!("cannot reguid '{name}'"), error, Noun::Pool)),
     }
 }
 
@@ -172,9 +138,7 @@ pub fn reopen(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
     for pool in found {
         let request = PoolReopen { history: cx.history.clone() };
         if let Err(error) = jobs::run(cx, &routes::at(routes::POOL_REOPEN, &pool.name), &request) {
-            let what = format!("cannot reopen '{}'", pool.name);
-            cx.complain(&sentence(&what, &error.problem()?, Noun::Pool))?;
-            status = 1;
+            status = cx.refused(&format!("cannot reopen '{}'", pool.name), error, Noun::Pool)?;
         }
     }
     Ok(status)
@@ -201,15 +165,20 @@ pub fn clear(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
             if known(cx, name)?.is_none() {
                 return Ok(1);
             }
-            match send(cx, None) {
-                Ok(()) => Ok(0),
-                Err(error) => {
-                    let what = format!("cannot clear errors for {name}");
-                    fail(sentence(&what, &error.problem()?, Noun::Pool))
-                }
-            }
+            let refused = |error| refusal(&format!("cannot clear errors for {name}"), error, Noun::Pool);
+            send(cx, None).map(|()| 0).map_err(refused)
         }
     }
+}
+
+/// The device of this name, or as it is at its place, with the options that go with one.
+fn new_device(name: Option<&String>, options: &getopt::Parsed) -> Result<NewDevice, Stop> {
+    Ok(NewDevice {
+        path: name.map(|name| vdevs::device(name)).transpose()?,
+        force: options.has("f"),
+        ashift: ashift(options)?,
+        sequential: options.has("s"),
+    })
 }
 
 type Act<'a> = &'a dyn Fn(&mut Cx<'_>, &VdevStatus) -> Result<(), CallError>;
@@ -224,9 +193,9 @@ fn put(
     route: &'static str,
     pool: &str,
     vdev: &VdevStatus,
-    request: &PoolAttach,
+    new: &NewDevice,
 ) -> Result<(), CallError> {
-    let request = PoolAttach { guid: vdev.guid, history: cx.history.clone(), ..request.clone() };
+    let request = PoolAttach { guid: vdev.guid, new: new.clone(), history: cx.history.clone() };
     jobs::run(cx, &routes::at(route, pool), &request).map(drop)
 }
 
@@ -242,14 +211,12 @@ fn each(cx: &mut Cx<'_>, pool: &str, devices: &[String], verb: &str, act: Act<'_
 /// Does it with one device; `what` begins the complaint.
 fn one(cx: &mut Cx<'_>, (pool, device): (&str, &str), what: &str, act: Act<'_>) -> Outcome {
     let Some(pool) = known(cx, pool)? else { return Ok(1) };
-    let failed = match vdevs::find(&pool, device) {
-        None => Some(format!("{what}: no such device in pool")),
-        Some(vdev) => match act(cx, vdev) {
-            Ok(()) => None,
-            Err(error) => Some(sentence(what, &error.problem()?, Noun::Pool)),
-        },
+    let Some(vdev) = vdevs::find(&pool, device) else {
+        cx.complain(&format!("{what}: no such device in pool"))?;
+        return Ok(1);
     };
-    let Some(why) = failed else { return Ok(0) };
-    cx.complain(&why)?;
-    Ok(1)
+    match act(cx, vdev) {
+        Ok(()) => Ok(0),
+        Err(error) => cx.refused(what, error, Noun::Pool),
+    }
 }

@@ -73,7 +73,13 @@ pub trait Lanes: Register {
     type Factor: Copy;
 
     unsafe fn double(self) -> Self;
-    unsafe fn quadruple(self) -> Self;
+
+    #[inline(always)]
+    unsafe fn quadruple(self) -> Self {
+        // SAFETY: the caller's promise.
+        unsafe { self.double().double() }
+    }
+
     unsafe fn factor(element: u8) -> Self::Factor;
     unsafe fn times(self, factor: Self::Factor) -> Self;
 }

@@ -48,12 +48,6 @@ impl Lanes for Word {
     }
 
     #[inline(always)]
-    unsafe fn quadruple(self) -> Word {
-        // SAFETY: ordinary instructions.
-        unsafe { self.double().double() }
-    }
-
-    #[inline(always)]
     unsafe fn factor(element: u8) -> u8 {
         element
     }

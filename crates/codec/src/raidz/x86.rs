@@ -99,12 +99,6 @@ impl Lanes for Ssse3 {
     }
 
     #[inline(always)]
-    unsafe fn quadruple(self) -> Ssse3 {
-        // SAFETY: the processor has the instructions.
-        unsafe { self.double().double() }
-    }
-
-    #[inline(always)]
     unsafe fn factor(element: u8) -> [__m128i; 2] {
         // SAFETY: the arrays have the 16 bytes that are loaded.
         halves(element).map(|half| unsafe { _mm_loadu_si128(half.as_ptr().cast()) })
@@ -135,12 +129,6 @@ impl Lanes for Avx2 {
             let less = _mm256_and_si256(leaving, _mm256_set1_epi8(POLYNOMIAL as i8));
             _mm256_xor_si256(_mm256_add_epi8(self.0, self.0), less)
         })
-    }
-
-    #[inline(always)]
-    unsafe fn quadruple(self) -> Avx2 {
-        // SAFETY: the processor has the instructions.
-        unsafe { self.double().double() }
     }
 
     #[inline(always)]
@@ -178,12 +166,6 @@ impl Lanes for Avx512 {
     }
 
     #[inline(always)]
-    unsafe fn quadruple(self) -> Avx512 {
-        // SAFETY: the processor has the instructions.
-        unsafe { self.double().double() }
-    }
-
-    #[inline(always)]
     unsafe fn factor(element: u8) -> [__m512i; 2] {
         // SAFETY: the arrays have the 16 bytes that are loaded.
         halves(element).map(|half| unsafe { _mm512_broadcast_i32x4(_mm_loadu_si128(half.as_ptr().cast())) })
@@ -201,61 +183,41 @@ impl Lanes for Avx512 {
     }
 }
 
-impl Lanes for GfniAvx2 {
-    type Factor = __m256i;
+/// Multiplying by the instructions for Galois fields, by their names.
+macro_rules! affine_lanes {
+    ($name:ident, $inner:ty, $matrices:ident, $times:ident) => {
+        impl Lanes for $name {
+            type Factor = $inner;
 
-    #[inline(always)]
-    unsafe fn double(self) -> GfniAvx2 {
-        // SAFETY: the processor has the instructions.
-        unsafe { self.times(_mm256_set1_epi64x(const { affine(2) })) }
-    }
+            #[inline(always)]
+            unsafe fn double(self) -> $name {
+                // SAFETY: the processor has the instructions.
+                unsafe { self.times($matrices(const { affine(2) })) }
+            }
 
-    #[inline(always)]
-    unsafe fn quadruple(self) -> GfniAvx2 {
-        // SAFETY: the processor has the instructions.
-        unsafe { self.times(_mm256_set1_epi64x(const { affine(4) })) }
-    }
+            #[inline(always)]
+            unsafe fn quadruple(self) -> $name {
+                // SAFETY: the processor has the instructions.
+                unsafe { self.times($matrices(const { affine(4) })) }
+            }
 
-    #[inline(always)]
-    unsafe fn factor(element: u8) -> __m256i {
-        // SAFETY: the processor has the instruction.
-        unsafe { _mm256_set1_epi64x(affine(element)) }
-    }
+            #[inline(always)]
+            unsafe fn factor(element: u8) -> $inner {
+                // SAFETY: the processor has the instruction.
+                unsafe { $matrices(affine(element)) }
+            }
 
-    #[inline(always)]
-    unsafe fn times(self, matrix: __m256i) -> GfniAvx2 {
-        // SAFETY: the processor has the instruction.
-        GfniAvx2(unsafe { _mm256_gf2p8affine_epi64_epi8::<0>(self.0, matrix) })
-    }
+            #[inline(always)]
+            unsafe fn times(self, matrix: $inner) -> $name {
+                // SAFETY: the processor has the instruction.
+                $name(unsafe { $times::<0>(self.0, matrix) })
+            }
+        }
+    };
 }
 
-impl Lanes for GfniAvx512 {
-    type Factor = __m512i;
-
-    #[inline(always)]
-    unsafe fn double(self) -> GfniAvx512 {
-        // SAFETY: the processor has the instructions.
-        unsafe { self.times(_mm512_set1_epi64(const { affine(2) })) }
-    }
-
-    #[inline(always)]
-    unsafe fn quadruple(self) -> GfniAvx512 {
-        // SAFETY: the processor has the instructions.
-        unsafe { self.times(_mm512_set1_epi64(const { affine(4) })) }
-    }
-
-    #[inline(always)]
-    unsafe fn factor(element: u8) -> __m512i {
-        // SAFETY: the processor has the instruction.
-        unsafe { _mm512_set1_epi64(affine(element)) }
-    }
-
-    #[inline(always)]
-    unsafe fn times(self, matrix: __m512i) -> GfniAvx512 {
-        // SAFETY: the processor has the instruction.
-        GfniAvx512(unsafe { _mm512_gf2p8affine_epi64_epi8::<0>(self.0, matrix) })
-    }
-}
+affine_lanes!(GfniAvx2, __m256i, _mm256_set1_epi64x, _mm256_gf2p8affine_epi64_epi8);
+affine_lanes!(GfniAvx512, __m512i, _mm512_set1_epi64, _mm512_gf2p8affine_epi64_epi8);
 
 /// The loop compiled for a set of instructions.
 macro_rules! compiled {

@@ -18,7 +18,7 @@ fn is_a_queue() {
 
     let queue = Bptree::open(&bench.objset, object).unwrap();
     assert_eq!(queue.space(), Ok(Space { used: 60_000, comp: 40_000, uncomp: 120_000 }));
-    assert!(queue.entries().map(|entry| entry.unwrap().birth_txg).eq(0..2000));
+    assert!(queue.entries().unwrap().map(|entry| entry.unwrap().birth_txg).eq(0..2000));
     let tx = bench.tx();
     let half = Space { used: 15, comp: 10, uncomp: 30 };
     let first = queue.first().unwrap().unwrap();

@@ -9,7 +9,6 @@ use ondisk::BlkPtr;
 use super::Dnode;
 use crate::DmuError;
 use crate::overlay::Early;
-use crate::policy::BlockKind;
 use crate::store::{Block, Dedup, WriteItem, WritePolicy};
 use crate::tx::Tx;
 
@@ -72,13 +71,7 @@ impl Dnode {
         if let Some(early) = versions.iter().rev().find(|early| Arc::ptr_eq(&early.block, block)) {
             return Some(Waiting::There(early.bp));
         }
-        let attrs = &changes.attrs;
-        let what = BlockKind {
-            object_type: attrs.object_type,
-            level: 0,
-            spill: false,
-            own: (attrs.checksum, attrs.compress),
-        };
+        let what = changes.attrs.data_kind();
         // What is stored already is known where groups are synced, and only there.
         let policy = WritePolicy { dedup: Dedup::Off, ..self.core.policy().block(what, 1) };
         Some(Waiting::ToWrite(WriteItem { data: block.clone(), policy, rewrite: None, unless: None }))

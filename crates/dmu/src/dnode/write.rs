@@ -8,7 +8,7 @@ use ondisk::object_type::ObjectType;
 use super::Dnode;
 use super::read::padded;
 use crate::DmuError;
-use crate::overlay::{Changes, Dirty, Place, SpillChange, State};
+use crate::overlay::{Attrs, Changes, Dirty, Place, SpillChange, State};
 use crate::store::{Block, Txg};
 use crate::tx::Tx;
 
@@ -174,10 +174,8 @@ impl Dnode {
         if !attrs.exists {
             return Err(DmuError::NotFound);
         }
-        match blkid.checked_add(1).and_then(|n| n.checked_mul(u64::from(attrs.block_size))) {
-            Some(_) => Ok(()),
-            None => Err(DmuError::TooBig),
-        }
+        let end = blkid.checked_add(1).and_then(|n| n.checked_mul(u64::from(attrs.block_size)));
+        end.map(drop).ok_or(DmuError::TooBig)
     }
 
     /// True if the block was not dirty in this group before.
@@ -320,17 +318,12 @@ impl Dnode {
 
     /// Turns the object into one of another type, its content as it is.
     pub fn set_object_type(&self, object_type: ObjectType, tx: &Tx) -> Result<(), DmuError> {
-        let mut state = self.state_mut();
-        self.check_block(&state, 0)?;
-        self.change(&mut state, tx.touch()).attrs.object_type = object_type;
-        Ok(())
+        self.change_attrs(tx, |attrs| attrs.object_type = object_type)
     }
 
     /// Changes bonus bytes in place; the length stays.
     pub fn update_bonus<R>(&self, tx: &Tx, f: impl FnOnce(&mut [u8]) -> R) -> Result<R, DmuError> {
-        let mut state = self.state_mut();
-        self.check_block(&state, 0)?;
-        Ok(f(&mut self.change(&mut state, tx.touch()).attrs.bonus))
+        self.change_attrs(tx, |attrs| f(&mut attrs.bonus))
     }
 
     /// Replaces (whole sectors, up to 128 KiB) or removes the spill block. `TooBig` where the bonus
@@ -363,19 +356,20 @@ impl Dnode {
 
     /// Has the dnode written again as it is.
     pub(crate) fn touch_in(&self, tx: &Tx) -> Result<(), DmuError> {
-        let mut state = self.state_mut();
-        self.check_block(&state, 0)?;
-        self.change(&mut state, tx.touch());
-        Ok(())
+        self.change_attrs(tx, |_| ())
     }
 
     /// Its own checksum and compression (`ondisk` numbers; 0 follows the object set).
     pub fn set_kinds(&self, checksum: u8, compress: u8, tx: &Tx) -> Result<(), DmuError> {
+        self.change_attrs(tx, |attrs| {
+            attrs.checksum = checksum;
+            attrs.compress = compress;
+        })
+    }
+
+    fn change_attrs<R>(&self, tx: &Tx, f: impl FnOnce(&mut Attrs) -> R) -> Result<R, DmuError> {
         let mut state = self.state_mut();
         self.check_block(&state, 0)?;
-        let changes = self.change(&mut state, tx.touch());
-        changes.attrs.checksum = checksum;
-        changes.attrs.compress = compress;
-        Ok(())
+        Ok(f(&mut self.change(&mut state, tx.touch()).attrs))
     }
 }

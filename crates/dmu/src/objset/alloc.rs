@@ -10,11 +10,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ondisk::BlkPtr;
-use ondisk::dnode::{MAX_OBJECT, SLOT_SIZE, SLOTS_PER_BLOCK, slots_at};
+use ondisk::dnode::{MAX_OBJECT, SLOTS_PER_BLOCK};
 
 use super::Objset;
 use crate::DmuError;
 use crate::store::{Block, Txg};
+use crate::sync::dnodes_in;
 use crate::tree::Step;
 
 const SLOTS: u64 = SLOTS_PER_BLOCK as u64;
@@ -70,16 +71,8 @@ impl Taken {
 
 /// Slots in use in a block of dnodes.
 pub fn occupied(block: &Block) -> u32 {
-    let mut bits = 0;
-    let mut slot = 0;
-    while let Some(bytes) = block.get(slot * SLOT_SIZE..).filter(|b| !b.is_empty()) {
-        let slots = slots_at(bytes);
-        if let Some(slots) = slots {
-            bits |= slot_bits(slot as u64, slots.min(SLOTS_PER_BLOCK) as u8);
-        }
-        slot += slots.unwrap_or(1);
-    }
-    bits
+    dnodes_in(block)
+        .fold(0, |bits, (slot, slots)| bits | slot_bits(slot as u64, slots.min(SLOTS_PER_BLOCK) as u8))
 }
 
 fn slot_bits(first: u64, slots: u8) -> u32 {

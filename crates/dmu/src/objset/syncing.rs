@@ -64,7 +64,8 @@ impl Objset {
 
     /// Puts the dnodes where they belong in the meta dnode's data, which this makes dirty in turn.
     fn store_dnodes(&self, jobs: &[Job], tx: &SyncTx) -> Result<(), DmuError> {
-        let stored = |job: &&Job| !job.is_freed() || job.was_stored();
+        // One that was made and freed between two passes has no place among the dnodes.
+        let stored = |job: &&Job| !job.is_freed() || job.previous.is_some();
         let mut blocks: Vec<u64> = jobs.iter().filter(stored).map(|j| j.dnode.object() / SLOTS).collect();
         blocks.dedup();
         let open = Tx::syncing(tx.txg);
@@ -180,6 +181,6 @@ fn slot_bytes(job: &Job) -> (usize, Vec<u8>) {
 }
 
 /// Objects in use; the root's fill count (`dmu_objset_write_ready` in module/zfs/dmu_objset.c).
-fn objects_below(meta: &DnodePhys) -> u64 {
+pub(super) fn objects_below(meta: &DnodePhys) -> u64 {
     meta.blkptrs.iter().filter(|bp| !bp.is_hole()).map(BlkPtr::fill).sum()
 }

@@ -75,12 +75,6 @@ impl Job {
         !self.attrs.exists
     }
 
-    /// Whether the object has a place among the dnodes: one that was made and freed between two
-    /// passes has not.
-    pub fn was_stored(&self) -> bool {
-        self.previous.is_some()
-    }
-
     /// Everything but blocks: geometry, frees, growth.
     pub fn apply_changes(&mut self, cx: &Cx<'_>) -> Result<(), DmuError> {
         for bp in std::mem::take(&mut self.outdated) {

@@ -11,7 +11,7 @@ use super::tree::fill_of;
 use super::{Cx, Job};
 use crate::error::read_failed;
 use crate::policy::BlockKind;
-use crate::store::{Block, WriteError, WriteItem};
+use crate::store::{WriteError, WriteItem};
 use crate::tree::check_pointer;
 use crate::{DmuError, SyncError};
 
@@ -70,12 +70,7 @@ pub fn spills(cx: &Cx<'_>, jobs: &mut [Job]) -> Result<(), SyncError> {
     for (i, job) in jobs.iter().enumerate() {
         let Some(block) = &job.spill else { continue };
         let old = job.tree.phys.spill.unwrap_or(BlkPtr::HOLE);
-        let what = BlockKind {
-            object_type: job.attrs.bonus_type,
-            level: 0,
-            spill: true,
-            own: (job.attrs.checksum, job.attrs.compress),
-        };
+        let what = BlockKind { object_type: job.attrs.bonus_type, spill: true, ..job.attrs.data_kind() };
         items.push(WriteItem {
             data: block.clone(),
             policy: cx.policy.block(what, 1),
@@ -144,19 +139,15 @@ fn data(cx: &Cx<'_>, jobs: &mut [Job], slice: &[Group]) -> Result<(), SyncError>
     let mut there = Vec::new();
     for group in slice {
         let job = &jobs[group.job];
-        let what = BlockKind {
-            object_type: job.attrs.object_type,
-            level: 0,
-            spill: false,
-            own: (job.attrs.checksum, job.attrs.compress),
-        };
+        let what = job.attrs.data_kind();
         for (blkid, block) in &job.data[group.data.clone()] {
             let old = job.tree.get(0, *blkid);
             if let Some(bp) = job.early.get(blkid) {
                 there.push((group.job, *blkid, old, block.len() as u64, *bp));
                 continue;
             }
-            let fill = if what.object_type == ObjectType::DNODE { dnodes_in(block) } else { 1 };
+            let fill =
+                if what.object_type == ObjectType::DNODE { dnodes_in(block).count() as u64 } else { 1 };
             let policy = cx.policy.block(what, fill);
             let (rewrite, unless) = (cx.rewrite(&old), cx.unless(&old));
             items.push(WriteItem { data: block.clone(), policy, rewrite, unless });
@@ -258,14 +249,14 @@ pub fn settle(cx: &Cx<'_>, old: &BlkPtr, new: &BlkPtr) -> (u64, u64) {
     sizes
 }
 
-/// Dnodes in use in a block of dnodes.
-pub fn dnodes_in(block: &Block) -> u64 {
-    let mut count = 0;
-    let mut slot = 0;
-    while let Some(bytes) = block.get(slot * SLOT_SIZE..).filter(|b| !b.is_empty()) {
-        let slots = slots_at(bytes);
-        count += u64::from(slots.is_some());
-        slot += slots.unwrap_or(1);
-    }
-    count
+/// The dnodes in a block of dnodes: where each begins, and how many slots it has.
+pub fn dnodes_in(block: &[u8]) -> impl Iterator<Item = (usize, usize)> {
+    let mut next = 0;
+    let slots = std::iter::from_fn(move || {
+        let bytes = block.get(next * SLOT_SIZE..).filter(|bytes| !bytes.is_empty())?;
+        let (slot, slots) = (next, slots_at(bytes));
+        next += slots.unwrap_or(1);
+        Some((slot, slots))
+    });
+    slots.filter_map(|(slot, slots)| Some((slot, slots?)))
 }

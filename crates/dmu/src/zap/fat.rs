@@ -431,17 +431,12 @@ impl<'a, B: Blocks> Fat<'a, B> {
         }
         let sibling_prefix = leaf.prefix ^ 1;
         let index = sibling_prefix << (self.head.ptrtbl.shift - u64::from(leaf.prefix_len));
-        let (sibling, block) = self.leaf_at(index)?;
+        let (sibling, block) = self.leaf_of(index << (64 - self.head.ptrtbl.shift))?;
         let other = Leaf::new(&block).map_err(self.corrupt_at(sibling))?;
         if other.prefix_len != leaf.prefix_len || other.prefix != sibling_prefix || other.num_entries != 0 {
             return Ok(None);
         }
         Ok(Some(if leaf.prefix & 1 == 0 { (blkid, sibling) } else { (sibling, blkid) }))
-    }
-
-    /// The leaf of the hashes that start with these bits.
-    fn leaf_at(&self, index: u64) -> Result<(u64, Arc<Block>), DmuError> {
-        self.leaf_of(index << (64 - self.head.ptrtbl.shift))
     }
 
     /// Blocks at the end that nothing leads to can be taken again.

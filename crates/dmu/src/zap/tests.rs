@@ -30,6 +30,14 @@ impl Bench {
         Ops { blocks: &self.blocks, object_type, normalize: self.normalize.as_ref() }
     }
 
+    fn add(&self, name: impl AsRef<[u8]>, value: u64) {
+        self.ops().put(&Key::Name(name.as_ref()), &Value::one(value), false).unwrap();
+    }
+
+    fn form(&self) -> Form {
+        self.ops().info().unwrap().form
+    }
+
     /// All entries, fetched in pages of `step`, in order and without doubles.
     fn list(&self, step: usize) -> Vec<Entry> {
         let (mut from, mut all) = (0, Vec::<Entry>::new());
@@ -116,17 +124,14 @@ fn a_small_one_is_micro_until_it_is_full() {
         model.step(&mut rng, 300, one, 10);
     }
     model.check();
-    assert_eq!(model.bench.ops().info().map(|info| info.form), Ok(Form::Micro));
+    assert_eq!(model.bench.form(), Form::Micro);
     assert!(model.bench.blocks.block_size() < 32 << 10);
     for i in 0..3000 {
-        let (name, value) = (format!("entry {i}").into_bytes(), Value::one(i));
-        model.bench.ops().put(&Key::Name(&name), &value, false).unwrap();
-        model.map.insert(name, value);
+        let name = format!("entry {i}").into_bytes();
+        model.bench.add(&name, i);
+        model.map.insert(name, Value::one(i));
         let full = model.map.len() > (128 << 10) / 64 - 1;
-        assert_eq!(
-            model.bench.ops().info().map(|info| info.form),
-            Ok(if full { Form::Fat } else { Form::Micro })
-        );
+        assert_eq!(model.bench.form(), if full { Form::Fat } else { Form::Micro });
     }
     assert_eq!(model.bench.blocks.block_size(), 16 << 10);
     model.check();
@@ -142,11 +147,11 @@ fn long_names_and_other_values_make_it_fat() {
         (short, Value::U32(vec![1])),
     ] {
         let bench = Bench::new(512, ZapParams::salted(5));
-        bench.ops().put(&Key::Name(b"first"), &Value::one(3), false).unwrap();
+        bench.add("first", 3);
         let places = bench.list(9);
-        assert_eq!(bench.ops().info().map(|info| info.form), Ok(Form::Micro));
+        assert_eq!(bench.form(), Form::Micro);
         bench.ops().put(&key, &value, false).unwrap();
-        assert_eq!(bench.ops().info().map(|info| info.form), Ok(Form::Fat));
+        assert_eq!(bench.form(), Form::Fat);
         assert_eq!(bench.ops().get(&key, Match::Exact).unwrap().value, value);
         assert!(bench.list(9).contains(&places[0]), "places stay");
     }
@@ -189,11 +194,7 @@ fn the_pointer_table_grows_on() {
     let mut copying = 0;
     for i in 0..8_000 {
         let name = name(i);
-        model
-            .bench
-            .ops()
-            .put(&Key::Name(&name), &Value::one(i), false)
-            .unwrap_or_else(|e| panic!("{i}: {e}"));
+        model.bench.add(&name, i);
         model.map.insert(name, Value::one(i));
         let block = model.bench.blocks.get(0).unwrap();
         let table = ondisk::zap::fat::FatHeader::decode(&block).unwrap().ptrtbl;
@@ -251,7 +252,7 @@ fn a_listing_misses_nothing_that_stays() {
     let bench = Bench::new(512, ZapParams { salt: 3, normflags: 0, flags: FLAG_HASH64 });
     let mut rng = Prng::new(4);
     for i in 0..500 {
-        bench.ops().put(&Key::Name(format!("stays {i}").as_bytes()), &Value::one(i), false).unwrap();
+        bench.add(format!("stays {i}"), i);
     }
     let (mut from, mut met) = (0, Vec::new());
     while from != Cursor::END {
@@ -293,10 +294,10 @@ fn names_are_found_by_their_normal_form() {
         bench.normalize = Some(Arc::new(fold));
         let ops = bench.ops();
         if fat {
-            ops.put(&Key::Name(&[b'x'; 60]), &Value::one(9), false).unwrap();
+            bench.add([b'x'; 60], 9);
         }
-        assert_eq!(bench.ops().info().map(|info| info.form), Ok(if fat { Form::Fat } else { Form::Micro }));
-        ops.put(&key, &Value::one(1), false).unwrap();
+        assert_eq!(bench.form(), if fat { Form::Fat } else { Form::Micro });
+        bench.add("Na-me", 1);
         let get = |name: &[u8], how| {
             ops.get(&Key::Name(name), how).map(|found| (found.value.first(), found.conflict))
         };
@@ -304,7 +305,7 @@ fn names_are_found_by_their_normal_form() {
         assert_eq!(get(b"NAME", Match::Normalized), Ok((1, false)));
         assert_eq!(get(b"NAME", Match::NormalizedCase), Err(DmuError::NotFound));
         assert_eq!(get(b"Name", Match::NormalizedCase), Ok((1, false)));
-        ops.put(&Key::Name(b"NAME"), &Value::one(2), false).unwrap();
+        bench.add("NAME", 2);
         assert_eq!(get(b"name", Match::Normalized), Ok((1, true)), "the lowest differentiator");
         assert_eq!(get(b"NAME", Match::Exact), Ok((2, true)));
         let conflicts: Vec<_> = bench.list(1).iter().map(|entry| entry.conflict).collect();
@@ -335,7 +336,7 @@ fn impossible_keys_are_refused() {
     assert_eq!(put(b"a\0b", 1), Err(DmuError::Invalid("ZAP name")));
     assert_eq!(put(&[b'n'; 1024], 1), Err(DmuError::TooBig));
     assert_eq!(put(b"name", 8193), Err(DmuError::TooBig));
-    assert_eq!(bench.ops().info().unwrap().form, Form::Micro);
+    assert_eq!(bench.form(), Form::Micro);
     assert_eq!(put(&[b'n'; 1023], 8192), Ok(()));
 }
 
@@ -347,7 +348,7 @@ fn hostile_blocks_are_errors() {
     let good = [(0, 10), (FLAG_HASH64, 10), (FLAG_HASH64, 700)].map(|(flags, entries)| {
         let bench = Bench::new(1024, ZapParams { salt: 3, normflags: 0, flags });
         for i in 0..entries {
-            bench.ops().put(&Key::Name(format!("{i}").as_bytes()), &Value::one(i), false).unwrap();
+            bench.add(format!("{i}"), i);
         }
         bench.blocks
     });
@@ -459,10 +460,7 @@ fn a_look_up_reads_three_blocks() {
 fn a_directory_of_openzfs_is_made_again() {
     let bench = Bench::new(512, ZapParams::salted(0x778_51ef));
     for i in 0..5000 {
-        bench
-            .ops()
-            .put(&Key::Name(format!("entry-number-{i:05}").as_bytes()), &Value::one(i), false)
-            .unwrap();
+        bench.add(format!("entry-number-{i:05}"), i);
     }
     let info = bench.ops().info().unwrap();
     assert_eq!((info.form, info.entries, info.leafs, info.blocks), (Form::Fat, 5000, 32, 33));

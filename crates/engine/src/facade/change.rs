@@ -4,7 +4,8 @@ use ::pool::change::Change as PoolChange;
 use ::pool::recv::Step;
 use engine_api::{Change, PropertyChange};
 
-fn pairs(props: &[PropertyChange]) -> Vec<(String, String)> {
+/// As the pool takes them.
+pub(super) fn pairs(props: &[PropertyChange]) -> Vec<(String, String)> {
     props.iter().map(|prop| (prop.name.clone(), prop.value.clone())).collect()
 }
 

@@ -49,7 +49,7 @@ fn one(set: &str) -> Result<Vec<&'static str>, PropertyFault> {
     });
     match (read, feature::compatibility_set(set)) {
         (Some((text, path)), _) => parse(&text, set, path.starts_with(FOLDERS[1])),
-        (None, Some(names)) => Ok(names.to_vec()),
+        (None, Some(names)) => Ok(names),
         (None, None) => Err(unreadable(set)),
     }
 }

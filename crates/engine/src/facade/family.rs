@@ -53,6 +53,18 @@ pub(super) fn nearest(names: Vec<String>, to: &str) -> Option<String> {
     names.into_iter().max_by_key(common)
 }
 
+/// What can have snapshots.
+pub(super) const HEADS: &[DatasetKind] = &[DatasetKind::Filesystem, DatasetKind::Volume];
+/// The same, and the snapshots.
+pub(super) const HEADS_AND_SNAPSHOTS: &[DatasetKind] =
+    &[DatasetKind::Filesystem, DatasetKind::Volume, DatasetKind::Snapshot];
+
+/// Asks for a dataset and what is below it, so deep.
+pub(super) fn below(root: &str, depth: Option<u32>, kinds: &[DatasetKind], props: &[&str]) -> DatasetFilter {
+    let props = props.iter().map(|&prop| prop.to_owned()).collect();
+    DatasetFilter { roots: vec![root.to_owned()], depth, kinds: kinds.to_vec(), props }
+}
+
 pub(super) fn no_dataset(name: &str) -> Error {
     Refused::new(Action::Open { name: name.to_owned() }, Reason::NoDataset).into()
 }
@@ -60,12 +72,7 @@ pub(super) fn no_dataset(name: &str) -> Error {
 impl LocalPool {
     /// A dataset, and with `recursive` all below it, parents first.
     pub(super) fn family(&self, head: &str, recursive: bool) -> Result<Vec<Member>> {
-        let filter = DatasetFilter {
-            roots: vec![head.to_owned()],
-            depth: (!recursive).then_some(1),
-            kinds: vec![DatasetKind::Filesystem, DatasetKind::Volume, DatasetKind::Snapshot],
-            props: vec!["origin".into()],
-        };
+        let filter = below(head, (!recursive).then_some(1), HEADS_AND_SNAPSHOTS, &["origin"]);
         let found = self.list_datasets(&filter).map_err(|error| match error {
             Error::NotFound => no_dataset(head),
             other => other,

@@ -4,10 +4,10 @@
 //! module/zfs/vdev.c (`vdev_get_stats_ex`), include/sys/fs/zfs.h.
 
 use ::pool::spa::status::VdevReport;
-use ::pool::zil::{PlaceStats, ZilStats};
+use ::pool::zil::ZilStats;
 use engine_api::{Counts, VdevTallies};
 use storage::Tally;
-use storage::arc::{L2Stats, Stats, Traffic};
+use storage::arc::{L2Stats, Stats};
 
 /// Shares are told in parts of this (`arc_meta`, `arc_pd` and `arc_pm` of arc.c).
 const WHOLE: u64 = 1 << 32;
@@ -49,37 +49,25 @@ pub fn cache_counts(stats: &Stats, room: u64, devices: u64) -> Counts {
         ("anon_data", stats.lent),
         ("memory_free_bytes", room),
         ("memory_available_bytes", room),
-    ];
-    counts.extend(traffic(
-        ["demand_data_hits", "demand_metadata_hits", "prefetch_data_hits", "prefetch_metadata_hits"],
-        hits,
-    ));
-    counts.extend(traffic(
-        ["demand_data_misses", "demand_metadata_misses", "prefetch_data_misses", "prefetch_metadata_misses"],
-        missed,
-    ));
-    // Nothing is pinned in memory: all of it can be evicted.
-    let lists = [
-        (
-            ["mru_size", "mru_data", "mru_metadata", "mru_evictable_data", "mru_evictable_metadata"],
-            (stats.mru_bytes, stats.mru_metadata_bytes),
-        ),
-        (
-            ["mfu_size", "mfu_data", "mfu_metadata", "mfu_evictable_data", "mfu_evictable_metadata"],
-            (stats.mfu_bytes, stats.mfu_metadata_bytes),
-        ),
-    ];
-    for ([size, data, meta, evictable_data, evictable_meta], (all, metadata)) in lists {
-        let pairs = [
-            (size, all),
-            (data, all - metadata),
-            (meta, metadata),
-            (evictable_data, all - metadata),
-            (evictable_meta, metadata),
-        ];
-        counts.extend(pairs);
-    }
-    counts.extend([
+        ("demand_data_hits", hits.demand_data),
+        ("demand_metadata_hits", hits.demand_metadata),
+        ("prefetch_data_hits", hits.prefetch_data),
+        ("prefetch_metadata_hits", hits.prefetch_metadata),
+        ("demand_data_misses", missed.demand_data),
+        ("demand_metadata_misses", missed.demand_metadata),
+        ("prefetch_data_misses", missed.prefetch_data),
+        ("prefetch_metadata_misses", missed.prefetch_metadata),
+        // Nothing is pinned in memory: all of it can be evicted.
+        ("mru_size", stats.mru_bytes),
+        ("mru_data", stats.mru_bytes - stats.mru_metadata_bytes),
+        ("mru_metadata", stats.mru_metadata_bytes),
+        ("mru_evictable_data", stats.mru_bytes - stats.mru_metadata_bytes),
+        ("mru_evictable_metadata", stats.mru_metadata_bytes),
+        ("mfu_size", stats.mfu_bytes),
+        ("mfu_data", stats.mfu_bytes - stats.mfu_metadata_bytes),
+        ("mfu_metadata", stats.mfu_metadata_bytes),
+        ("mfu_evictable_data", stats.mfu_bytes - stats.mfu_metadata_bytes),
+        ("mfu_evictable_metadata", stats.mfu_metadata_bytes),
         ("mru_ghost_size", stats.mru_ghost_bytes),
         ("mru_ghost_data", stats.mru_ghost_bytes - stats.mru_ghost_metadata_bytes),
         ("mru_ghost_metadata", stats.mru_ghost_metadata_bytes),
@@ -91,19 +79,9 @@ pub fn cache_counts(stats: &Stats, room: u64, devices: u64) -> Counts {
         ("zfetch_max_streams", ahead.max_streams),
         ("zfetch_io_issued", ahead.issued),
         ("zfetch_io_active", ahead.active),
-    ]);
+    ];
     counts.extend(level2(l2, devices));
     counts
-}
-
-fn traffic(names: [&'static str; 4], of: &Traffic) -> [(&'static str, u64); 4] {
-    let [data, metadata, ahead_data, ahead_metadata] = names;
-    [
-        (data, of.demand_data),
-        (metadata, of.demand_metadata),
-        (ahead_data, of.prefetch_data),
-        (ahead_metadata, of.prefetch_metadata),
-    ]
 }
 
 fn level2(l2: &L2Stats, devices: u64) -> [(&'static str, u64); 21] {
@@ -135,7 +113,7 @@ fn level2(l2: &L2Stats, devices: u64) -> [(&'static str, u64); 21] {
 /// The kstat `zil`.
 pub fn log_counts(stats: &ZilStats) -> Counts {
     let ZilStats { normal, slog, .. } = stats;
-    let mut counts = vec![
+    vec![
         ("zil_commit_count", stats.commits.get()),
         ("zil_commit_writer_count", stats.blocks.get()),
         // What could not be logged waited for its group.
@@ -147,35 +125,14 @@ pub fn log_counts(stats: &ZilStats) -> Counts {
         ("zil_itx_copied_bytes", stats.copied_bytes.get()),
         ("zil_itx_needcopy_count", stats.fetched.get()),
         ("zil_itx_needcopy_bytes", stats.fetched_bytes.get()),
-    ];
-    counts.extend(place(
-        [
-            "zil_itx_metaslab_normal_count",
-            "zil_itx_metaslab_normal_bytes",
-            "zil_itx_metaslab_normal_write",
-            "zil_itx_metaslab_normal_alloc",
-        ],
-        normal,
-    ));
-    counts.extend(place(
-        [
-            "zil_itx_metaslab_slog_count",
-            "zil_itx_metaslab_slog_bytes",
-            "zil_itx_metaslab_slog_write",
-            "zil_itx_metaslab_slog_alloc",
-        ],
-        slog,
-    ));
-    counts
-}
-
-fn place(names: [&'static str; 4], of: &PlaceStats) -> [(&'static str, u64); 4] {
-    let [count, bytes, written, allocated] = names;
-    [
-        (count, of.count.get()),
-        (bytes, of.bytes.get()),
-        (written, of.written.get()),
-        (allocated, of.allocated.get()),
+        ("zil_itx_metaslab_normal_count", normal.count.get()),
+        ("zil_itx_metaslab_normal_bytes", normal.bytes.get()),
+        ("zil_itx_metaslab_normal_write", normal.written.get()),
+        ("zil_itx_metaslab_normal_alloc", normal.allocated.get()),
+        ("zil_itx_metaslab_slog_count", slog.count.get()),
+        ("zil_itx_metaslab_slog_bytes", slog.bytes.get()),
+        ("zil_itx_metaslab_slog_write", slog.written.get()),
+        ("zil_itx_metaslab_slog_alloc", slog.allocated.get()),
     ]
 }
 

@@ -10,7 +10,7 @@ use dmu::traverse::{Go, Part, Visit, Visitor, traverse};
 use dmu::{DmuError, META_OBJECT};
 use engine_api::{BlockFault, BlockKind, BlockRange, Error, Result};
 use ondisk::BlkPtr;
-use ondisk::dnode::{BLKPTR_SHIFT, DnodePhys, SLOTS_PER_BLOCK};
+use ondisk::dnode::{DnodePhys, SLOTS_PER_BLOCK};
 use ondisk::object_type::{ObjectType, pool_directory};
 use refusal::{Action, Reason, Refused};
 
@@ -99,7 +99,8 @@ impl Search<'_> {
             BlockRange::All => return true,
             BlockRange::Blocks(first, last) => (first, last),
             BlockRange::Bytes(first, last) => {
-                let block = |byte: u64| above(byte / dnode.data_block_size(), self.fault.level, dnode);
+                let block =
+                    |byte: u64| dnode.block_at_level(byte / dnode.data_block_size(), self.fault.level);
                 (block(first), block(last))
             }
         };
@@ -111,12 +112,6 @@ impl Search<'_> {
         let (first, last) = self.span.unwrap_or((blkid, blkid));
         self.span = Some((first.min(blkid), last.max(blkid)));
     }
-}
-
-/// The number of the block so many levels above a level-0 block.
-fn above(blkid: u64, levels: u8, dnode: &DnodePhys) -> u64 {
-    let fanout = u32::from(dnode.indblkshift).saturating_sub(BLKPTR_SHIFT);
-    blkid.checked_shr(fanout * u32::from(levels)).unwrap_or(0)
 }
 
 impl Visitor for Search<'_> {
@@ -132,7 +127,7 @@ impl Visitor for Search<'_> {
         if is_dnodes
             && self
                 .single()
-                .is_some_and(|object| above(object / SLOTS_PER_BLOCK as u64, level, dnode) != blkid)
+                .is_some_and(|object| dnode.block_at_level(object / SLOTS_PER_BLOCK as u64, level) != blkid)
         {
             return Go::Past;
         }

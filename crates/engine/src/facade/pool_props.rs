@@ -4,14 +4,15 @@ use ::pool::PoolError;
 use ::pool::feature::{is_allowed, is_built};
 use ::pool::prop::{Checker, RawProps, RawValue, default_of, exact, parse_pool_value};
 use engine_api::{
-    DatasetKind, Error, FeatureInfo, Health, PoolProperty, PoolSpec, PoolStatus, PropKind, PropValue,
-    PropertyChange, Result, Source, Upgradable,
+    DatasetKind, Error, FeatureInfo, PoolProperty, PoolSpec, PoolStatus, PropKind, PropValue, PropertyChange,
+    Result, Source, Upgradable,
 };
 use ondisk::feature::{self, Feature, READONLY_COMPAT};
 use ondisk::version;
 use refusal::{Action, NameFault, PropertyFault, Refused};
 
 use super::cachefile::CacheFile;
+use super::change::pairs;
 use super::compatibility::members;
 use super::convert::api_error;
 use super::pool::LocalPool;
@@ -165,12 +166,10 @@ fn name_fault(name: &str) -> Option<NameFault> {
 impl ForCreate {
     /// Properties of the root dataset, checked.
     pub fn root_props(&self, action: Action, props: &[PropertyChange]) -> Result<RawProps> {
-        let pairs: Vec<(String, String)> =
-            props.iter().map(|prop| (prop.name.clone(), prop.value.clone())).collect();
         let has_feature = |name: &str| self.features.iter().any(|feature| feature.name == name);
         let (of, version) = (DatasetKind::Filesystem, self.version);
         let checker = Checker { action, of, creating: true, version, has_feature: &has_feature };
-        checker.all(&pairs).map_err(api_error)
+        checker.all(&pairs(props)).map_err(api_error)
     }
 }
 
@@ -309,7 +308,7 @@ impl Subject<'_> {
             Fragmentation => {
                 (root.fragmentation.map_or_else(String::new, |percent| percent.to_string()), Source::None)
             }
-            Health => text(health_name(status.health)),
+            Health => text(status.health.name()),
             Guid | LoadGuid => stat(status.guid),
             Freeing => stat(self.pool.dsl.freeing()),
             Dedupratio => {
@@ -338,18 +337,6 @@ impl Subject<'_> {
             Delegation | Autoreplace | Failmode | Listsnapshots | Autoexpand | Ashift | Multihost
             | Autotrim | Name | Maxblocksize | Maxdnodesize | Tname => self.kept(prop),
         })
-    }
-}
-
-fn health_name(health: Health) -> &'static str {
-    match health {
-        Health::Online => "ONLINE",
-        Health::Degraded => "DEGRADED",
-        Health::Faulted => "FAULTED",
-        Health::Offline => "OFFLINE",
-        Health::Unavail => "UNAVAIL",
-        Health::Removed => "REMOVED",
-        Health::Suspended => "SUSPENDED",
     }
 }
 

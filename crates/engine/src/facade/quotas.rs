@@ -45,21 +45,17 @@ pub(super) fn split(change: &Change) -> Result<(Vec<Limit>, Option<Change>)> {
     if limits.is_empty() {
         return Ok((limits, Some(change.clone())));
     }
-    let change = match change {
-        Change::SetProperties { .. } if rest.is_empty() => None,
-        Change::SetProperties { name, .. } => Some(Change::SetProperties { name: name.clone(), props: rest }),
-        Change::CreateFilesystem { name, parents, .. } => {
-            Some(Change::CreateFilesystem { name: name.clone(), parents: *parents, props: rest })
-        }
-        Change::Clone { snapshot, name, parents, .. } => Some(Change::Clone {
-            snapshot: snapshot.clone(),
-            name: name.clone(),
-            parents: *parents,
-            props: rest,
-        }),
-        _ => None,
-    };
-    Ok((limits, change))
+    if rest.is_empty() && matches!(change, Change::SetProperties { .. }) {
+        return Ok((limits, None));
+    }
+    let mut change = change.clone();
+    if let Change::SetProperties { props, .. }
+    | Change::CreateFilesystem { props, .. }
+    | Change::Clone { props, .. } = &mut change
+    {
+        *props = rest;
+    }
+    Ok((limits, Some(change)))
 }
 
 /// The limits among properties, and the others; `Err` says what makes no sense.

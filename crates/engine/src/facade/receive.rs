@@ -22,7 +22,7 @@ use ondisk::send::{Begin, FLAG_CLONE, Record, feature};
 use refusal::{Action, Reason, ReceiveFault, Refused, Stream};
 
 use super::convert::api_error;
-use super::family::no_dataset;
+use super::family::{HEADS, HEADS_AND_SNAPSHOTS, below, no_dataset};
 use super::pool::LocalPool;
 use package::Package;
 use replicate::Replication;
@@ -210,12 +210,7 @@ impl LocalPool {
 
     /// The target has the snapshot that is sent.
     fn has(&self, target: &Target) -> Result<bool> {
-        let filter = DatasetFilter {
-            roots: vec![target.dataset.clone()],
-            depth: Some(1),
-            kinds: vec![DatasetKind::Snapshot],
-            props: vec!["type".into()],
-        };
+        let filter = below(&target.dataset, Some(1), &[DatasetKind::Snapshot], &["type"]);
         let found = self.datasets_if_any(&filter)?;
         Ok(found.iter().any(|snapshot| snapshot.guid == target.begin.to_guid))
     }
@@ -230,12 +225,8 @@ impl LocalPool {
 
     /// `None` if there is none.
     fn dataset(&self, name: &str) -> Result<Option<DatasetInfo>> {
-        let filter = DatasetFilter {
-            roots: vec![name.to_owned()],
-            depth: Some(0),
-            kinds: vec![DatasetKind::Filesystem, DatasetKind::Volume, DatasetKind::Snapshot],
-            props: vec!["origin".into(), "inconsistent".into(), "receive_resume_token".into()],
-        };
+        let props = ["origin", "inconsistent", "receive_resume_token"];
+        let filter = below(name, Some(0), HEADS_AND_SNAPSHOTS, &props);
         Ok(self.datasets_if_any(&filter)?.pop())
     }
 
@@ -314,13 +305,8 @@ impl LocalPool {
         if !dataset.contains('/') {
             return Err(refuse(kind, ReceiveFault::VolumeOverRoot { dataset: dataset.to_owned() }));
         }
-        let below = DatasetFilter {
-            roots: vec![dataset.to_owned()],
-            depth: Some(1),
-            kinds: vec![DatasetKind::Filesystem, DatasetKind::Volume],
-            props: vec!["type".into()],
-        };
-        match self.list_datasets(&below)?.into_iter().find(|found| found.name != dataset) {
+        let filter = below(dataset, Some(1), HEADS, &["type"]);
+        match self.list_datasets(&filter)?.into_iter().find(|found| found.name != dataset) {
             Some(child) => Err(refuse(kind, ReceiveFault::VolumeOverChildren { child: child.name })),
             None => Ok(()),
         }

@@ -19,14 +19,15 @@ use std::sync::Arc;
 use ::pool::PoolError;
 use ::pool::dsl::deleg::Place;
 use engine_api::{
-    Change, DatasetFilter, DatasetInfo, DatasetKind, DatasetProperty, Error, Grant, Grantee, PropertyChange,
-    ReceiveRequest, Result, SendRequest, Spender,
+    Change, DatasetInfo, DatasetProperty, Error, Grant, Grantee, PropertyChange, ReceiveRequest, Result,
+    SendRequest, Spender,
 };
 use ondisk::prop::{self, UserspaceProp};
 use refusal::{Action, Reason, Refused};
 use stdx::behalf::{self, Actor};
 
 use super::convert::{api_error, spender};
+use super::family::{HEADS, below};
 use super::pool::LocalPool;
 
 /// What somebody is about to do.
@@ -196,14 +197,10 @@ impl LocalPool {
                 }
             }
             Change::Bookmark { name, .. } => list.at(head_of(name), &["bookmark"]),
-            Change::Hold { snapshots, recursive, .. } => {
+            Change::Hold { snapshots, recursive, .. } | Change::Release { snapshots, recursive, .. } => {
+                let permission = if matches!(change, Change::Hold { .. }) { "hold" } else { "release" };
                 for snapshot in snapshots {
-                    self.each_below(head_of(snapshot), *recursive, "hold", &mut list)?;
-                }
-            }
-            Change::Release { snapshots, recursive, .. } => {
-                for snapshot in snapshots {
-                    self.each_below(head_of(snapshot), *recursive, "release", &mut list)?;
+                    self.each_below(head_of(snapshot), *recursive, permission, &mut list)?;
                 }
             }
             Change::SetProperties { name, props } => {
@@ -279,24 +276,14 @@ impl LocalPool {
             list.at(name, &[permission]);
             return Ok(());
         }
-        let filter = DatasetFilter {
-            roots: vec![name.to_owned()],
-            kinds: vec![DatasetKind::Filesystem, DatasetKind::Volume],
-            props: vec!["type".into()],
-            depth: None,
-        };
-        self.list_datasets(&filter)?.iter().for_each(|found| list.at(&found.name, &[permission]));
+        self.list_datasets(&below(name, None, HEADS, &["type"]))?
+            .iter()
+            .for_each(|found| list.at(&found.name, &[permission]));
         Ok(())
     }
 
     fn origin_of(&self, name: &str) -> Result<Option<String>> {
-        let filter = DatasetFilter {
-            roots: vec![name.to_owned()],
-            kinds: vec![DatasetKind::Filesystem, DatasetKind::Volume],
-            props: vec!["origin".into()],
-            depth: Some(0),
-        };
-        let found = self.list_datasets(&filter)?.pop();
+        let found = self.list_datasets(&below(name, Some(0), HEADS, &["origin"]))?.pop();
         let origin = found.and_then(|info| info.props.into_iter().find(|prop| prop.name == "origin"));
         Ok(origin.map(|prop| prop.value).filter(|origin| !origin.is_empty()))
     }

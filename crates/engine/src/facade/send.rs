@@ -22,14 +22,12 @@ use super::convert::api_error;
 use super::family::{nearest, no_dataset};
 use super::pool::LocalPool;
 
+/// Who hears what is sent.
+type Tell<'a> = &'a mut dyn FnMut(SendEvent);
+
 impl LocalPool {
     /// Sends, or with `dry_run` only says what would be.
-    pub(super) fn run_send(
-        &self,
-        request: &SendRequest,
-        to: &mut dyn Write,
-        tell: &mut dyn FnMut(SendEvent),
-    ) -> Result<()> {
+    pub(super) fn run_send(&self, request: &SendRequest, to: &mut dyn Write, tell: Tell<'_>) -> Result<()> {
         let flags =
             Flags { large_blocks: request.large_blocks, embed: request.embed, compress: request.compress };
         if let Some(token) = &request.token {
@@ -84,9 +82,7 @@ impl LocalPool {
         }
         to.flush().map_err(broken)
     }
-}
 
-impl LocalPool {
     /// Nothing is begun that would wait for an operator; what has begun waits.
     fn can_send(&self, name: &str) -> Result<()> {
         self.not_suspended().map_err(|_| refusal_of(Failure::Pool(PoolError::Suspended), name, None))
@@ -117,7 +113,7 @@ impl LocalPool {
         flags: Flags,
         dry_run: bool,
         to: &mut dyn Write,
-        tell: &mut dyn FnMut(SendEvent),
+        tell: Tell<'_>,
     ) -> Result<()> {
         let token = read_token(token)?;
         tell(SendEvent::Token(token.contents().shown));
@@ -131,13 +127,7 @@ impl LocalPool {
     }
 
     /// Sends what an interrupted receive has left of a dataset.
-    fn send_saved(
-        &self,
-        dataset: &str,
-        dry_run: bool,
-        to: &mut dyn Write,
-        tell: &mut dyn FnMut(SendEvent),
-    ) -> Result<()> {
+    fn send_saved(&self, dataset: &str, dry_run: bool, to: &mut dyn Write, tell: Tell<'_>) -> Result<()> {
         self.can_send(dataset)?;
         if self.pool.dsl.object_of(dataset).is_err() {
             return Err(no_dataset(dataset));
@@ -159,7 +149,7 @@ impl LocalPool {
         (name, from): (&str, Option<&str>),
         dry_run: bool,
         to: &mut dyn Write,
-        tell: &mut dyn FnMut(SendEvent),
+        tell: Tell<'_>,
     ) -> Result<()> {
         let failed = |failure| refusal_of(failure, name, from);
         let sending = prepared.map_err(failed)?;
@@ -182,7 +172,7 @@ impl LocalPool {
         &self,
         sending: &Sending,
         to: &mut dyn Write,
-        tell: &mut dyn FnMut(SendEvent),
+        tell: Tell<'_>,
     ) -> std::result::Result<(), Failure> {
         let told = self.env.clock.now();
         let mut watched = Watched { to, tell, sending, clock: &*self.env.clock, told };
@@ -226,7 +216,7 @@ const EVERY: Nanos = Nanos::from_millis(1000);
 /// A stream that tells now and then how far it is.
 struct Watched<'a> {
     to: &'a mut dyn Write,
-    tell: &'a mut dyn FnMut(SendEvent),
+    tell: Tell<'a>,
     sending: &'a Sending,
     clock: &'a dyn Clock,
     told: Nanos,

@@ -8,15 +8,10 @@ use dmu::traverse::{Go, Part, Visit, Visitor, traverse_object};
 use ondisk::dnode::DnodePhys;
 
 use super::open::Opened;
-use super::text;
+use super::{Shown, text};
 
 /// Prints each block before those below it.
-pub fn show(
-    opened: &Opened,
-    object: u64,
-    phys: &DnodePhys,
-    out: &mut dyn Write,
-) -> io::Result<Result<(), DmuError>> {
+pub fn show(opened: &Opened, object: u64, phys: &DnodePhys, out: &mut dyn Write) -> Shown {
     writeln!(out, "blocks:")?;
     let mut printer = Printer { wanted: object, levels: phys.nlevels, out, written: Ok(()), damaged: None };
     traverse_object(&**opened.storage(), object, phys, 0, &mut printer);

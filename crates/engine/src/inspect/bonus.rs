@@ -15,7 +15,7 @@ use ondisk::objset::ObjsetType;
 use ondisk::spacemap::SpaceMapPhys;
 use ondisk::znode::{self, attr, master};
 
-use super::{human, text};
+use super::{Shown, human, text};
 
 /// Bytes of an unknown bonus that are printed.
 const HEX_MAX: usize = 64;
@@ -23,11 +23,7 @@ const HEX_MAX: usize = 64;
 const INDENT: usize = 4;
 
 /// Decodes and prints; the inner error is the pool's, the outer the terminal's.
-pub fn show(
-    objset: &Arc<Objset>,
-    dnode: &Arc<Dnode>,
-    out: &mut dyn Write,
-) -> io::Result<Result<(), DmuError>> {
+pub fn show(objset: &Arc<Objset>, dnode: &Arc<Dnode>, out: &mut dyn Write) -> Shown {
     let bonus = dnode.bonus();
     if bonus.bonus_type == ObjectType::NONE {
         return Ok(Ok(()));
@@ -60,7 +56,7 @@ fn structure<T: std::fmt::Debug>(
     decoded: Result<T, Malformed>,
     out: &mut dyn Write,
     corrupt: impl Fn(Malformed) -> DmuError,
-) -> io::Result<Result<(), DmuError>> {
+) -> Shown {
     match decoded {
         Ok(fields) => fields_of(&fields, out).map(Ok),
         Err(error) => Ok(Err(corrupt(error))),
@@ -112,7 +108,7 @@ fn dataset(bonus: &Bonus, out: &mut dyn Write) -> io::Result<Result<(), Malforme
 }
 
 /// The attributes of a file: in the bonus and, if there is one, the spill block.
-fn attributes(objset: &Arc<Objset>, dnode: &Dnode, out: &mut dyn Write) -> io::Result<Result<(), DmuError>> {
+fn attributes(objset: &Arc<Objset>, dnode: &Dnode, out: &mut dyn Write) -> Shown {
     let read = Zap::open(objset, znode::MASTER_NODE).and_then(|master| {
         // Old file systems have no attribute tables; the layout of their bonus is fixed.
         let sa = Sa::open(objset, master.find_u64(master::SA_ATTRS)?.unwrap_or(0))?;

@@ -143,12 +143,8 @@ impl Walk<'_> {
         match decoded {
             Ok(phys) => {
                 let kind = self.kind(&phys, name);
-                self.catalog.datasets.push(Dataset {
-                    object,
-                    name: name.to_owned(),
-                    kind,
-                    phys: phys.clone(),
-                });
+                let name = name.to_owned();
+                self.catalog.datasets.push(Dataset { object, name, kind, phys: phys.clone() });
                 Some(phys)
             }
             Err(error) => {
@@ -186,12 +182,10 @@ impl Walk<'_> {
             return Vec::new();
         }
         match Zap::open(self.mos, object).and_then(|zap| zap.entries()) {
-            Ok(entries) => {
-                let named = entries.into_iter();
-                named
-                    .map(|entry| (String::from_utf8_lossy(&entry.name).into_owned(), entry.value.first()))
-                    .collect()
-            }
+            Ok(entries) => entries
+                .into_iter()
+                .map(|entry| (String::from_utf8_lossy(&entry.name).into_owned(), entry.value.first()))
+                .collect(),
             Err(error) => {
                 self.failed(name, error);
                 Vec::new()

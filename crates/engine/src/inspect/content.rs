@@ -1,6 +1,6 @@
 //! What is in an object, where that is a structure and not somebody's data.
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use ondisk::object_type::ObjectType;
 use ondisk::spacemap::{self, Entries, MapType, SpaceMapPhys};
 use ondisk::znode::{self, Dirent};
 
-use super::text;
+use super::{Shown, text};
 
 /// Longest packed list believed.
 const PACKED_MAX: u64 = 16 << 20;
@@ -23,11 +23,7 @@ const ARRAY_MAX: u64 = 1 << 20;
 const ITEMS_MAX: usize = 64;
 
 /// Prints it; the inner error is the pool's, the outer the terminal's.
-pub fn show(
-    objset: &Arc<Objset>,
-    dnode: &Arc<Dnode>,
-    out: &mut dyn Write,
-) -> io::Result<Result<(), DmuError>> {
+pub fn show(objset: &Arc<Objset>, dnode: &Arc<Dnode>, out: &mut dyn Write) -> Shown {
     match dnode.object_type() {
         kind if kind.is_zap() => zap(dnode, out),
         ObjectType::PACKED_NVLIST => packed(dnode, out),
@@ -48,7 +44,7 @@ macro_rules! read {
     };
 }
 
-fn zap(dnode: &Arc<Dnode>, out: &mut dyn Write) -> io::Result<Result<(), DmuError>> {
+fn zap(dnode: &Arc<Dnode>, out: &mut dyn Write) -> Shown {
     let zap = read!(Zap::of(dnode.clone()));
     let info = read!(zap.info());
     let form = format!("{:?}", info.form).to_lowercase();
@@ -108,7 +104,7 @@ fn file_kind(kind: u8) -> &'static str {
     }
 }
 
-fn packed(dnode: &Dnode, out: &mut dyn Write) -> io::Result<Result<(), DmuError>> {
+fn packed(dnode: &Dnode, out: &mut dyn Write) -> Shown {
     let corrupt = |_: Malformed| DmuError::Corrupt { object: dnode.object(), block: 0 };
     let bonus = dnode.bonus();
     let size = read!(u64_at(&bonus.bytes, 0, Endian::Little, "packed nvlist size").map_err(corrupt));
@@ -121,7 +117,7 @@ fn packed(dnode: &Dnode, out: &mut dyn Write) -> io::Result<Result<(), DmuError>
     Ok(Ok(()))
 }
 
-fn space_map(dnode: &Dnode, out: &mut dyn Write) -> io::Result<Result<(), DmuError>> {
+fn space_map(dnode: &Dnode, out: &mut dyn Write) -> Shown {
     let corrupt = |_: Malformed| DmuError::Corrupt { object: dnode.object(), block: 0 };
     let bonus = dnode.bonus();
     let phys = read!(SpaceMapPhys::decode(&bonus.bytes).map_err(corrupt));
@@ -151,7 +147,7 @@ fn space_map(dnode: &Dnode, out: &mut dyn Write) -> io::Result<Result<(), DmuErr
     Ok(Ok(()))
 }
 
-fn pointers(objset: &Arc<Objset>, dnode: &Dnode, out: &mut dyn Write) -> io::Result<Result<(), DmuError>> {
+fn pointers(objset: &Arc<Objset>, dnode: &Dnode, out: &mut dyn Write) -> Shown {
     let list = read!(Bpobj::open(objset, dnode.object()));
     let mut written = Ok(());
     let shown: Result<ControlFlow<()>, DmuError> = list.iterate(|bp, freed| {
@@ -163,7 +159,7 @@ fn pointers(objset: &Arc<Objset>, dnode: &Dnode, out: &mut dyn Write) -> io::Res
     Ok(shown.map(|_| ()))
 }
 
-fn array(dnode: &Dnode, out: &mut dyn Write) -> io::Result<Result<(), DmuError>> {
+fn array(dnode: &Dnode, out: &mut dyn Write) -> Shown {
     let length = (dnode.max_blkid().saturating_add(1)).saturating_mul(u64::from(dnode.block_size()));
     let bytes = read!(dnode.read_bytes(0, length.min(ARRAY_MAX) as usize));
     for index in 0..bytes.len() / 8 {

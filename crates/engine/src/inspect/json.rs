@@ -13,7 +13,7 @@ use super::labels::state_name;
 use super::open::{Device, Found, Opened, open};
 use super::options::Options;
 use super::verify::sentence;
-use super::{CLEAN, PROBLEMS, list, text};
+use super::{CLEAN, PROBLEMS, text};
 
 /// Everything that was asked for, in one line of JSON.
 pub fn inspect(
@@ -27,7 +27,7 @@ pub fn inspect(
     let devices: Vec<NvList> = found.devices.iter().map(device).collect();
     let mut shown = Vec::new();
     for found in pools.iter().filter(|_| options.wants_pool()) {
-        let mut entry = list();
+        let mut entry = NvList::new();
         entry.set("name", found.config.name.as_str());
         entry.set("guid", found.guid);
         entry.set("state", state_name(found.config.state));
@@ -44,15 +44,16 @@ pub fn inspect(
         }
         shown.push(entry);
     }
-    let whole =
-        list().with("devices", NvValue::NvListArray(devices)).with("pools", NvValue::NvListArray(shown));
+    let whole = NvList::new()
+        .with("devices", NvValue::NvListArray(devices))
+        .with("pools", NvValue::NvListArray(shown));
     writeln!(out, "{}", object(&whole))?;
     Ok(status)
 }
 
 fn device(device: &Device) -> NvList {
     let labels: Vec<u64> = (0..4).filter(|&n| device.labels.configs[n as usize].is_some()).collect();
-    let mut entry = list();
+    let mut entry = NvList::new();
     entry.set("path", device.path.as_str());
     entry.set("size", device.size);
     entry.set("partition", device.base);
@@ -61,7 +62,7 @@ fn device(device: &Device) -> NvList {
         entry.set("config", NvValue::NvList(config.clone()));
     }
     let uberblocks = device.labels.uberblocks.iter().map(|uberblock| {
-        list()
+        NvList::new()
             .with("txg", uberblock.txg)
             .with("timestamp", uberblock.timestamp)
             .with("guid_sum", uberblock.guid_sum)
@@ -77,14 +78,14 @@ fn pool(options: &Options, opened: &Opened, entry: &mut NvList) -> i32 {
     entry.set("allocated", space.allocated);
     entry.set("capacity", space.capacity);
     entry.set("config", NvValue::NvList(opened.config()));
-    let mut features = list();
+    let mut features = NvList::new();
     for (guid, count) in opened.pool.core().features.all() {
         features.set(guid, count);
     }
     entry.set("features", NvValue::NvList(features));
     let catalog = Catalog::read(opened);
     let datasets = catalog.datasets.iter().filter(|dataset| !dataset.is_hidden()).map(|dataset| {
-        list()
+        NvList::new()
             .with("name", dataset.name.as_str())
             .with("kind", kind_name(dataset.kind))
             .with("id", dataset.object)
@@ -101,7 +102,7 @@ fn pool(options: &Options, opened: &Opened, entry: &mut NvList) -> i32 {
                 status = status.max(if report.is_clean() { CLEAN } else { PROBLEMS });
             }
             Err(error) => {
-                entry.set("verify", NvValue::NvList(list().with("error", error.to_string().as_str())));
+                entry.set("verify", NvValue::NvList(NvList::new().with("error", error.to_string().as_str())));
                 status = PROBLEMS;
             }
         }
@@ -113,7 +114,7 @@ fn verified(report: &Report, catalog: &Catalog) -> NvList {
     let names = catalog.names();
     let problems = report.problems.iter().map(|problem| sentence(problem, &names)).collect();
     let count = report.problems.len() as u64 + report.more_problems;
-    list()
+    NvList::new()
         .with("clean", NvValue::Bool(report.is_clean()))
         .with("allocated", report.allocated)
         .with("referenced", report.referenced)

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::sync::Arc;
 
 use dmu::objset::META_OBJECT;
-use dmu::{DmuError, Dnode, Objset};
+use dmu::{Dnode, Objset};
 use ondisk::dnode::{DnodePhys, SLOTS_PER_BLOCK};
 use ondisk::object_type::ObjectType;
 use ondisk::objset::{GROUPUSED_OBJECT, PROJECTUSED_OBJECT, USERUSED_OBJECT};
@@ -14,7 +14,7 @@ use super::catalog::{MOS, kind_name};
 use super::human::Table;
 use super::open::Opened;
 use super::options::Wanted;
-use super::{CLEAN, PROBLEMS, blocks, bonus, content, human, text};
+use super::{CLEAN, PROBLEMS, Shown, blocks, bonus, content, human, text};
 
 const HEADS: [&str; 9] =
     [">OBJECT", ">LVL", ">IBLK", ">DBLK", ">DSIZE", ">DNSIZE", ">LSIZE", ">%FULL", "TYPE"];
@@ -181,7 +181,7 @@ fn one(
     dnode: &Arc<Dnode>,
     with_blocks: bool,
     out: &mut dyn Write,
-) -> io::Result<Result<(), DmuError>> {
+) -> Shown {
     let phys = dnode.phys();
     head(dnode.object(), &phys, out)?;
     let decoded = bonus::show(objset, dnode, out)?;
@@ -196,7 +196,7 @@ fn one_special(
     phys: &DnodePhys,
     with_blocks: bool,
     out: &mut dyn Write,
-) -> io::Result<Result<(), DmuError>> {
+) -> Shown {
     head(object, phys, out)?;
     if with_blocks { blocks::show(opened, object, phys, out) } else { Ok(Ok(())) }
 }

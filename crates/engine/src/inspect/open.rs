@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use ::pool::Pool;
-use ::pool::spa::config::PoolConfig;
 use ::pool::spa::create::Surroundings;
 use ::pool::spa::import::{ImportSpec, import};
 use ::pool::spa::labels::{FoundPool, expand, search};
@@ -109,8 +108,7 @@ impl Opened {
 
     /// The configuration that the pool keeps in itself.
     pub fn config(&self) -> NvList {
-        let config: PoolConfig = self.pool.config();
-        config.pairs
+        self.pool.config().pairs
     }
 
     pub fn close(&self) {

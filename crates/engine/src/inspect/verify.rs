@@ -66,8 +66,7 @@ fn tallies(report: &Report, names: &BTreeMap<u64, &str>, out: &mut dyn Write) ->
         report.datasets.iter().map(|(object, tally)| (name(names, *object), tally)).collect();
     rows.sort_by(|a, b| a.0.cmp(&b.0));
     let mut row = |name: String, objects: u64, blocks: u64, allocated, logical, bad: u64| {
-        let sizes = [human::bytes(allocated), human::bytes(logical)];
-        let [allocated, logical] = sizes;
+        let [allocated, logical] = [allocated, logical].map(human::bytes);
         table.row(vec![name, objects.to_string(), blocks.to_string(), allocated, logical, bad.to_string()]);
     };
     let mut sum = ::pool::verify::Tally::default();

@@ -87,7 +87,7 @@ pub fn time_words(time: Time) -> [u64; 2] {
     [time.secs as u64, u64::from(time.nanos)]
 }
 
-fn time(words: [u64; 2]) -> Time {
+pub fn time(words: [u64; 2]) -> Time {
     Time { secs: words[0] as i64, nanos: (words[1] % u64::from(NANOS_PER_SEC)) as u32 }
 }
 
@@ -98,14 +98,12 @@ pub struct Change {
 }
 
 impl Change {
-    pub fn word(mut self, attr: &'static ZplAttr, value: u64) -> Change {
-        self.values.push((attr, Some(pack_words(&[value]))));
-        self
+    pub fn word(self, attr: &'static ZplAttr, value: u64) -> Change {
+        self.bytes(attr, pack_words(&[value]))
     }
 
-    pub fn time(mut self, attr: &'static ZplAttr, value: Time) -> Change {
-        self.values.push((attr, Some(pack_words(&time_words(value)))));
-        self
+    pub fn time(self, attr: &'static ZplAttr, value: Time) -> Change {
+        self.bytes(attr, pack_words(&time_words(value)))
     }
 
     /// Nothing where there is no value.
@@ -318,7 +316,8 @@ impl Zpl {
     }
 
     /// As [`Zpl::update`]; `log` is told the attributes before and the new ctime while nobody else
-    /// can change them, so that records are in the order of what they say.
+    /// can change them, so that records are in the order of what they say. A node without a name
+    /// has no records.
     pub(super) fn update_and(
         &self,
         node: &Node,
@@ -333,7 +332,9 @@ impl Zpl {
         let sets_atime = new.values.iter().any(|(changed, _)| changed.name == attr::ATIME.name);
         new = new.maybe_time(&attr::ATIME, node.take_pending_atime().filter(|_| !sets_atime));
         self.store(node, new, tx)?;
-        log(&old, ctime);
+        if old.links > 0 {
+            log(&old, ctime);
+        }
         Ok(ctime)
     }
 

@@ -11,8 +11,7 @@ use engine_api::{
     Attr, Changed, CreateMode, Created, Cred, DirChange, Error, NewNode, NodeId, Result, SetAttr, SetTime,
     Time,
 };
-use ondisk::BlkPtr;
-use ondisk::dnode::{CORE_SIZE, SLOT_SIZE, SLOTS_PER_BLOCK};
+use ondisk::dnode::{SLOTS_PER_BLOCK, bonus_for_slots};
 use ondisk::object_type::ObjectType;
 use ondisk::znode::{VERSION_SA, attr, encode_rdev, flags, kind, phys};
 use stdx::posix;
@@ -108,11 +107,6 @@ pub struct Born {
     pub generation: u64,
 }
 
-/// A new object's bonus: all the room there is.
-fn bonus_len(slots: u8) -> u16 {
-    (usize::from(slots) * SLOT_SIZE - CORE_SIZE - BlkPtr::SIZE) as u16
-}
-
 /// Makes the object of a new node, which is found only once it is whole; `parent` 0 makes it its
 /// own parent, as the root is.
 pub fn new_object(
@@ -130,7 +124,7 @@ pub fn new_object(
     let spec = ObjectSpec::new(object_type).with_slots(slots);
     let spec = match fs.is_old() {
         true => spec.with_bonus(ObjectType::ZNODE, phys::SIZE as u16),
-        false => spec.with_bonus(ObjectType::SA, bonus_len(slots)),
+        false => spec.with_bonus(ObjectType::SA, bonus_for_slots(slots.into()) as u16),
     };
     let make = |dnode: &Arc<Dnode>| {
         if is_dir {

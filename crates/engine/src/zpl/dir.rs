@@ -181,6 +181,17 @@ impl Zpl {
         Ok(self.entries(dir)?.count().map_err(api_error)? == 0)
     }
 
+    /// Whether a node may go, removed or displaced as a directory is (`by_dir`) or as all else is:
+    /// it has to be of that kind, and a directory empty.
+    pub(super) fn check_displaced(&self, node: &Node, is_dir: bool, by_dir: bool) -> Result<()> {
+        match (by_dir, is_dir) {
+            (true, false) => Err(Error::NotDir),
+            (false, true) => Err(Error::IsDir),
+            (true, true) if !self.is_empty_dir(node)? => Err(Error::NotEmpty),
+            _ => Ok(()),
+        }
+    }
+
     /// Whether `above` is `object` or one of its ancestors. Only of use while no directory can be
     /// moved.
     pub(super) fn is_ancestor(&self, above: u64, mut object: u64) -> Result<bool> {

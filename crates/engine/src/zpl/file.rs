@@ -37,17 +37,6 @@ impl Zpl {
         Ok(ReadBuf { parts, eof: offset.saturating_add(len as u64) >= size })
     }
 
-    pub(super) fn write_file(
-        &self,
-        cred: &Cred,
-        id: NodeId,
-        offset: u64,
-        data: &[u8],
-        stable: Stable,
-    ) -> Result<Written> {
-        self.write_at(cred, id, Some(offset), data, stable).map(|(_, written)| written)
-    }
-
     /// At `offset`, or at the end of the file. Gives the offset too.
     pub(super) fn write_at(
         &self,
@@ -151,10 +140,8 @@ impl Zpl {
             drop_setid(change, cred, old)
         };
         self.update_and(node, &tx, change, |old, _| {
-            if old.links > 0 {
-                self.log_drop_setid(node, cred, old, &tx);
-                self.log_write(node, at, data, soon, &tx);
-            }
+            self.log_drop_setid(node, cred, old, &tx);
+            self.log_write(node, at, data, soon, &tx);
         })
         .map(drop)
     }
@@ -194,11 +181,9 @@ impl Zpl {
             drop_setid(change, cred, old)
         };
         self.update_and(&node, &tx, change, |old, _| {
-            if old.links > 0 {
-                self.log_drop_setid(&node, cred, old, &tx);
-                if offset < size {
-                    self.log_punch(node.object(), offset, len.min(size - offset), &tx);
-                }
+            self.log_drop_setid(&node, cred, old, &tx);
+            if offset < size {
+                self.log_punch(node.object(), offset, len.min(size - offset), &tx);
             }
         })
         .map(drop)

@@ -79,7 +79,8 @@ impl FileSystem for Zpl {
     }
 
     fn write(&self, cred: &Cred, node: NodeId, offset: u64, data: &[u8], stable: Stable) -> Result<Written> {
-        self.told(cred, node, Changed::DATA, self.write_file(cred, node, offset, data, stable))
+        let written = self.write_at(cred, node, Some(offset), data, stable);
+        self.told(cred, node, Changed::DATA, written.map(|(_, written)| written))
     }
 
     fn append(&self, cred: &Cred, node: NodeId, data: &[u8], stable: Stable) -> Result<(u64, Written)> {

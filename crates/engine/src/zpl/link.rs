@@ -160,12 +160,7 @@ impl Zpl {
         want_dir: bool,
     ) -> Result<()> {
         allowed(posix::check_delete(&who(cred), &rules(parent), &rules(attrs)))?;
-        match (want_dir, attrs.is_dir()) {
-            (true, false) => return Err(Error::NotDir),
-            (false, true) => return Err(Error::IsDir),
-            (true, true) if !self.is_empty_dir(victim)? => return Err(Error::NotEmpty),
-            _ => {}
-        }
+        self.check_displaced(victim, attrs.is_dir(), want_dir)?;
         check_mutable(parent)?;
         check_removable(attrs)
     }

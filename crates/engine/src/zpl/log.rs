@@ -87,6 +87,7 @@ impl Settled {
             (attr::MTIME, self.mtime.is_some()),
             (attr::XVATTR, self.project.is_some() || self.node_flags.is_some()),
         ];
+        let bit = |set: bool, bit: u32| if set { bit } else { 0 };
         let time = |time: Option<Time>| time.map_or([0; 2], time_words);
         LrSetAttr {
             object,
@@ -101,14 +102,9 @@ impl Settled {
                 (Some(project), _) => Some(Xvattr::of_project(project.id.into(), project.inherit)),
                 (None, Some(flags)) => Some(Xvattr::of_flags(
                     xat::IMMUTABLE | xat::APPENDONLY | xat::NODUMP,
-                    [
-                        (flags.immutable, xat::IMMUTABLE),
-                        (flags.append_only, xat::APPENDONLY),
-                        (flags.no_dump, xat::NODUMP),
-                    ]
-                    .iter()
-                    .filter(|(set, _)| *set)
-                    .fold(0, |all, (_, bit)| all | bit),
+                    bit(flags.immutable, xat::IMMUTABLE)
+                        | bit(flags.append_only, xat::APPENDONLY)
+                        | bit(flags.no_dump, xat::NODUMP),
                 )),
                 (None, None) => None,
             },

@@ -55,12 +55,7 @@ impl Zpl {
                 | bit(to.no_dump, flags::NODUMP);
             Change::default().word(&attr::FLAGS, kept | new)
         };
-        self.update_and(&node, &tx, change, |old, _| {
-            if old.links > 0 {
-                let set = Settled { node_flags: Some(to), ..Settled::default() };
-                self.log_setattr(node.object(), set, &tx);
-            }
-        })?;
-        Ok(())
+        let set = Settled { node_flags: Some(to), ..Settled::default() };
+        self.update_and(&node, &tx, change, |_, _| self.log_setattr(node.object(), set, &tx)).map(drop)
     }
 }

@@ -225,11 +225,9 @@ impl Zpl {
         let whole = |old: &Attrs| old.mode & !0o7777 | u64::from(mode);
         let change = |old: &Attrs, _| Change::default().chmod(modified(old.flags), whole(old), old.is_dir());
         self.update_and(&node, &tx, change, |old, _| {
-            if old.links > 0 {
-                let set = Settled { mode: Some(whole(old)), ..Settled::default() };
-                self.log_setattr(node.object(), set, &tx);
-                self.log_in_order(node.object());
-            }
+            let set = Settled { mode: Some(whole(old)), ..Settled::default() };
+            self.log_setattr(node.object(), set, &tx);
+            self.log_in_order(node.object());
         })
         .map(drop)
     }

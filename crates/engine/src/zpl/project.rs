@@ -101,13 +101,8 @@ impl Zpl {
             let flags = old.flags & !flags::PROJINHERIT | flags::PROJID | hands_on;
             Change::default().word(&attr::FLAGS, flags).word(&attr::PROJID, project)
         };
-        self.update_and(&node, &tx, change, |old, _| {
-            if old.links > 0 {
-                let set = Settled { project: Some(to), ..Settled::default() };
-                self.log_setattr(node.object(), set, &tx);
-            }
-        })?;
-        Ok(())
+        let set = Settled { project: Some(to), ..Settled::default() };
+        self.update_and(&node, &tx, change, |_, _| self.log_setattr(node.object(), set, &tx)).map(drop)
     }
 
     /// A node's extended attributes that are files, each in a transaction of its own: there may be

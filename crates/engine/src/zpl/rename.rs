@@ -38,9 +38,12 @@ pub struct Plan<'a> {
 impl Plan<'_> {
     /// All nodes whose `ops` locks the rename needs.
     pub fn involved(&self) -> Vec<&Arc<Node>> {
-        let mut involved = vec![&self.from.dir, &self.to.dir, &self.source];
-        involved.extend(&self.target);
-        involved
+        [&self.from.dir, &self.to.dir].into_iter().chain(self.nodes()).collect()
+    }
+
+    /// The nodes behind the names.
+    fn nodes(&self) -> impl Iterator<Item = &Arc<Node>> {
+        std::iter::once(&self.source).chain(&self.target)
     }
 
     pub fn target(&self) -> Option<&Arc<Node>> {
@@ -99,7 +102,7 @@ impl Zpl {
             }
             let after = (self.show_now(&plan.from.dir)?, self.show_now(&plan.to.dir)?);
             drop((range, ops));
-            for node in [Some(&plan.source), plan.target.as_ref()].into_iter().flatten() {
+            for node in plan.nodes() {
                 self.tell(cred, node.id(), Changed::NAMES);
             }
             for end in [&plan.from, &plan.to] {
@@ -135,10 +138,7 @@ impl Zpl {
             }
         }
         // Their numbers may mean other nodes now.
-        Ok([Some(&plan.source), plan.target.as_ref()]
-            .into_iter()
-            .flatten()
-            .all(|node| node.check_alive().is_ok()))
+        Ok(plan.nodes().all(|node| node.check_alive().is_ok()))
     }
 
     /// Whether there is anything to move: two names of one node stay as they are.
@@ -209,12 +209,7 @@ impl Zpl {
                 Ok(())
             };
         }
-        match (moved.is_dir(), there.is_dir()) {
-            (true, true) if !self.is_empty_dir(target)? => Err(Error::NotEmpty),
-            (true, false) => Err(Error::NotDir),
-            (false, true) => Err(Error::IsDir),
-            _ => Ok(()),
-        }
+        self.check_displaced(target, there.is_dir(), moved.is_dir())
     }
 
     /// `readme` becomes `README` where the two are one name.

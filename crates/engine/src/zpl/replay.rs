@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use dmu::{Holds, Tx};
-use engine_api::{Error, Result, Time};
+use engine_api::{Error, Result};
 use ondisk::nvlist::NvValue;
 use ondisk::zil::RecordHead;
 use ondisk::zil::record::attrs::xat;
@@ -30,7 +30,7 @@ use ondisk::znode::{attr, flags};
 use ondisk::{Endian, Malformed};
 
 use super::Zpl;
-use super::attrs::{Change, modified};
+use super::attrs::{Change, modified, time};
 use super::error::api_error;
 use super::file::MAX_FILE_SIZE;
 use super::node::{Node, lock_all};
@@ -61,10 +61,6 @@ const FLAGS: [(u32, u64); 14] = [
 /// What the operation itself was admitted with. Promises are kept even where the quota is full.
 const fn again(holds: Holds) -> Holds {
     Holds { meta_blocks: META_BLOCKS, netfree: true, ..holds }
-}
-
-pub(super) fn time(words: [u64; 2]) -> Time {
-    Time { secs: words[0] as i64, nanos: (words[1] % 1_000_000_000) as u32 }
 }
 
 fn malformed(_: Malformed) -> Error {

@@ -76,11 +76,9 @@ impl Zpl {
                 .maybe_time(&attr::MTIME, new.mtime)
         };
         self.update_and(&node, &tx, change, |old, now| {
-            if old.links > 0 {
-                self.log_setattr(node.object(), settled(set, mode, old, now), &tx);
-                if has_acl {
-                    self.log_in_order(node.object());
-                }
+            self.log_setattr(node.object(), settled(set, mode, old, now), &tx);
+            if has_acl {
+                self.log_in_order(node.object());
             }
         })?;
         let after = self.show_now(&node)?;

@@ -175,8 +175,8 @@ impl Zpl {
         let in_system = store == XattrStore::System && !self.sa.is_old();
         let packed = in_system.then(|| pack(&mut list, &old, name, value)).flatten();
         if let Some(bytes) = packed {
-            match self.store_system_xattrs(node, bytes, tx) {
-                Ok(()) => {
+            match self.update(node, tx, |_, _| Change::default().bytes(&attr::DXATTR, bytes)) {
+                Ok(_) => {
                     self.log_system_change(node, attrs, old.as_ref(), Some((name, value)), tx);
                     return self.drop_xattr_file(node, attrs, old.as_ref(), None, tx);
                 }
@@ -233,10 +233,6 @@ impl Zpl {
             return self.set(node, Change::default().remove(&attr::DXATTR), tx);
         }
         self.set(node, Change::default().bytes(&attr::DXATTR, list.encode_xdr()), tx)
-    }
-
-    fn store_system_xattrs(&self, node: &Arc<Node>, bytes: Vec<u8>, tx: &Tx) -> Result<()> {
-        self.update(node, tx, |_, _| Change::default().bytes(&attr::DXATTR, bytes)).map(drop)
     }
 
     /// Removes the file an attribute was in, unless it is the one it is in now.

@@ -4,7 +4,7 @@
 //! Whoever changes them holds the node's `ops` lock and brings the transaction. Source:
 //! `zfs_make_xattrdir` in module/os/linux/zfs/zfs_dir.c, `zpl_xattr_set_dir` in zpl_xattr.c.
 
-use dmu::{DmuError, Dnode, Tx, Zap};
+use dmu::{Dnode, Tx, Zap};
 use engine_api::{Cred, Error, Result};
 use ondisk::znode::{Dirent, attr, flags, kind};
 use std::sync::Arc;
@@ -74,9 +74,7 @@ impl Zpl {
         file.free_range(0, u64::MAX, tx).map_err(api_error)?;
         grow_block(&file, 0, len, self.settings().recordsize, tx).map_err(api_error)?;
         file.write(0, value, tx).map_err(api_error)?;
-        let now = self.now();
-        let change = Change::default().word(&attr::SIZE, len).time(&attr::MTIME, now).time(&attr::CTIME, now);
-        self.put(&file, change, tx)?;
+        self.touch_hidden(&file, len, tx)?;
         if owner.links > 0 {
             self.log_xattr_file(file.object(), is_new, value, tx);
         }
@@ -92,31 +90,18 @@ impl Zpl {
         tx: &Tx,
     ) -> Result<Arc<Dnode>> {
         let now = self.now();
-        let new = |uid, gid, mode| NewAttrs {
-            uid,
-            gid,
-            mode,
-            atime: now,
-            mtime: now,
-            now,
-            flags: flags::XATTR,
-            born: None,
-        };
         let project = self.inherited_project(node, owner)?;
+        let make = |kind: u8, (uid, gid, mode): (u32, u32, u32), parent: u64, inherited: u64| {
+            let new =
+                NewAttrs { uid, gid, mode, atime: now, mtime: now, now, flags: flags::XATTR, born: None };
+            let nodes = self.new_nodes(project);
+            new_object(&nodes, &Body::plain(kind), &new, parent, inherited, tx).map_err(api_error)
+        };
         self.check_more_nodes(Some(cred.uid.into()), Some(cred.gid.into()), project)?;
         let dir = match self.sa.word(&self.whole_view(node)?, &attr::XATTR).unwrap_or(0) {
             0 => {
-                let (uid, gid) = (owner.uid as u32, owner.gid as u32);
-                let body = Body::plain(kind::DIR);
-                let dir = new_object(
-                    &self.new_nodes(project),
-                    &body,
-                    &new(uid, gid, DIR_MODE),
-                    node.object(),
-                    owner.flags,
-                    tx,
-                )
-                .map_err(api_error)?;
+                let its = (owner.uid as u32, owner.gid as u32, DIR_MODE);
+                let dir = make(kind::DIR, its, node.object(), owner.flags)?;
                 self.set(node, Change::default().word(&attr::XATTR, dir.object()), tx)?;
                 if owner.links > 0 {
                     self.log_xattr_dir(node.object(), &dir, &self.stored_attrs(&dir)?, tx);
@@ -126,23 +111,14 @@ impl Zpl {
             object => self.objset.hold(object).map_err(api_error)?,
         };
         let attrs = self.stored_attrs(&dir)?;
-        let body = Body::plain(kind::FILE);
-        let file = new_object(
-            &self.new_nodes(project),
-            &body,
-            &new(cred.uid, cred.gid, FILE_MODE),
-            dir.object(),
-            attrs.flags,
-            tx,
-        )
-        .map_err(api_error)?;
+        let file = make(kind::FILE, (cred.uid, cred.gid, FILE_MODE), dir.object(), attrs.flags)?;
         let entry = self.as_stored(Dirent { object: file.object(), kind: kind::FILE });
         let zap = Zap::of(dir.clone()).map_err(api_error)?.with_normalize(self.names.normalize.clone());
         if let Err(error) = zap.add(name, entry.encode(), tx) {
             self.objset.free(file.object(), tx).map_err(api_error)?;
             return Err(api_error(error));
         }
-        self.touch_hidden_dir(&dir, attrs.size + 1, tx)?;
+        self.touch_hidden(&dir, attrs.size + 1, tx)?;
         if owner.links > 0 {
             self.log_create(dir.object(), &file, &self.stored_attrs(&file)?, name, None, tx);
         }
@@ -158,15 +134,13 @@ impl Zpl {
         if logged {
             self.log_remove(zap.object(), name, object, false, true, tx);
         }
-        match self.objset.free(object, tx) {
-            Ok(()) | Err(DmuError::NotFound) => {}
-            Err(error) => return Err(api_error(error)),
-        }
+        self.free_object(object, tx)?;
         let size = self.stored_attrs(zap.dnode())?.size;
-        self.touch_hidden_dir(zap.dnode(), size.saturating_sub(1), tx)
+        self.touch_hidden(zap.dnode(), size.saturating_sub(1), tx)
     }
 
-    fn touch_hidden_dir(&self, dir: &Dnode, size: u64, tx: &Tx) -> Result<()> {
+    /// What the hidden directory holds, or a file in it, is so large now.
+    fn touch_hidden(&self, dir: &Dnode, size: u64, tx: &Tx) -> Result<()> {
         let now = self.now();
         let change =
             Change::default().word(&attr::SIZE, size).time(&attr::MTIME, now).time(&attr::CTIME, now);

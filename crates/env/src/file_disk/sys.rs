@@ -52,21 +52,19 @@ pub fn device_sectors(file: &File) -> io::Result<SectorSize> {
 /// What O_DIRECT wants: (alignment of memory, alignment of offset and length); (0, 0) means it is
 /// not supported. `None` if the kernel does not know.
 pub fn direct_alignment(file: &File) -> Option<(usize, usize)> {
-    let mut stat = MaybeUninit::<libc::statx>::zeroed();
-    // SAFETY: the path is an empty C string, and `stat` is writable and of the right type.
-    let result = unsafe {
-        libc::statx(
-            file.as_raw_fd(),
-            c"".as_ptr(),
-            libc::AT_EMPTY_PATH,
-            libc::STATX_DIOALIGN,
-            stat.as_mut_ptr(),
-        )
-    };
-    // SAFETY: all zeroes is a valid statx, whatever the kernel filled in.
-    let stat = unsafe { stat.assume_init() };
-    let known = result == 0 && stat.stx_mask & libc::STATX_DIOALIGN != 0;
+    let stat = statx(file, libc::STATX_DIOALIGN).ok()?;
+    let known = stat.stx_mask & libc::STATX_DIOALIGN != 0;
     known.then_some((stat.stx_dio_mem_align as usize, stat.stx_dio_offset_align as usize))
+}
+
+/// What `mask` asks for, and nothing else.
+fn statx(file: &File, mask: libc::c_uint) -> io::Result<libc::statx> {
+    let mut found = MaybeUninit::<libc::statx>::zeroed();
+    let (path, flags) = (c"".as_ptr(), libc::AT_EMPTY_PATH);
+    // SAFETY: the path is an empty C string, and `found` is writable and of the right type.
+    check(unsafe { libc::statx(file.as_raw_fd(), path, flags, mask, found.as_mut_ptr()) })?;
+    // SAFETY: all zeros are a valid statx, and the call has filled it.
+    Ok(unsafe { found.assume_init() })
 }
 
 /// Whether a block device forgets what it is told to: the kernel's limit for that is above 0. That
@@ -97,12 +95,7 @@ pub fn discard(file: &File, block_device: bool, offset: u64, len: u64) -> io::Re
 /// Linux (from 6.13 on) notes finer times with the writes that follow, and a write with its flush
 /// took a fifth longer.
 pub fn links(file: &File) -> io::Result<u32> {
-    let mut found = MaybeUninit::<libc::statx>::zeroed();
-    let (path, flags) = (c"".as_ptr(), libc::AT_EMPTY_PATH);
-    // SAFETY: the path is an empty C string, and `found` is writable and of the right type.
-    check(unsafe { libc::statx(file.as_raw_fd(), path, flags, libc::STATX_NLINK, found.as_mut_ptr()) })?;
-    // SAFETY: all zeros are a valid statx, and the call has filled it.
-    Ok(unsafe { found.assume_init() }.stx_nlink)
+    statx(file, libc::STATX_NLINK).map(|found| found.stx_nlink)
 }
 
 /// Whether a file's bytes keep the place that their first write gave them: file systems known for

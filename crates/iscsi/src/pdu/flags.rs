@@ -11,6 +11,8 @@ pub const READS: u8 = 0x40;
 pub const WRITES: u8 = 0x20;
 /// Which bits say how a command is to be ordered.
 pub const ATTRIBUTE: u8 = 0x07;
+pub const ORDERED: u8 = 0x02;
+pub const HEAD_OF_QUEUE: u8 = 0x03;
 /// Of how a command ended.
 pub const OVERFLOW: u8 = 0x04;
 pub const UNDERFLOW: u8 = 0x02;

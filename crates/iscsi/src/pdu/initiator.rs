@@ -80,23 +80,13 @@ pub struct Command {
     pub is_final: bool,
     pub reads: bool,
     pub writes: bool,
-    pub attribute: Attribute,
+    /// It is to be done alone: it is ordered, or goes to the head of the queue (RFC 7143 11.3.1).
+    pub is_ordered: bool,
     pub lun: u64,
     pub tag: u32,
     /// Bytes that its initiator expects it to move. This counts only if it reads or writes.
     pub expected_len: u32,
     pub cdb: [u8; 16],
-}
-
-/// How a command is to be ordered (RFC 7143 11.3.1).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Attribute {
-    Untagged,
-    Simple,
-    Ordered,
-    HeadOfQueue,
-    Aca,
-    Reserved,
 }
 
 impl Command {
@@ -106,14 +96,7 @@ impl Command {
             is_final: has(header, flags::FINAL),
             reads: has(header, flags::READS),
             writes: has(header, flags::WRITES),
-            attribute: match header[1] & flags::ATTRIBUTE {
-                0 => Attribute::Untagged,
-                1 => Attribute::Simple,
-                2 => Attribute::Ordered,
-                3 => Attribute::HeadOfQueue,
-                4 => Attribute::Aca,
-                _ => Attribute::Reserved,
-            },
+            is_ordered: matches!(header[1] & flags::ATTRIBUTE, flags::ORDERED | flags::HEAD_OF_QUEUE),
             lun: lun(header),
             tag: u32_at(header, at::TASK_TAG),
             expected_len: u32_at(header, at::EXPECTED_LEN),
@@ -264,12 +247,8 @@ pub enum Stage {
 impl Stage {
     /// Of the two lowest bits.
     fn of(bits: u8) -> Stage {
-        match bits & flags::STAGE {
-            0 => Stage::Security,
-            1 => Stage::Operational,
-            2 => Stage::Reserved,
-            _ => Stage::FullFeature,
-        }
+        const ALL: [Stage; 4] = [Stage::Security, Stage::Operational, Stage::Reserved, Stage::FullFeature];
+        ALL[usize::from(bits & flags::STAGE)]
     }
 }
 

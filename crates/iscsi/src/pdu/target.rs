@@ -315,12 +315,6 @@ impl FromTarget for LogoutResponse {
 
 /// What nobody asked for (RFC 7143 11.9).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct AsyncMessage {
-    pub event: Event,
-}
-
-/// RFC 7143 11.9.1.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// The initiator is to log out, in so many seconds.
     LogOut(u16),
@@ -328,32 +322,19 @@ pub enum Event {
     Ends(u16),
 }
 
-impl Event {
-    /// Its code, and three parameters.
-    fn fields(self) -> (u8, [u16; 3]) {
-        match self {
+impl FromTarget for Event {
+    fn encode(&self, numbers: &Numbers) -> Pdu {
+        let (code, parameters) = match *self {
             Event::LogOut(within) => (1, [0, 0, within]),
             Event::Ends(wait) => (3, [0, wait, 0]),
-        }
-    }
-}
-
-impl FromTarget for AsyncMessage {
-    fn encode(&self, numbers: &Numbers) -> Pdu {
-        let (code, parameters) = self.event.fields();
+        };
         let pdu = numbers.begin(Opcode::Async, flags::FINAL, NONE).put(at::EVENT, &[code]);
         let put = |pdu: Pdu, (place, parameter): (usize, u16)| pdu.put(place, &parameter.to_be_bytes());
         at::EVENT_PARAMETERS.into_iter().zip(parameters).fold(pdu, put)
     }
 }
 
-/// A PDU cannot be followed; the data that goes with it is that one's header (RFC 7143 11.17).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Reject {
-    pub reason: RejectReason,
-}
-
-/// RFC 7143 11.17.1.
+/// Why a PDU cannot be followed; the data that goes with it is that one's header (RFC 7143 11.17).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum RejectReason {
@@ -364,8 +345,8 @@ pub enum RejectReason {
     InvalidField = 0x09,
 }
 
-impl FromTarget for Reject {
+impl FromTarget for RejectReason {
     fn encode(&self, numbers: &Numbers) -> Pdu {
-        numbers.begin(Opcode::Reject, flags::FINAL, NONE).put(at::RESPONSE, &[self.reason as u8])
+        numbers.begin(Opcode::Reject, flags::FINAL, NONE).put(at::RESPONSE, &[*self as u8])
     }
 }

@@ -4,12 +4,12 @@ use scsi::{Sense, Status};
 use stdx::prng::Prng;
 
 use super::initiator::{
-    Attribute, Command, DataOut, LoginRequest, LogoutReason, LogoutRequest, NopOut, Opcode, Stage,
-    TaskFunction, TaskRequest, TextRequest, turn_of,
+    Command, DataOut, LoginRequest, LogoutReason, LogoutRequest, NopOut, Opcode, Stage, TaskFunction,
+    TaskRequest, TextRequest, turn_of,
 };
 use super::target::{
-    AsyncMessage, DataIn, Event, Failure, FromTarget, LoginResponse, LogoutOutcome, LogoutResponse, NopIn,
-    Numbers, R2t, Reject, RejectReason, Residual, Response, TaskOutcome, TaskResponse, TextResponse,
+    DataIn, Event, Failure, FromTarget, LoginResponse, LogoutOutcome, LogoutResponse, NopIn, Numbers, R2t,
+    RejectReason, Residual, Response, TaskOutcome, TaskResponse, TextResponse,
 };
 use super::{HEADER, Header, NONE};
 
@@ -36,7 +36,7 @@ fn commands_and_their_data_are_read_as_the_standard_has_them() {
         is_final: true,
         reads: true,
         writes: true,
-        attribute: Attribute::Ordered,
+        is_ordered: true,
         lun: 3 << 48 | 4,
         tag: 0x0102_0304,
         expected_len: 65536,
@@ -48,11 +48,11 @@ fn commands_and_their_data_are_read_as_the_standard_has_them() {
     (command[0], command[1]) = (0x01, 0x23);
     let read = Command::decode(&command);
     assert_eq!((read.is_immediate, read.is_final, read.reads, read.writes), (false, false, false, true));
-    assert_eq!((read.attribute, turn_of(&command)), (Attribute::HeadOfQueue, Some(0x0109)));
+    assert_eq!((read.is_ordered, turn_of(&command)), (true, Some(0x0109)));
     assert_eq!((read.read_len(), read.write_len(), read.moved_len()), (0, 65536, 65536));
     command[1] = 0x81;
     let read = Command::decode(&command);
-    assert_eq!((read.read_len(), read.write_len(), read.moved_len()), (0, 0, 0));
+    assert_eq!((read.is_ordered, read.read_len(), read.write_len(), read.moved_len()), (false, 0, 0, 0));
 
     let transfer = (20, &[0, 0, 0, 7][..]);
     let part = header(&[(0, &[0x05, 0x80]), TAG, transfer, (36, &[0, 0, 0, 2]), (40, &[0, 0, 2, 0])]);
@@ -184,12 +184,9 @@ fn all_else_is_written_as_the_standard_has_it() {
     is_written_as(&text, &[(0, &[0x24, 0x80]), TAG, (20, &[0xff; 4])], true);
     let logout = LogoutResponse { response: LogoutOutcome::NoRecovery, tag };
     is_written_as(&logout, &[(0, &[0x26, 0x80, 2]), TAG], true);
-    let leave = AsyncMessage { event: Event::LogOut(3) };
-    is_written_as(&leave, &[(0, &[0x32, 0x80]), none, (36, &[1, 0, 0, 0, 0, 0, 0, 3])], true);
-    let ends = AsyncMessage { event: Event::Ends(2) };
-    is_written_as(&ends, &[(0, &[0x32, 0x80]), none, (36, &[3, 0, 0, 0, 0, 2, 0, 0])], true);
-    let reject = Reject { reason: RejectReason::InvalidField };
-    is_written_as(&reject, &[(0, &[0x3f, 0x80, 9]), none], true);
+    is_written_as(&Event::LogOut(3), &[(0, &[0x32, 0x80]), none, (36, &[1, 0, 0, 0, 0, 0, 0, 3])], true);
+    is_written_as(&Event::Ends(2), &[(0, &[0x32, 0x80]), none, (36, &[3, 0, 0, 0, 0, 2, 0, 0])], true);
+    is_written_as(&RejectReason::InvalidField, &[(0, &[0x3f, 0x80, 9]), none], true);
 
     let isid = [0x80, 1, 2, 3, 4, 5];
     let outcome = Ok(Some(Stage::FullFeature));

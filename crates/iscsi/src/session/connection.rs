@@ -25,7 +25,7 @@ use crate::limits::BATCH_BYTES;
 use crate::member::Member;
 use crate::pdu::initiator::Command;
 use crate::pdu::target::{
-    AsyncMessage, DataIn, Event, FromTarget, Numbers, Reject, RejectReason, Residual, Response, TextResponse,
+    DataIn, Event, FromTarget, Numbers, RejectReason, Residual, Response, TextResponse,
 };
 use crate::pdu::{Header, NONE, Pdu, put_back};
 use crate::portal::Door;
@@ -41,7 +41,7 @@ pub struct Connection {
     /// What PDUs are given on their way into the box.
     out: Mutex<Out>,
     /// Commands that have done what they were to do, and end when that is on stable storage.
-    promises: Promises<Keep>,
+    pub(super) promises: Promises<Keep>,
     /// Commands that have not all their data yet.
     pub gatherer: Mutex<Gatherer>,
 }
@@ -165,25 +165,15 @@ impl Connection {
         self.promises.keep(keep, || self.wire.outbox.write_all());
     }
 
-    /// Puts a command aside that ends when what it wrote is on stable storage.
-    pub fn promise(&self, keep: Keep) {
-        self.promises.put(keep);
-    }
-
-    /// Returns when all that is in the box has been sent, if it can be.
-    pub fn finish(&self) {
-        self.wire.outbox.finish();
-    }
-
     /// Tells the initiator what it has not asked for.
     pub fn announce(&self, event: Event) {
-        self.send(&AsyncMessage { event }, Vec::new());
+        self.send(&event, Vec::new());
         self.wire.outbox.write_all();
     }
 
     /// A PDU that cannot be followed.
     pub fn reject(&self, header: &Header, reason: RejectReason) {
-        self.send(&Reject { reason }, header.to_vec());
+        self.send(&reason, header.to_vec());
     }
 
     /// Text of a negotiation: as much as fits, or, where there is none, what was left of the last.

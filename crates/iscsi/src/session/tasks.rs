@@ -26,7 +26,7 @@ use super::{Session, State, Turn};
 use crate::cdb::class_of;
 use crate::gather::Gathered;
 use crate::limits::SHORT_ANSWER;
-use crate::pdu::initiator::{Attribute, Command};
+use crate::pdu::initiator::Command;
 
 /// A command that is under way.
 pub struct Task {
@@ -68,7 +68,7 @@ impl Session {
     /// Has a command executed, and answered by its connection, whose reader brings it.
     pub fn run(self: &Arc<Self>, connection: &Arc<Connection>, gathered: Gathered, turn: Option<Turn<'_>>) {
         // All before is done before, and all after comes after.
-        if matches!(gathered.command.attribute, Attribute::Ordered | Attribute::HeadOfQueue) {
+        if gathered.command.is_ordered {
             connection.see_off();
             let _alone = self.gate.write().unwrap_or_else(PoisonError::into_inner);
             self.settle(|_| true);
@@ -92,8 +92,8 @@ impl Session {
         let (tag, lun, begun) = (command.tag, command.lun, Instant::now());
         let (fate, executed) = (OnceLock::new(), AtomicBool::new(false));
         let task = Arc::new(Task { tag, lun, connection: connection.clone(), begun, fate, executed });
-        let is_unit = self.state().stats.contains_key(&lun) || self.target().unit(lun).is_some();
-        let mut state = self.state();
+        let is_unit = lock(&self.state).stats.contains_key(&lun) || self.target().unit(lun).is_some();
+        let mut state = lock(&self.state);
         state.tasks.push(task.clone());
         state.working += 1;
         // Numbers that nobody has are not counted: there are too many.
@@ -127,14 +127,14 @@ impl Session {
         match begun {
             Begun::Ended(answer) => self.end(task, &command, answer, lease),
             promised @ Begun::Promised(..) => {
-                let state = self.state();
+                let state = lock(&self.state);
                 task.executed.store(true, SeqCst);
                 self.tell(state);
                 let (session, task) = (self.clone(), task.clone());
                 let connection = task.connection.clone();
                 // Its data is the volume's by now.
                 lease.iter_mut().for_each(|lease| lease.resize(SHORT_ANSWER));
-                connection.promise(Box::new(move || {
+                connection.promises.put(Box::new(move || {
                     let answer = unless_it_panics(|| promised.end(), |failed| failed);
                     session.end(&task, &command, answer, lease);
                 }));
@@ -144,7 +144,7 @@ impl Session {
 
     fn end(&self, task: &Arc<Task>, command: &Command, answer: Answer, lease: Option<Lease>) {
         let (bytes, took) = (answer.taken.max(answer.data.len()), task.begun.elapsed());
-        let mut state = self.state();
+        let mut state = lock(&self.state);
         // The answer tells already that there is room for another.
         state.working -= 1;
         if let Some(stats) = state.stats.get_mut(&task.lun).filter(|stats| stats.queue > 0) {
@@ -157,14 +157,14 @@ impl Session {
             Fate::Cleared => task.connection.answer(command, cleared(), lease),
             Fate::Aborted => {}
         }
-        let mut state = self.state();
+        let mut state = lock(&self.state);
         state.tasks.retain(|one| !Arc::ptr_eq(one, task));
         self.tell(state);
     }
 
     /// Waits until there is none of these tasks any more.
     pub fn settle(&self, which: impl Fn(&Task) -> bool) {
-        drop(self.wait(self.state(), Duration::MAX, |state| state.tasks.iter().any(|task| which(task))));
+        drop(self.wait(lock(&self.state), Duration::MAX, |state| state.tasks.iter().any(|task| which(task))));
     }
 
     /// Nobody hears of these commands any more, and nothing of them is under way afterwards. False:
@@ -178,7 +178,7 @@ impl Session {
     /// Ends commands before their time, by tag and unit: those that were begun, and whether there
     /// were any that have no answer yet.
     fn cut_short(&self, which: impl Fn(u32, u64) -> bool, fate: Fate) -> (Vec<Arc<Task>>, bool) {
-        let state = self.state();
+        let state = lock(&self.state);
         let wanted = state.tasks.iter().filter(|task| which(task.tag, task.lun));
         let tasks: Vec<Arc<Task>> = wanted.cloned().collect();
         let connections = state.connections.clone();
@@ -223,7 +223,7 @@ impl Tasks for Session {
         let own = self.own.upgrade()?;
         Some(Ending::new(move || {
             let is_under_way = |_: &State| tasks.iter().any(|task| !task.executed.load(SeqCst));
-            drop(own.wait(own.state(), Duration::MAX, is_under_way));
+            drop(own.wait(lock(&own.state), Duration::MAX, is_under_way));
         }))
     }
 }

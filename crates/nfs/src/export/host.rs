@@ -1,7 +1,7 @@
 //! One entry of a host list, and how an address is held against it.
 
 use std::collections::HashMap;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, ToSocketAddrs};
+use std::net::{IpAddr, Ipv4Addr, ToSocketAddrs};
 use std::sync::Mutex;
 use std::time::Instant;
 
@@ -140,7 +140,8 @@ impl Names {
         {
             return addrs.clone();
         }
-        let found = (name, 0).to_socket_addrs().map(|addrs| addrs.map(|addr| canonical(addr.ip())).collect());
+        let found =
+            (name, 0).to_socket_addrs().map(|addrs| addrs.map(|addr| addr.ip().to_canonical()).collect());
         let addrs: Vec<IpAddr> = found.unwrap_or_else(|error| {
             tracing::warn!(name, %error, "host name in sharenfs does not resolve");
             Vec::new()
@@ -152,12 +153,5 @@ impl Names {
     /// Forgets everything; called when the exports change.
     pub(crate) fn clear(&self) {
         lock(&self.known).clear();
-    }
-}
-
-fn canonical(addr: IpAddr) -> IpAddr {
-    match addr {
-        IpAddr::V6(v6) => Ipv6Addr::to_canonical(&v6),
-        v4 @ IpAddr::V4(_) => v4,
     }
 }

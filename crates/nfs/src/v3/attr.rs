@@ -4,8 +4,6 @@
 use engine_api::{Attr, DirChange, FsId, NodeKind, SetAttr, SetTime, Time};
 use sunrpc::xdr::{Decoder, Encoder, Malformed, Result};
 
-use crate::status::Status;
-
 /// Bytes of a fattr3.
 pub const FATTR_LEN: usize = 84;
 
@@ -24,8 +22,7 @@ pub fn type_of(kind: NodeKind) -> u32 {
 
 /// NFSv3 has 32 bits of seconds; times outside wrap, as on every server.
 pub fn put_time(out: &mut Encoder, time: Time) {
-    out.u32(time.secs as u32);
-    out.u32(time.nanos);
+    out.words([time.secs as u32, time.nanos]);
 }
 
 pub fn get_time(d: &mut Decoder<'_>) -> Result<Time> {
@@ -42,15 +39,11 @@ fn fsid(fs: FsId) -> u64 {
 }
 
 pub fn put_attr(out: &mut Encoder, fs: FsId, attr: &Attr) {
-    out.u32(type_of(attr.kind));
-    out.u32(attr.mode & 0o7777);
-    out.u32(u32::try_from(attr.nlink).unwrap_or(u32::MAX));
-    out.u32(attr.uid);
-    out.u32(attr.gid);
+    let nlink = u32::try_from(attr.nlink).unwrap_or(u32::MAX);
+    out.words([type_of(attr.kind), attr.mode & 0o7777, nlink, attr.uid, attr.gid]);
     out.u64(attr.size);
     out.u64(attr.used);
-    out.u32(attr.rdev.0);
-    out.u32(attr.rdev.1);
+    out.words([attr.rdev.0, attr.rdev.1]);
     out.u64(fsid(fs));
     out.u64(attr.node.object);
     put_time(out, attr.atime);
@@ -75,19 +68,6 @@ pub fn put_wcc(out: &mut Encoder, fs: FsId, before: Option<&Attr>, after: Option
         put_time(out, before.ctime);
     }
     put_post(out, fs, after);
-}
-
-/// wcc_data that says nothing.
-pub fn put_no_wcc(out: &mut Encoder) {
-    out.bool(false);
-    out.bool(false);
-}
-
-/// A status with empty wcc_data.
-pub fn refuse(out: &mut Encoder, status: Status) -> Result<()> {
-    out.u32(status.0);
-    put_no_wcc(out);
-    Ok(())
 }
 
 pub fn put_dir_change(out: &mut Encoder, fs: FsId, change: &DirChange) {

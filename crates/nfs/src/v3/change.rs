@@ -3,8 +3,8 @@
 use engine_api::{Attr, CreateMode, Created, Error, NewNode, SetAttr};
 use sunrpc::xdr::{Decoder, Encoder, Malformed, Result};
 
-use super::attr::{get_sattr, get_time, put_dir_change, put_post, put_wcc, refuse};
-use super::target::{Place, Target, get_handle};
+use super::attr::{get_sattr, get_time, put_dir_change, put_post, put_wcc};
+use super::target::{Place, Target, get_handle, or_refuse};
 use crate::context::Context;
 use crate::limits::MAX_PATH;
 use crate::status::Status;
@@ -13,12 +13,9 @@ pub fn setattr(cx: &Context<'_>, d: &mut Decoder<'_>, out: &mut Encoder) -> Resu
     let handle = get_handle(d)?;
     let mut set = get_sattr(d)?;
     set.guard_ctime = d.option(get_time)?;
-    let target = match Target::for_change(cx, handle) {
-        // Truncation is a write, and the client checked that when the file was opened.
-        Ok(target) if set.size.is_some() => target.with_owner_override(),
-        Ok(target) => target,
-        Err(status) => return refuse(out, status),
-    };
+    let Some(target) = or_refuse(Target::for_change(cx, handle), 2, out) else { return Ok(()) };
+    // Truncation is a write, and the client checked that when the file was opened.
+    let target = if set.size.is_some() { target.with_owner_override() } else { target };
     let done = target.fs().setattr(&target.cred, target.node, &set);
     match done.and_then(|attrs| target.settled(cx).map(|()| attrs)) {
         Ok((before, after)) => {
@@ -32,33 +29,26 @@ pub fn setattr(cx: &Context<'_>, d: &mut Decoder<'_>, out: &mut Encoder) -> Resu
                 other => other.into(),
             };
             out.u32(status.0);
-            put_wcc(out, target.fs_id(), None, target.attr().as_ref());
+            target.put_wcc(out);
         }
     }
     Ok(())
 }
 
-fn get_create_how(d: &mut Decoder<'_>) -> Result<(CreateMode, SetAttr)> {
-    match d.u32()? {
-        0 => Ok((CreateMode::Unchecked, get_sattr(d)?)),
-        1 => Ok((CreateMode::Guarded, get_sattr(d)?)),
-        2 => Ok((CreateMode::Exclusive { verifier: d.u64()? }, SetAttr::default())),
-        other => Err(Malformed::Value(other)),
-    }
-}
-
 pub fn create(cx: &Context<'_>, d: &mut Decoder<'_>, out: &mut Encoder) -> Result<()> {
     let place = Place::get(d)?;
-    let (mode, set) = get_create_how(d)?;
-    answer(cx, &place, out, |t, name| Ok(t.fs().create(&t.cred, t.node, name, mode, &set)?));
-    Ok(())
+    let (mode, set) = match d.u32()? {
+        0 => (CreateMode::Unchecked, get_sattr(d)?),
+        1 => (CreateMode::Guarded, get_sattr(d)?),
+        2 => (CreateMode::Exclusive { verifier: d.u64()? }, SetAttr::default()),
+        other => return Err(Malformed::Value(other)),
+    };
+    answer(cx, &place, out, |t, name| Ok(t.fs().create(&t.cred, t.node, name, mode, &set)?))
 }
 
 pub fn mkdir(cx: &Context<'_>, d: &mut Decoder<'_>, out: &mut Encoder) -> Result<()> {
-    let place = Place::get(d)?;
-    let set = get_sattr(d)?;
-    make(cx, &place, out, &NewNode::Dir, &set);
-    Ok(())
+    let (place, set) = (Place::get(d)?, get_sattr(d)?);
+    make(cx, &place, out, &NewNode::Dir, &set)
 }
 
 pub fn symlink(cx: &Context<'_>, d: &mut Decoder<'_>, out: &mut Encoder) -> Result<()> {
@@ -74,8 +64,7 @@ pub fn symlink(cx: &Context<'_>, d: &mut Decoder<'_>, out: &mut Encoder) -> Resu
         }
         let what = NewNode::Symlink { target: target.to_vec() };
         Ok(t.fs().make(&t.cred, t.node, name, &what, &set)?)
-    });
-    Ok(())
+    })
 }
 
 pub fn mknod(cx: &Context<'_>, d: &mut Decoder<'_>, out: &mut Encoder) -> Result<()> {
@@ -94,18 +83,14 @@ pub fn mknod(cx: &Context<'_>, d: &mut Decoder<'_>, out: &mut Encoder) -> Result
         }
         6 => (NewNode::Socket, get_sattr(d)?),
         7 => (NewNode::Fifo, get_sattr(d)?),
-        1 | 2 | 5 => {
-            answer(cx, &place, out, |_, _| Err(Status::BADTYPE));
-            return Ok(());
-        }
+        1 | 2 | 5 => return answer(cx, &place, out, |_, _| Err(Status::BADTYPE)),
         other => return Err(Malformed::Value(other)),
     };
-    make(cx, &place, out, &what, &set);
-    Ok(())
+    make(cx, &place, out, &what, &set)
 }
 
-fn make(cx: &Context<'_>, place: &Place<'_>, out: &mut Encoder, what: &NewNode, set: &SetAttr) {
-    answer(cx, place, out, |t, name| Ok(t.fs().make(&t.cred, t.node, name, what, set)?));
+fn make(cx: &Context<'_>, place: &Place<'_>, out: &mut Encoder, what: &NewNode, set: &SetAttr) -> Result<()> {
+    answer(cx, place, out, |t, name| Ok(t.fs().make(&t.cred, t.node, name, what, set)?))
 }
 
 /// What all creating procedures answer: handle and attributes of the new node, and the directory
@@ -115,16 +100,9 @@ fn answer(
     place: &Place<'_>,
     out: &mut Encoder,
     work: impl FnOnce(&Target, &[u8]) -> std::result::Result<Created, Status>,
-) {
-    let target = match Target::for_change(cx, place.handle) {
-        Ok(target) => target,
-        Err(status) => {
-            out.u32(status.0);
-            out.bool(false);
-            out.bool(false);
-            return;
-        }
-    };
+) -> Result<()> {
+    let found = Target::for_change(cx, place.handle);
+    let Some(target) = or_refuse(found, 2, out) else { return Ok(()) };
     let done = place.name().and_then(|name| work(&target, name));
     match done.and_then(|created| target.settle(cx).map(|()| created)) {
         Ok(created) => {
@@ -134,9 +112,10 @@ fn answer(
         }
         Err(status) => {
             out.u32(status.0);
-            put_wcc(out, target.fs_id(), None, target.attr().as_ref());
+            target.put_wcc(out);
         }
     }
+    Ok(())
 }
 
 pub(super) fn put_handle_and_attr(out: &mut Encoder, target: &Target, attr: &Attr) {

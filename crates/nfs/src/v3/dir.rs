@@ -12,7 +12,7 @@ use engine_api::{Attr, DirEntry, DirLimit, DirPage};
 use sunrpc::xdr::{Decoder, Encoder, Result, padding};
 
 use super::attr::{FATTR_LEN, put_post};
-use super::target::{Target, get_handle};
+use super::target::{Target, get_handle, or_refuse};
 use crate::context::Context;
 use crate::handle;
 use crate::limits::MAX_TRANSFER;
@@ -57,19 +57,12 @@ pub fn readdirplus(cx: &Context<'_>, d: &mut Decoder<'_>, out: &mut Encoder) -> 
 }
 
 fn list(cx: &Context<'_>, request: &Request<'_>, out: &mut Encoder) {
-    let target = match Target::resolve(cx, request.handle) {
-        Ok(target) => target,
-        Err(status) => {
-            out.u32(status.0);
-            out.bool(false);
-            return;
-        }
-    };
+    let Some(target) = or_refuse(Target::resolve(cx, request.handle), 1, out) else { return };
     let start = out.len();
     if let Err(status) = put_list(cx, &target, request, out) {
         out.truncate(start);
         out.u32(status.0);
-        put_post(out, target.fs_id(), target.attr().as_ref());
+        target.put_post(out);
     }
 }
 
@@ -152,8 +145,7 @@ impl Page<'_> {
 
     /// What the client sees under this name is another file system: it shall look it up.
     fn is_crossing(&self, entry: &DirEntry) -> bool {
-        self.cx.table.has_crossings(&self.target.share)
-            && self.cx.table.crossing(&self.target.share, self.target.node, &entry.name).is_some()
+        self.cx.table.crossing(&self.target.share, self.target.node, &entry.name).is_some()
     }
 
     fn put(&mut self, out: &mut Encoder, name: &[u8], cookie: u64, id: u64, attr: Option<&Attr>) -> bool {

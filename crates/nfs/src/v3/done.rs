@@ -4,10 +4,9 @@
 use engine_api::{Attr, Happened};
 use sunrpc::xdr::{Decoder, Result};
 
-use super::attr::{put_post, put_wcc};
 use super::change::put_handle_and_attr;
-use super::target::{Place, Target, get_handle};
-use super::{Out, procedure, put_failure};
+use super::target::{Place, Target, get_handle, or_refuse, put_wcc_of};
+use super::{Out, absent_of, procedure};
 use crate::context::Context;
 use crate::status::Status;
 
@@ -25,35 +24,26 @@ pub fn put_done(cx: &Context<'_>, procedure: u32, args: &[u8], out: &mut Out) ->
     let d = &mut Decoder::new(args);
     let enc = &mut out.enc;
     let handle = get_handle(d)?;
-    let put_now = |target: &Target, enc: &mut _| put_wcc(enc, target.fs_id(), None, target.attr().as_ref());
-    let first = match Target::for_change(cx, handle) {
-        Ok(target) => target,
-        Err(status) => {
-            put_failure(procedure, status, enc);
-            return Ok(true);
-        }
-    };
+    let found = Target::for_change(cx, handle);
+    let Some(first) = or_refuse(found, absent_of(procedure), enc) else { return Ok(true) };
     enc.u32(Status::OK.0);
     match procedure {
-        procedure::SETATTR | procedure::REMOVE | procedure::RMDIR => put_now(&first, enc),
+        procedure::SETATTR | procedure::REMOVE | procedure::RMDIR => first.put_wcc(enc),
         procedure::CREATE | procedure::MKDIR | procedure::SYMLINK | procedure::MKNOD => {
             match made(&first, &Place::get(&mut Decoder::new(args))?) {
                 Some(attr) => put_handle_and_attr(enc, &first, &attr),
                 None => (0..2).for_each(|_| enc.bool(false)),
             }
-            put_now(&first, enc);
+            first.put_wcc(enc);
         }
         procedure::RENAME | procedure::LINK => {
             if procedure == procedure::LINK {
-                put_post(enc, first.fs_id(), first.attr().as_ref());
+                first.put_post(enc);
             } else {
                 let _name = d.opaque(u32::MAX)?;
-                put_now(&first, enc);
+                first.put_wcc(enc);
             }
-            match Target::for_change(cx, get_handle(d)?) {
-                Ok(dir) => put_now(&dir, enc),
-                Err(_) => (0..2).for_each(|_| enc.bool(false)),
-            }
+            put_wcc_of(&Target::for_change(cx, get_handle(d)?), enc);
         }
         _ => return Ok(false),
     }

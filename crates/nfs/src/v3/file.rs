@@ -4,8 +4,8 @@ use engine_api::{Cred, Error, NodeKind, ReadBuf, Stable};
 use sunrpc::xdr::{Decoder, Encoder, Malformed, Result};
 
 use super::Out;
-use super::attr::{put_post, put_wcc, refuse};
-use super::target::{Target, get_handle};
+use super::attr::{put_post, put_wcc};
+use super::target::{Target, get_handle, or_refuse};
 use crate::context::Context;
 use crate::limits::MAX_TRANSFER;
 use crate::stats::add;
@@ -13,14 +13,8 @@ use crate::status::Status;
 
 pub fn read(cx: &Context<'_>, d: &mut Decoder<'_>, out: &mut Out) -> Result<()> {
     let (handle, offset, count) = (get_handle(d)?, d.u64()?, d.u32()?);
-    let target = match Target::resolve(cx, handle) {
-        Ok(target) => target.with_owner_override(),
-        Err(status) => {
-            out.enc.u32(status.0);
-            out.enc.bool(false);
-            return Ok(());
-        }
-    };
+    let found = Target::resolve(cx, handle).map(Target::with_owner_override);
+    let Some(target) = or_refuse(found, 1, &mut out.enc) else { return Ok(()) };
     let found = read_data(&target, offset, count.min(MAX_TRANSFER) as usize);
     let attr = target.attr();
     match found {
@@ -68,24 +62,14 @@ fn get_stable(d: &mut Decoder<'_>) -> Result<Stable> {
     }
 }
 
-/// Arguments of WRITE: handle, offset, how stable, and as many bytes as both count and opaque
-/// promise.
-type WriteArgs<'a> = (&'a [u8], u64, Stable, Option<&'a [u8]>);
-
-fn write_args<'a>(d: &mut Decoder<'a>) -> Result<WriteArgs<'a>> {
+pub fn write(cx: &Context<'_>, d: &mut Decoder<'_>, out: &mut Encoder) -> Result<()> {
     let (handle, offset, count) = (get_handle(d)?, d.u64()?, d.u32()?);
     let stable = get_stable(d)?;
-    let data = d.opaque(MAX_TRANSFER)?;
-    Ok((handle, offset, stable, data.get(..count as usize)))
-}
-
-pub fn write(cx: &Context<'_>, d: &mut Decoder<'_>, out: &mut Encoder) -> Result<()> {
-    let (handle, offset, stable, data) = write_args(d)?;
-    let target = match Target::for_change(cx, handle) {
-        Ok(target) => target.with_owner_override(),
-        Err(status) => return refuse(out, status),
-    };
-    let Some(data) = data else { return refuse(out, Status::INVAL) };
+    // As many bytes as both count and opaque promise.
+    let data = d.opaque(MAX_TRANSFER)?.get(..count as usize);
+    let found = Target::for_change(cx, handle).map(Target::with_owner_override);
+    let found = found.and_then(|target| Ok((target, data.ok_or(Status::INVAL)?)));
+    let Some((target, data)) = or_refuse(found, 2, out) else { return Ok(()) };
     let done = if stable == Stable::Unstable {
         target.fs().write(&target.cred, target.node, offset, data, stable)
     } else {
@@ -110,7 +94,7 @@ pub fn write(cx: &Context<'_>, d: &mut Decoder<'_>, out: &mut Encoder) -> Result
         }
         Err(error) => {
             out.u32(Status::from(error).0);
-            put_wcc(out, target.fs_id(), None, target.attr().as_ref());
+            target.put_wcc(out);
         }
     }
     Ok(())
@@ -119,10 +103,7 @@ pub fn write(cx: &Context<'_>, d: &mut Decoder<'_>, out: &mut Encoder) -> Result
 /// Always of the whole file: more than a range is always allowed.
 pub fn commit(cx: &Context<'_>, d: &mut Decoder<'_>, out: &mut Encoder) -> Result<()> {
     let (handle, _offset, _count) = (get_handle(d)?, d.u64()?, d.u32()?);
-    let target = match Target::for_change(cx, handle) {
-        Ok(target) => target,
-        Err(status) => return refuse(out, status),
-    };
+    let Some(target) = or_refuse(Target::for_change(cx, handle), 2, out) else { return Ok(()) };
     let before = target.attr();
     let done = target.fs().promise(target.node).map(|promise| {
         cx.answer_after(promise);
@@ -139,14 +120,7 @@ pub fn commit(cx: &Context<'_>, d: &mut Decoder<'_>, out: &mut Encoder) -> Resul
 
 pub fn readlink(cx: &Context<'_>, d: &mut Decoder<'_>, out: &mut Encoder) -> Result<()> {
     let handle = get_handle(d)?;
-    let target = match Target::resolve(cx, handle) {
-        Ok(target) => target,
-        Err(status) => {
-            out.u32(status.0);
-            out.bool(false);
-            return Ok(());
-        }
-    };
+    let Some(target) = or_refuse(Target::resolve(cx, handle), 1, out) else { return Ok(()) };
     let found = target.fs().readlink(&target.cred, target.node);
     let attr = target.attr();
     out.u32(found.as_ref().map_or_else(|error| Status::from(error.clone()), |_| Status::OK).0);

@@ -4,7 +4,7 @@ use engine_api::{Access, Time};
 use sunrpc::xdr::{Decoder, Encoder, Result};
 
 use super::attr::{put_attr, put_post, put_time};
-use super::target::{Target, get_handle};
+use super::target::{Target, get_handle, or_refuse};
 use crate::context::Context;
 use crate::limits::{MAX_TRANSFER, PREFERRED_DIR};
 use crate::status::Status;
@@ -45,57 +45,45 @@ pub fn access(cx: &Context<'_>, d: &mut Decoder<'_>, out: &mut Encoder) -> Resul
         let access = t.fs().access(&t.cred, t.node)?;
         out.u32(access_bits(access, t.writable) & wanted);
         Ok(())
-    });
-    Ok(())
+    })
 }
 
 pub fn fsstat(cx: &Context<'_>, d: &mut Decoder<'_>, out: &mut Encoder) -> Result<()> {
-    let handle = get_handle(d)?;
-    answer(cx, handle, out, |t, out| {
+    answer(cx, get_handle(d)?, out, |t, out| {
         let stat = t.fs().statfs(t.node)?;
-        for number in [stat.total_bytes, stat.free_bytes, stat.avail_bytes] {
-            out.u64(number);
-        }
-        for number in [stat.total_files, stat.free_files, stat.free_files] {
+        let (bytes, files) = (stat.total_bytes, stat.total_files);
+        for number in [bytes, stat.free_bytes, stat.avail_bytes, files, stat.free_files, stat.free_files] {
             out.u64(number);
         }
         out.u32(0); // invarsec: these numbers may change at any time.
         Ok(())
-    });
-    Ok(())
+    })
 }
 
 pub fn fsinfo(cx: &Context<'_>, d: &mut Decoder<'_>, out: &mut Encoder) -> Result<()> {
-    let handle = get_handle(d)?;
-    answer(cx, handle, out, |t, out| {
+    answer(cx, get_handle(d)?, out, |t, out| {
         let stat = t.fs().statfs(t.node)?;
         for _read_then_write in 0..2 {
-            for number in [MAX_TRANSFER, MAX_TRANSFER, MULTIPLE] {
-                out.u32(number);
-            }
+            out.words([MAX_TRANSFER, MAX_TRANSFER, MULTIPLE]);
         }
         out.u32(PREFERRED_DIR);
         out.u64(stat.max_file_size);
         put_time(out, Time { secs: 0, nanos: 1 });
         out.u32(PROPERTIES);
         Ok(())
-    });
-    Ok(())
+    })
 }
 
 pub fn pathconf(cx: &Context<'_>, d: &mut Decoder<'_>, out: &mut Encoder) -> Result<()> {
-    let handle = get_handle(d)?;
-    answer(cx, handle, out, |t, out| {
+    answer(cx, get_handle(d)?, out, |t, out| {
         let stat = t.fs().statfs(t.node)?;
-        out.u32(stat.link_max);
-        out.u32(stat.name_max);
+        out.words([stat.link_max, stat.name_max]);
         out.bool(true); // no_trunc: long names are errors.
         out.bool(true); // chown_restricted
         out.bool(stat.case_insensitive);
         out.bool(stat.case_preserving);
         Ok(())
-    });
-    Ok(())
+    })
 }
 
 /// Status, attributes of the node, then the results: the shape that these procedures share.
@@ -103,16 +91,9 @@ fn answer(
     cx: &Context<'_>,
     handle: &[u8],
     out: &mut Encoder,
-    results: impl FnOnce(&Target, &mut Encoder) -> std::result::Result<(), engine_api::Error>,
-) {
-    let target = match Target::resolve(cx, handle) {
-        Ok(target) => target,
-        Err(status) => {
-            out.u32(status.0);
-            out.bool(false);
-            return;
-        }
-    };
+    results: impl FnOnce(&Target, &mut Encoder) -> engine_api::Result<()>,
+) -> Result<()> {
+    let Some(target) = or_refuse(Target::resolve(cx, handle), 1, out) else { return Ok(()) };
     let start = out.len();
     out.u32(Status::OK.0);
     let attr = target.fs().getattr(target.node);
@@ -120,6 +101,7 @@ fn answer(
     if let Err(error) = attr.and_then(|_| results(&target, out)) {
         out.truncate(start);
         out.u32(Status::from(error).0);
-        put_post(out, target.fs_id(), target.attr().as_ref());
+        target.put_post(out);
     }
+    Ok(())
 }

@@ -3,22 +3,15 @@
 use engine_api::{Attr, DirChange, FsId, RenameMode};
 use sunrpc::xdr::{Decoder, Encoder, Result};
 
-use super::attr::{put_dir_change, put_no_wcc, put_post, put_wcc};
-use super::target::{Place, Target, get_handle};
+use super::attr::{put_dir_change, put_post};
+use super::target::{Place, Target, get_handle, or_refuse, put_wcc_of};
 use crate::context::Context;
 use crate::handle::Sealed;
 use crate::status::Status;
 
 pub fn lookup(cx: &Context<'_>, d: &mut Decoder<'_>, out: &mut Encoder) -> Result<()> {
     let place = Place::get(d)?;
-    let target = match Target::resolve(cx, place.handle) {
-        Ok(target) => target,
-        Err(status) => {
-            out.u32(status.0);
-            out.bool(false);
-            return Ok(());
-        }
-    };
+    let Some(target) = or_refuse(Target::resolve(cx, place.handle), 1, out) else { return Ok(()) };
     match place.name().and_then(|name| find(cx, &target, name)) {
         Ok((fs, handle, attr)) => {
             out.u32(Status::OK.0);
@@ -27,14 +20,13 @@ pub fn lookup(cx: &Context<'_>, d: &mut Decoder<'_>, out: &mut Encoder) -> Resul
         }
         Err(status) => out.u32(status.0),
     }
-    put_post(out, target.fs_id(), target.attr().as_ref());
+    target.put_post(out);
     Ok(())
 }
 
 /// Looks the name up, and steps over into what is mounted there.
 fn find(cx: &Context<'_>, t: &Target, name: &[u8]) -> std::result::Result<(FsId, Sealed, Attr), Status> {
-    if cx.table.has_crossings(&t.share)
-        && let Some(child) = cx.table.crossing(&t.share, t.node, name)
+    if let Some(child) = cx.table.crossing(&t.share, t.node, name)
         && cx.shares.grant(child, cx.client).is_some()
     {
         let root = child.fs.root();
@@ -50,15 +42,11 @@ fn find(cx: &Context<'_>, t: &Target, name: &[u8]) -> std::result::Result<(FsId,
 }
 
 pub fn remove(cx: &Context<'_>, d: &mut Decoder<'_>, out: &mut Encoder) -> Result<()> {
-    let place = Place::get(d)?;
-    one_dir(cx, &place, out, |t, name| t.fs().remove(&t.cred, t.node, name));
-    Ok(())
+    one_dir(cx, &Place::get(d)?, out, |t, name| t.fs().remove(&t.cred, t.node, name))
 }
 
 pub fn rmdir(cx: &Context<'_>, d: &mut Decoder<'_>, out: &mut Encoder) -> Result<()> {
-    let place = Place::get(d)?;
-    one_dir(cx, &place, out, |t, name| t.fs().rmdir(&t.cred, t.node, name));
-    Ok(())
+    one_dir(cx, &Place::get(d)?, out, |t, name| t.fs().rmdir(&t.cred, t.node, name))
 }
 
 fn one_dir(
@@ -66,14 +54,9 @@ fn one_dir(
     place: &Place<'_>,
     out: &mut Encoder,
     work: impl FnOnce(&Target, &[u8]) -> engine_api::Result<DirChange>,
-) {
-    let target = match Target::for_change(cx, place.handle) {
-        Ok(target) => target,
-        Err(status) => {
-            out.u32(status.0);
-            return put_wcc_of(out, None);
-        }
-    };
+) -> Result<()> {
+    let found = Target::for_change(cx, place.handle);
+    let Some(target) = or_refuse(found, 2, out) else { return Ok(()) };
     let done = place.name().and_then(|name| Ok(work(&target, name)?));
     match done.and_then(|change| target.settle(cx).map(|()| change)) {
         Ok(change) => {
@@ -82,17 +65,10 @@ fn one_dir(
         }
         Err(status) => {
             out.u32(status.0);
-            put_wcc_of(out, Some(&target));
+            target.put_wcc(out);
         }
     }
-}
-
-/// wcc_data of a directory that did not change, as far as we know.
-fn put_wcc_of(out: &mut Encoder, target: Option<&Target>) {
-    match target {
-        Some(target) => put_wcc(out, target.fs_id(), None, target.attr().as_ref()),
-        None => put_no_wcc(out),
-    }
+    Ok(())
 }
 
 pub fn rename(cx: &Context<'_>, d: &mut Decoder<'_>, out: &mut Encoder) -> Result<()> {
@@ -111,8 +87,8 @@ pub fn rename(cx: &Context<'_>, d: &mut Decoder<'_>, out: &mut Encoder) -> Resul
         }
         (done, _) => {
             out.u32(done.err().unwrap_or(Status::SERVERFAULT).0);
-            put_wcc_of(out, source.as_ref().ok());
-            put_wcc_of(out, target.as_ref().ok());
+            put_wcc_of(&source, out);
+            put_wcc_of(&target, out);
         }
     }
     Ok(())
@@ -157,10 +133,10 @@ pub fn link(cx: &Context<'_>, d: &mut Decoder<'_>, out: &mut Encoder) -> Result<
         (done, _) => {
             out.u32(done.err().unwrap_or(Status::SERVERFAULT).0);
             match &node {
-                Ok(node) => put_post(out, node.fs_id(), node.attr().as_ref()),
+                Ok(node) => node.put_post(out),
                 Err(_) => out.bool(false),
             }
-            put_wcc_of(out, dir.as_ref().ok());
+            put_wcc_of(&dir, out);
         }
     }
     Ok(())

@@ -4,8 +4,9 @@
 use std::sync::Arc;
 
 use engine_api::{Attr, Cred, FileSystem, FsId, NAME_MAX, NodeId};
-use sunrpc::xdr::{Decoder, Result as XdrResult};
+use sunrpc::xdr::{Decoder, Encoder, Result as XdrResult};
 
+use super::attr::{put_post, put_wcc};
 use crate::context::Context;
 use crate::handle::Handle;
 use crate::shares::Share;
@@ -40,14 +41,14 @@ impl Target {
             Some(share) => share.clone(),
             None => cx.table.snapshot(handle.fs).ok_or(Status::STALE)?,
         };
-        let grant = cx.shares.grant(&share, cx.client).ok_or(Status::ACCES)?;
+        let writable = cx.shares.grant(&share, cx.client).ok_or(Status::ACCES)?;
         if share.fs.is_waiting() {
             // Nothing of this call has been done, and its thread is needed for other pools: the
             // client asks again.
             return Err(Status::JUKEBOX);
         }
         let cred = share.options.cred(&cx.credential);
-        Ok(Target { share, node: handle.node, cred, writable: grant.writable })
+        Ok(Target { share, node: handle.node, cred, writable })
     }
 
     /// As [`Target::resolve`], for something to change.
@@ -90,6 +91,35 @@ impl Target {
     /// Attributes for a reply, where they can be had.
     pub fn attr(&self) -> Option<Attr> {
         self.fs().getattr(self.node).ok()
+    }
+
+    /// post_op_attr
+    pub fn put_post(&self, out: &mut Encoder) {
+        put_post(out, self.fs_id(), self.attr().as_ref());
+    }
+
+    /// wcc_data of a node that did not change, as far as we know.
+    pub fn put_wcc(&self, out: &mut Encoder) {
+        put_wcc(out, self.fs_id(), None, self.attr().as_ref());
+    }
+}
+
+/// What was found; `None`: nothing was, and the refusal is in `out`.
+pub fn or_refuse<T>(found: Result<T, Status>, absent: usize, out: &mut Encoder) -> Option<T> {
+    found.map_err(|status| refuse(status, absent, out)).ok()
+}
+
+/// A status other than OK, and that so many attributes are not there.
+pub fn refuse(status: Status, absent: usize, out: &mut Encoder) {
+    out.u32(status.0);
+    (0..absent).for_each(|_| out.bool(false));
+}
+
+/// wcc_data of a node that did not change, as far as we know, if there is one.
+pub fn put_wcc_of(found: &Result<Target, Status>, out: &mut Encoder) {
+    match found {
+        Ok(target) => target.put_wcc(out),
+        Err(_) => (0..2).for_each(|_| out.bool(false)),
     }
 }
 

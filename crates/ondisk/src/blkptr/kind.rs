@@ -3,29 +3,7 @@
 //! The numbers are those on disk. Source: include/sys/zio.h `enum zio_checksum`,
 //! include/sys/zio_compress.h, and the names of module/zfs/zio_checksum.c and zio_compress.c.
 
-macro_rules! kinds {
-    ($(#[$doc:meta])* $name:ident { $($variant:ident = $raw:literal $text:literal),* $(,)? }) => {
-        $(#[$doc])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-        #[repr(u8)]
-        pub enum $name { $($variant = $raw),* }
-
-        impl $name {
-            /// All of them, by number.
-            pub const ALL: &'static [$name] = &[$($name::$variant),*];
-
-            /// The kind of this number, if there is one.
-            pub const fn from_raw(raw: u8) -> Option<$name> {
-                match raw { $($raw => Some($name::$variant),)* _ => None }
-            }
-
-            /// OpenZFS's name, as zdb prints it.
-            pub const fn name(self) -> &'static str {
-                match self { $($name::$variant => $text),* }
-            }
-        }
-    };
-}
+use crate::kinds::kinds;
 
 kinds! {
     /// Checksum functions.

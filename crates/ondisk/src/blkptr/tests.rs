@@ -107,29 +107,15 @@ fn an_encrypted_block_has_two_copies_and_a_short_fill() {
 
 #[test]
 fn impossible_pointers_are_refused() {
-    let refused = |change: fn(&mut BlkPtr)| {
+    let refused = |change: &dyn Fn(&mut BlkPtr) -> &mut BlkPtr| {
         let mut bp = sample();
         change(&mut bp);
         assert!(bp.validate().is_err());
     };
-    refused(|bp| {
-        bp.set_prop(KIND, 15);
-    });
-    refused(|bp| {
-        bp.set_prop(COMPRESS, 17);
-    });
-    refused(|bp| {
-        bp.set_prop(TYPE, 54);
-    });
-    refused(|bp| {
-        bp.set_prop(LSIZE, 0xffff);
-    });
-    refused(|bp| {
-        bp.set_prop(PSIZE, 0x8000);
-    });
-    refused(|bp| {
-        bp.set_dva(0, Dva::new(0, 512, 0));
-    });
+    for (field, value) in [(KIND, 15), (COMPRESS, 17), (TYPE, 54), (LSIZE, 0xffff), (PSIZE, 0x8000)] {
+        refused(&|bp| bp.set_prop(field, value));
+    }
+    refused(&|bp| bp.set_dva(0, Dva::new(0, 512, 0)));
     assert!(BlkPtr::decode(&[0; 127], Endian::Little).is_err());
     assert_eq!(BlkPtr::decode_at(&[0; 256], 2, Endian::Little).unwrap_err().offset, 256);
     assert!(BlkPtr::decode_at(&[0; 256], usize::MAX, Endian::Little).is_err());

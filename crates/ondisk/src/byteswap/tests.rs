@@ -17,12 +17,8 @@ fn pointer(seed: u64) -> BlkPtr {
 fn big_dnode(dnode: &DnodePhys, big_bonus: &[u8]) -> Vec<u8> {
     let mut bytes = vec![0; dnode.size()];
     let mut to = Writer::new(&mut bytes, Endian::Big);
-    for byte in [dnode.object_type.0, dnode.indblkshift, dnode.nlevels, dnode.blkptrs.len() as u8] {
-        to.u8(byte);
-    }
-    for byte in [dnode.bonus_type.0, dnode.checksum, dnode.compress, dnode.flags] {
-        to.u8(byte);
-    }
+    to.bytes(&[dnode.object_type.0, dnode.indblkshift, dnode.nlevels, dnode.blkptrs.len() as u8]);
+    to.bytes(&[dnode.bonus_type.0, dnode.checksum, dnode.compress, dnode.flags]);
     to.u16(dnode.datablkszsec);
     to.u16(dnode.bonus.len() as u16);
     to.u8(dnode.extra_slots);

@@ -20,6 +20,7 @@ mod edit;
 pub use edit::LeafMut;
 
 use crate::malformed::{Endian, Malformed, array_at};
+use crate::numbers::{swap_fields, swap_numbers};
 use crate::zap::value::Value;
 use crate::zap::{BLOCK_TYPE_LEAF, fat};
 
@@ -372,15 +373,9 @@ impl<'a> Leaf<'a> {
 /// Swaps the numbers of a leaf. A chunk of no known kind stays as it is.
 pub(super) fn swap(block: &mut [u8]) {
     let Some(geometry) = Geometry::of(block.len()) else { return };
-    let mut swap = |at: usize, len: usize| block[at..at + len].reverse();
-    for (at, len) in [(0, 8), (8, 8), (AT_PREFIX, 8), (AT_MAGIC, 4), (AT_FREE, 2), (AT_ENTRIES, 2)] {
-        swap(at, len);
-    }
-    swap(AT_PREFIX_LEN, 2);
-    swap(AT_FREELIST, 2);
-    for slot in 0..geometry.slots() {
-        swap(geometry.slot_at(slot), 2);
-    }
+    swap_fields(block, &[(0, 8), (8, 8), (AT_PREFIX, 8), (AT_MAGIC, 4), (AT_FREE, 2), (AT_ENTRIES, 2)]);
+    swap_fields(block, &[(AT_PREFIX_LEN, 2), (AT_FREELIST, 2)]);
+    swap_numbers::<2>(&mut block[HEADER..][..2 * geometry.slots()]);
     for chunk in 0..geometry.chunks as u16 {
         let chunk = &mut block[geometry.chunk_at(chunk)..][..CHUNK];
         let fields: &[(usize, usize)] = match chunk[0] {
@@ -388,9 +383,7 @@ pub(super) fn swap(block: &mut [u8]) {
             TYPE_ARRAY | TYPE_FREE => &[(22, 2)],
             _ => &[],
         };
-        for &(at, len) in fields {
-            chunk[at..at + len].reverse();
-        }
+        swap_fields(chunk, fields);
     }
 }
 

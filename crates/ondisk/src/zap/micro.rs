@@ -9,6 +9,7 @@
 //! Source: include/sys/zap_impl.h.
 
 use crate::malformed::{Endian, Malformed, Reader, Writer, u64_at};
+use crate::numbers::swap_fields;
 use crate::zap::BLOCK_TYPE_MICRO;
 
 /// Bytes of the head, and of a chunk.
@@ -114,9 +115,7 @@ pub(super) fn swap(block: &mut [u8]) {
     for (index, chunk) in block.chunks_exact_mut(CHUNK).enumerate() {
         let fields: &[(usize, usize)] =
             if index == 0 { &[(0, 8), (8, 8), (16, 8)] } else { &[(0, 8), (8, 4)] };
-        for &(at, len) in fields {
-            chunk[at..at + len].reverse();
-        }
+        swap_fields(chunk, fields);
     }
 }
 

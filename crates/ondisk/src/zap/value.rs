@@ -75,29 +75,18 @@ impl Value {
 
     /// The one number it is: an entry of another shape gives `None`.
     pub fn as_u64(&self) -> Option<u64> {
-        match self {
-            Value::U64(ints) => match ints[..] {
-                [int] => Some(int),
-                _ => None,
-            },
-            _ => None,
-        }
+        let [int] = *self.as_words()? else { return None };
+        Some(int)
     }
 
     /// The bytes, when its integers are bytes.
     pub fn as_bytes(&self) -> Option<&[u8]> {
-        match self {
-            Value::U8(ints) => Some(ints),
-            _ => None,
-        }
+        if let Value::U8(ints) = self { Some(ints) } else { None }
     }
 
     /// The integers, if they are of eight bytes.
     pub fn as_words(&self) -> Option<&[u64]> {
-        match self {
-            Value::U64(ints) => Some(ints),
-            _ => None,
-        }
+        if let Value::U64(ints) = self { Some(ints) } else { None }
     }
 
     /// A string as ZFS keeps it: bytes up to the first NUL.

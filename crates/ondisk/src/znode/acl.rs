@@ -11,6 +11,7 @@
 //! (`acl_trivial_access_masks`).
 
 use crate::malformed::{Endian, Malformed, Reader, Writer};
+use crate::numbers::swap_fields;
 
 /// Types.
 pub const ALLOW: u16 = 0;
@@ -196,15 +197,12 @@ pub fn swap_aces(bytes: &mut [u8]) {
     let mut rest = bytes;
     while let Some((head, tail)) = rest.split_first_chunk_mut::<HEAD>() {
         let (kind, flags) = (u16::from_be_bytes([head[0], head[1]]), u16::from_be_bytes([head[2], head[3]]));
-        head[0..2].reverse();
-        head[2..4].reverse();
-        head[4..8].reverse();
+        swap_fields(head, &[(0, 2), (2, 2), (4, 4)]);
         let mut skip = 0;
         if !is_abstract(flags) {
             let Some(who) = tail.first_chunk_mut::<8>() else { return };
             who.reverse();
-            let object = (FIRST_OBJECT_TYPE..=LAST_OBJECT_TYPE).contains(&kind);
-            skip = 8 + if object { OBJECT_TYPES } else { 0 };
+            skip = 8 + if has_object_types(kind) { OBJECT_TYPES } else { 0 };
         }
         let Some((_, next)) = tail.split_at_mut_checked(skip) else { return };
         rest = next;
@@ -214,19 +212,13 @@ pub fn swap_aces(bytes: &mut [u8]) {
 /// The same, of entries of ACL version 0.
 pub(crate) fn swap_old(bytes: &mut [u8]) {
     for entry in bytes.as_chunks_mut::<OLD_ENTRY>().0 {
-        entry[0..4].reverse();
-        entry[4..8].reverse();
-        entry[8..10].reverse();
-        entry[10..12].reverse();
+        swap_fields(entry, &[(0, 4), (4, 4), (8, 2), (10, 2)]);
     }
 }
 
 /// The same, of the ACL of a znode: see [`in_znode`].
 pub(super) fn swap_in_znode(acl: &mut [u8]) {
     let Some((head, entries)) = acl.split_first_chunk_mut::<IN_ZNODE_HEAD>() else { return };
-    head[0..8].reverse();
-    head[8..12].reverse();
-    head[12..14].reverse();
-    head[14..16].reverse();
+    swap_fields(head, &[(0, 8), (8, 4), (12, 2), (14, 2)]);
     if head[12..14] == [0, 0] { swap_old(entries) } else { swap_aces(entries) }
 }

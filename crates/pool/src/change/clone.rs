@@ -2,16 +2,16 @@
 
 use refusal::{Action, Reason, Refused};
 
-use super::create::{check_limits, check_place, create, make_parents, refuse};
-use super::{missing, open, reason};
+use super::create::{above, check_limits, check_place, create, refuse};
+use super::{Props, missing, open, reason};
 use crate::dsl::Dsl;
 use crate::dsl::names::Found;
 use crate::dsl::task::SyncCx;
-use crate::namecheck::{check_filesystem, parent_of};
+use crate::namecheck::{check_filesystem, last_of};
 use crate::prop::{AUTO, Checker, RawProps, RawValue};
 use crate::{PoolError, Result};
 
-fn raw_props(dsl: &Dsl, from: &Found, name: &str, props: &[(String, String)]) -> Result<RawProps> {
+fn raw_props(dsl: &Dsl, from: &Found, name: &str, props: &Props) -> Result<RawProps> {
     let has_feature = |feature: &str| dsl.features().is_enabled(feature);
     let (action, of) = (create(name), dsl.head_kind(from.object, &from.phys)?);
     let checker = Checker { action, of, creating: false, version: dsl.version(), has_feature: &has_feature };
@@ -33,13 +33,7 @@ fn origin(dsl: &Dsl, snapshot: &str) -> Result<Found> {
     }
 }
 
-pub(super) fn check(
-    dsl: &Dsl,
-    snapshot: &str,
-    name: &str,
-    parents: bool,
-    props: &[(String, String)],
-) -> Result<()> {
+pub(super) fn check(dsl: &Dsl, snapshot: &str, name: &str, parents: bool, props: &Props) -> Result<()> {
     check_filesystem(name).map_err(|fault| refuse(name, fault))?;
     if snapshot.split(['/', '@']).next() != name.split('/').next() {
         return Err(refuse(name, Reason::OtherPool));
@@ -55,25 +49,14 @@ pub(super) fn check(
     }
 }
 
-pub(super) fn sync(
-    cx: &SyncCx<'_>,
-    snapshot: &str,
-    name: &str,
-    parents: bool,
-    props: &[(String, String)],
-) -> Result<()> {
+pub(super) fn sync(cx: &SyncCx<'_>, snapshot: &str, name: &str, parents: bool, props: &Props) -> Result<()> {
     if cx.dsl.find_dir(name).is_ok() {
         return Ok(());
     }
     let from = origin(cx.dsl, snapshot)?;
     let raw = raw_props(cx.dsl, &from, name, props)?;
-    let above = parent_of(name).ok_or_else(|| refuse(name, Reason::NameMissing))?;
-    if parents {
-        make_parents(cx, above)?;
-    }
-    let parent = cx.dsl.find_dir(above)?;
-    let last = name.rsplit('/').next().unwrap_or(name);
-    let dir = cx.dsl.create_dir(Some(&parent), last, cx.tx)?;
+    let parent = above(cx, name, parents)?;
+    let dir = cx.dsl.create_dir(Some(&parent), last_of(name), cx.tx)?;
     let object = cx.dsl.create_clone(&dir, from.object, cx.tx)?;
     cx.dsl.write_props(&dir, &raw, cx.tx)?;
     cx.note("clone", name, object, &format!("origin={snapshot} ({})", from.object));

@@ -5,11 +5,12 @@ use std::sync::Arc;
 use api_types::DatasetKind;
 use refusal::{Action, Reason, Refused};
 
-use super::missing;
+use super::{Props, missing};
 use crate::dsl::counts::Counted;
 use crate::dsl::task::SyncCx;
 use crate::dsl::{Dir, Dsl};
-use crate::namecheck::{check_filesystem, parent_of};
+use crate::error::if_there;
+use crate::namecheck::{check_filesystem, last_of, parent_of};
 use crate::prop::{Checker, RawProps};
 use crate::{PoolError, Result};
 
@@ -21,13 +22,13 @@ pub(super) fn refuse(name: &str, reason: impl Into<Reason>) -> PoolError {
     Refused::new(create(name), reason).into()
 }
 
-pub(super) fn raw_props(dsl: &Dsl, name: &str, props: &[(String, String)]) -> Result<RawProps> {
+pub(super) fn raw_props(dsl: &Dsl, name: &str, props: &Props) -> Result<RawProps> {
     let has_feature = |feature: &str| dsl.features().is_enabled(feature);
     let (action, of, version) = (create(name), DatasetKind::Filesystem, dsl.version());
     Checker { action, of, creating: true, version, has_feature: &has_feature }.all(props)
 }
 
-pub(super) fn check(dsl: &Dsl, name: &str, parents: bool, props: &[(String, String)]) -> Result<()> {
+pub(super) fn check(dsl: &Dsl, name: &str, parents: bool, props: &Props) -> Result<()> {
     check_filesystem(name).map_err(|fault| refuse(name, fault))?;
     let raw = raw_props(dsl, name, props)?;
     let Some(parent) = check_place(dsl, name, parents)? else { return Ok(()) };
@@ -40,11 +41,8 @@ pub(super) fn check(dsl: &Dsl, name: &str, parents: bool, props: &[(String, Stri
 /// The directory that a new dataset of this name comes below, or with `parents` the nearest above
 /// it; `None` where it is there already and that is as good.
 pub(super) fn check_place(dsl: &Dsl, name: &str, parents: bool) -> Result<Option<Arc<Dir>>> {
-    match dsl.find_dir(name) {
-        Ok(_) if parents => return Ok(None),
-        Ok(_) => return Err(refuse(name, Reason::DatasetExists)),
-        Err(PoolError::NotFound) => {}
-        Err(error) => return Err(error),
+    if if_there(dsl.find_dir(name))?.is_some() {
+        return if parents { Ok(None) } else { Err(refuse(name, Reason::DatasetExists)) };
     }
     let parent = parent_of(name).ok_or_else(|| refuse(name, Reason::NameMissing))?;
     let parent = nearest(dsl, name, parent, parents)?;
@@ -60,10 +58,7 @@ pub(super) fn check_place(dsl: &Dsl, name: &str, parents: bool) -> Result<Option
 
 /// A reservation must fit, and a quota must hold it.
 pub(super) fn check_limits(dsl: &Dsl, name: &str, parent: &Arc<Dir>, props: &RawProps) -> Result<()> {
-    let number = |wanted: &str| {
-        let found = props.local.iter().find(|(name, _)| name == wanted);
-        found.and_then(|(_, value)| value.number()).unwrap_or(0)
-    };
+    let number = |name: &str| props.number(name).unwrap_or(0);
     let reserved = number("reservation").max(number("refreservation"));
     if reserved > parent.available(dsl.pool_size(), None, false) {
         return Err(refuse(name, Reason::TooLarge));
@@ -89,17 +84,22 @@ fn nearest(dsl: &Dsl, name: &str, parent: &str, parents: bool) -> Result<Arc<Dir
     }
 }
 
-pub(super) fn sync(cx: &SyncCx<'_>, name: &str, parents: bool, props: &[(String, String)]) -> Result<()> {
+pub(super) fn sync(cx: &SyncCx<'_>, name: &str, parents: bool, props: &Props) -> Result<()> {
     if cx.dsl.find_dir(name).is_ok() {
         return Ok(());
     }
     let raw = raw_props(cx.dsl, name, props)?;
-    let parent_name = parent_of(name).ok_or_else(|| refuse(name, Reason::NameMissing))?;
-    if parents {
-        make_parents(cx, parent_name)?;
-    }
-    let parent = cx.dsl.find_dir(parent_name).map_err(missing(create(name)))?;
+    let parent = above(cx, name, parents)?;
     make(cx, &parent, name, &raw)
+}
+
+/// The directory that a new dataset comes below; with `parents` it is made if need be.
+pub(super) fn above(cx: &SyncCx<'_>, name: &str, parents: bool) -> Result<Arc<Dir>> {
+    let above = parent_of(name).ok_or_else(|| refuse(name, Reason::NameMissing))?;
+    if parents {
+        make_parents(cx, above)?;
+    }
+    cx.dsl.find_dir(above).map_err(missing(create(name)))
 }
 
 /// Makes a name's missing ancestors, and itself, without properties.
@@ -114,8 +114,7 @@ pub(super) fn make_parents(cx: &SyncCx<'_>, name: &str) -> Result<()> {
 }
 
 fn make(cx: &SyncCx<'_>, parent: &Arc<Dir>, name: &str, props: &RawProps) -> Result<()> {
-    let last = name.rsplit('/').next().unwrap_or(name);
-    let dir = cx.dsl.create_dir(Some(parent), last, cx.tx)?;
+    let dir = cx.dsl.create_dir(Some(parent), last_of(name), cx.tx)?;
     let mut props = props.clone();
     cx.dsl.inherit_creation(parent, &mut props)?;
     let dataset = cx.dsl.create_filesystem_in(&dir, &props, cx.tx)?;

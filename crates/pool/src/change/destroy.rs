@@ -5,9 +5,10 @@ use std::collections::HashSet;
 use refusal::{Action, Reason, Refused};
 
 use super::missing;
-use crate::dsl::Dsl;
-use crate::dsl::bookmark;
+use crate::dsl::names::Found;
 use crate::dsl::task::SyncCx;
+use crate::dsl::{Dsl, bookmark};
+use crate::error::if_there;
 use crate::{PoolError, Result};
 
 fn action(name: &str) -> Action {
@@ -41,12 +42,7 @@ pub(super) fn check(dsl: &Dsl, names: &[String], defer: bool) -> Result<()> {
     Ok(())
 }
 
-fn check_children(
-    dsl: &Dsl,
-    name: &str,
-    found: &crate::dsl::names::Found,
-    gone: &HashSet<u64>,
-) -> Result<()> {
+fn check_children(dsl: &Dsl, name: &str, found: &Found, gone: &HashSet<u64>) -> Result<()> {
     let refuse = || Err(Refused::new(action(name), Reason::HasChildren).into());
     for (child, object) in dsl.children(&found.dir)? {
         if !gone.contains(&dsl.child_dir(&found.dir, &child, object)?.phys().head_dataset_obj) {
@@ -71,12 +67,9 @@ pub(super) fn sync(cx: &SyncCx<'_>, names: &[String], defer: bool) -> Result<()>
             destroy_bookmark(cx, head, mark)?;
             continue;
         }
-        let found = match cx.dsl.find(name) {
-            // It was there when this was checked, and went with another: a snapshot with the last
-            // of its clones, what a receive left with its dataset, what is named twice.
-            Err(PoolError::NotFound) => continue,
-            found => found?,
-        };
+        // It was there when this was checked, and went with another: a snapshot with the last of
+        // its clones, what a receive left with its dataset, what is named twice.
+        let Some(found) = if_there(cx.dsl.find(name))? else { continue };
         if found.is_snapshot() {
             cx.dsl.destroy_snapshot(found.object, name, defer, cx.tx)?;
             continue;

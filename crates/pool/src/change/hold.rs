@@ -10,6 +10,7 @@ use super::{Change, destroy, missing, open, snapshot};
 use crate::dsl::Dsl;
 use crate::dsl::names::Found;
 use crate::dsl::task::SyncCx;
+use crate::error::if_there;
 use crate::{PoolError, Result};
 
 /// Longest tag, in bytes.
@@ -40,11 +41,7 @@ fn targets(
         let before = found.len();
         for head in heads {
             let name = format!("{head}@{snapshot}");
-            match dsl.find(&name) {
-                Ok(one) => found.push((one, name)),
-                Err(PoolError::NotFound) => {}
-                Err(error) => return Err(error),
-            }
+            found.extend(if_there(dsl.find(&name))?.map(|one| (one, name)));
         }
         if found.len() == before {
             return Err(none());
@@ -85,14 +82,11 @@ pub(super) fn sync(cx: &SyncCx<'_>, names: &[String], tag: &str, recursive: bool
 pub(super) fn check_release(dsl: &Dsl, names: &[String], tag: &str, recursive: bool) -> Result<()> {
     let targets = targets(dsl, names, recursive, release)?;
     for name in names {
-        let of_this = |(found, one): &(Found, String)| -> Result<bool> {
-            let (head, snapshot) = name.split_once('@').unwrap_or((name, ""));
-            let is_meant = one.starts_with(head) && one.ends_with(&format!("@{snapshot}"));
-            Ok(is_meant && dsl.has_hold(&found.phys, tag)?)
-        };
+        let (head, snapshot) = name.split_once('@').unwrap_or((name, ""));
         let mut held = false;
-        for target in &targets {
-            held |= of_this(target)?;
+        for (found, one) in &targets {
+            let is_meant = one.starts_with(head) && one.ends_with(&format!("@{snapshot}"));
+            held |= is_meant && dsl.has_hold(&found.phys, tag)?;
         }
         if !held {
             return Err(Refused::new(release(name), Reason::NoTag).into());
@@ -130,10 +124,7 @@ pub(super) fn sync_temporary(cx: &SyncCx<'_>, name: &str, tag: &str) -> Result<(
 pub(super) fn sync_release_temporary(cx: &SyncCx<'_>) -> Result<()> {
     for (object, tag) in cx.dsl.temporary_holds()? {
         cx.dsl.forget_temporary(object, &tag, cx.tx)?;
-        let name = match cx.dsl.dataset_name(object) {
-            Err(PoolError::NotFound) => continue,
-            name => name?,
-        };
+        let Some(name) = if_there(cx.dsl.dataset_name(object))? else { continue };
         let found = cx.dsl.find(&name)?;
         if cx.dsl.has_hold(&found.phys, &tag)? {
             cx.dsl.release(&found, &name, &tag, cx.tx)?;

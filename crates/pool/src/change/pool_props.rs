@@ -4,9 +4,9 @@ use api_types::{DatasetKind, PoolProperty};
 use ondisk::version;
 use refusal::{Action, PropertyFault, Reason, Refused, Upgrade};
 
+use super::Props;
 use crate::dsl::Dsl;
 use crate::dsl::task::SyncCx;
-use crate::history::Record;
 use crate::prop::{RawValue, parse_pool_value};
 use crate::{PoolError, Result};
 
@@ -18,7 +18,7 @@ fn refuse(dsl: &Dsl, reason: impl Into<Reason>) -> PoolError {
     Refused::new(action(dsl), reason).into()
 }
 
-pub(super) fn check(dsl: &Dsl, props: &[(String, String)]) -> Result<()> {
+pub(super) fn check(dsl: &Dsl, props: &Props) -> Result<()> {
     let action = action(dsl);
     for (name, value) in props {
         if let Some(feature) = name.strip_prefix("feature@") {
@@ -35,21 +35,19 @@ pub(super) fn check(dsl: &Dsl, props: &[(String, String)]) -> Result<()> {
             PoolProperty::Bootfs if dsl.version() < version::BOOTFS => {
                 return Err(refuse(dsl, Reason::PoolTooOld(Upgrade::Bootfs)));
             }
-            PoolProperty::Bootfs => {
-                let name = raw.text().unwrap_or("");
-                if !name.is_empty() {
-                    check_bootfs(dsl, name)?;
-                }
-            }
+            PoolProperty::Bootfs => check_bootfs(dsl, raw.text().unwrap_or(""))?,
             _ => {}
         }
     }
     Ok(())
 }
 
-/// What is booted from is a file system, or a snapshot of one (module/zfs/spa.c,
-/// `spa_prop_validate`).
+/// What is booted from is a file system, or a snapshot of one; an empty name is none
+/// (module/zfs/spa.c, `spa_prop_validate`).
 fn check_bootfs(dsl: &Dsl, name: &str) -> Result<()> {
+    if name.is_empty() {
+        return Ok(());
+    }
     let invalid = |_| refuse(dsl, PropertyFault::NoBootfs { name: name.to_owned() });
     dsl.find(name).map_err(invalid)?;
     let head = name.split('@').next().unwrap_or(name);
@@ -81,7 +79,7 @@ fn check_feature(dsl: &Dsl, name: &str, value: &str) -> Result<()> {
     Ok(())
 }
 
-pub(super) fn sync(cx: &SyncCx<'_>, props: &[(String, String)]) -> Result<()> {
+pub(super) fn sync(cx: &SyncCx<'_>, props: &Props) -> Result<()> {
     let action = action(cx.dsl);
     for (name, value) in props {
         if let Some(feature) = name.strip_prefix("feature@").and_then(ondisk::feature::by_name) {
@@ -102,8 +100,7 @@ pub(super) fn sync(cx: &SyncCx<'_>, props: &[(String, String)]) -> Result<()> {
         };
         let name = prop.row().name;
         cx.dsl.write_pool_prop(name, &raw, cx.tx)?;
-        let record = Record::internal("set", &format!("{name}={value}"), cx.tx.txg());
-        cx.dsl.record(record, cx.tx);
+        cx.dsl.note_pool("set", &format!("{name}={value}"), cx.tx);
     }
     Ok(())
 }

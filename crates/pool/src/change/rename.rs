@@ -1,16 +1,19 @@
 //! Renaming a dataset within its pool, with everything below it; and snapshots within their
 //! dataset.
 
+use std::sync::Arc;
+
 use api_types::DatasetKind;
 use env::Tunable;
 use refusal::{Action, Reason, Refused};
 
 use super::create::{self, make_parents};
 use super::{missing, open};
-use crate::dsl::Dsl;
 use crate::dsl::counts::Counted;
 use crate::dsl::task::SyncCx;
-use crate::namecheck::{MAX_NAME, check_point, check_spelling, parent_of};
+use crate::dsl::{Dir, Dsl};
+use crate::error::if_there;
+use crate::namecheck::{MAX_NAME, check_point, check_spelling, last_of, parent_of};
 use crate::{PoolError, Result};
 
 fn refuse(from: &str, reason: impl Into<Reason>) -> PoolError {
@@ -31,10 +34,8 @@ pub(super) fn check(dsl: &Dsl, from: &str, to: &str, parents: bool) -> Result<()
     if to.strip_prefix(from).is_some_and(|rest| rest.starts_with('/')) {
         return Err(refuse_to(Reason::BelowItself));
     }
-    match dsl.find_dir(to) {
-        Ok(_) => return Err(refuse(from, Reason::DatasetExists)),
-        Err(PoolError::NotFound) => {}
-        Err(error) => return Err(error),
+    if if_there(dsl.find_dir(to))?.is_some() {
+        return Err(refuse(from, Reason::DatasetExists));
     }
     let parent = parent_of(to).ok_or_else(|| refuse_to(Reason::NameMissing))?;
     match dsl.find_dir(parent) {
@@ -53,7 +54,7 @@ pub(super) fn check(dsl: &Dsl, from: &str, to: &str, parents: bool) -> Result<()
 
 /// No name below, snapshots' included, may become too long; nor too deep, unless it was as deep
 /// before (`dsl_valid_rename` in module/zfs/dsl_dir.c).
-fn check_lengths(dsl: &Dsl, from: &str, to: &str, dir: &std::sync::Arc<crate::dsl::Dir>) -> Result<()> {
+fn check_lengths(dsl: &Dsl, from: &str, to: &str, dir: &Arc<Dir>) -> Result<()> {
     let levels = |name: &str| name.split('/').count();
     let most = usize::try_from(dsl.parts.env.tunable(Tunable::MaxDatasetNesting)).unwrap_or(usize::MAX);
     let deeper = levels(to).saturating_sub(levels(from));
@@ -74,12 +75,7 @@ fn check_lengths(dsl: &Dsl, from: &str, to: &str, dir: &std::sync::Arc<crate::ds
 }
 
 /// What moves must fit under the new parent's quotas.
-fn check_room(
-    dsl: &Dsl,
-    from: &str,
-    dir: &std::sync::Arc<crate::dsl::Dir>,
-    to: &std::sync::Arc<crate::dsl::Dir>,
-) -> Result<()> {
+fn check_room(dsl: &Dsl, from: &str, dir: &Arc<Dir>, to: &Arc<Dir>) -> Result<()> {
     let phys = dir.phys();
     let space = phys.used_bytes.max(phys.reserved);
     let common = dir.parent().and_then(|parent| parent.common_ancestor(to));
@@ -103,8 +99,7 @@ pub(super) fn sync(cx: &SyncCx<'_>, from: &str, to: &str, parents: bool) -> Resu
     }
     let found = cx.dsl.find(from)?;
     let parent = cx.dsl.find_dir(parent_name)?;
-    let last = to.rsplit('/').next().unwrap_or(to);
-    cx.dsl.move_dir(&found.dir, &parent, last, cx.tx)?;
+    cx.dsl.move_dir(&found.dir, &parent, last_of(to), cx.tx)?;
     // Under the old name, as OpenZFS logs it before it renames (dsl_dir.c, `dsl_dir_rename_sync`).
     cx.note("rename", from, found.object, &format!("-> {to}"));
     cx.dsl.refresh_policies(to)
@@ -113,17 +108,12 @@ pub(super) fn sync(cx: &SyncCx<'_>, from: &str, to: &str, parents: bool) -> Resu
 /// Heads at and below `head` that have a snapshot of this name.
 fn heads_with(dsl: &Dsl, head: &str, snapshot: &str, recursive: bool) -> Result<Vec<String>> {
     let dir = dsl.find_dir(head)?;
-    let mut heads = if recursive { dsl.names_below(&dir)? } else { vec![head.to_owned()] };
-    let mut failed = Ok(());
-    heads.retain(|head| match dsl.find(&format!("{head}@{snapshot}")) {
-        Ok(_) => true,
-        Err(PoolError::NotFound) => false,
-        Err(error) => {
-            failed = Err(error);
-            false
-        }
-    });
-    failed.map(|()| heads)
+    let heads = if recursive { dsl.names_below(&dir)? } else { vec![head.to_owned()] };
+    let mut with = Vec::new();
+    for head in heads {
+        with.extend(if_there(dsl.find(&format!("{head}@{snapshot}")))?.map(|_| head));
+    }
+    Ok(with)
 }
 
 /// `fs@before` and `fs@after`: the dataset, and the two names.

@@ -3,11 +3,10 @@
 use api_types::{DatasetKind, DatasetProperty};
 use refusal::{Action, PropertyFault, Reason, Refused};
 
-use super::missing;
+use super::{Props, missing};
 use crate::dsl::Dsl;
 use crate::dsl::names::Found;
 use crate::dsl::task::SyncCx;
-use crate::dsl::volume::{block_of, size_of};
 use crate::prop::{AUTO, Checker, RawProps, RawValue, exact};
 use crate::{PoolError, Result};
 
@@ -19,7 +18,7 @@ fn refuse(name: &str, reason: impl Into<Reason>) -> PoolError {
     Refused::new(action(name), reason).into()
 }
 
-fn raw_props(dsl: &Dsl, name: &str, found: &Found, props: &[(String, String)]) -> Result<RawProps> {
+fn raw_props(dsl: &Dsl, name: &str, found: &Found, props: &Props) -> Result<RawProps> {
     let has_feature = |feature: &str| dsl.features().is_enabled(feature);
     let kind = dsl.kind_of(found)?;
     let (action, version) = (action(name), dsl.version());
@@ -37,12 +36,8 @@ fn raw_props(dsl: &Dsl, name: &str, found: &Found, props: &[(String, String)]) -
 /// A volume's reservation goes with its size, where it did before or is to
 /// (`zfs_add_synthetic_resv`, `zfs_fix_auto_resv` in lib/libzfs/libzfs_dataset.c).
 fn follow_size(dsl: &Dsl, name: &str, found: &Found, raw: &mut RawProps) -> Result<()> {
-    let dataset = dsl.open_object(found.object)?;
-    let (now, block) = (size_of(dataset.objset())?, block_of(dataset.objset())?);
-    let given = |raw: &RawProps, wanted: &str| {
-        raw.local.iter().find(|(name, _)| name == wanted).and_then(|(_, value)| value.number())
-    };
-    let size = given(raw, "volsize");
+    let (now, block) = dsl.volume_shape(found.object)?;
+    let size = raw.number("volsize");
     if size == Some(0) {
         return Err(refuse(name, PropertyFault::VolumeSizeZero));
     }
@@ -66,7 +61,7 @@ fn target(dsl: &Dsl, name: &str) -> Result<Found> {
     dsl.find(name).map_err(missing(action(name)))
 }
 
-pub(super) fn check(dsl: &Dsl, name: &str, props: &[(String, String)]) -> Result<()> {
+pub(super) fn check(dsl: &Dsl, name: &str, props: &Props) -> Result<()> {
     let found = target(dsl, name)?;
     let raw = raw_props(dsl, name, &found, props)?;
     for (property, number) in &raw.creation {
@@ -115,7 +110,7 @@ fn check_limit(dsl: &Dsl, name: &str, found: &Found, property: &str, number: u64
     }
 }
 
-pub(super) fn sync(cx: &SyncCx<'_>, name: &str, props: &[(String, String)]) -> Result<()> {
+pub(super) fn sync(cx: &SyncCx<'_>, name: &str, props: &Props) -> Result<()> {
     let found = target(cx.dsl, name)?;
     for (property, value) in raw_props(cx.dsl, name, &found, props)?.local {
         match (property.as_str(), value.number()) {

@@ -7,8 +7,9 @@ use api_types::DatasetKind;
 use dmu::SyncTx;
 use ondisk::dsl_dataset::FLAG_INCONSISTENT;
 use refusal::{Action, Reason, Refused};
+use stdx::names::is_at_or_below;
 
-use super::{missing, open, reason};
+use super::{Props, missing, open, reason};
 use crate::dsl::counts::Counted;
 use crate::dsl::names::Found;
 use crate::dsl::task::SyncCx;
@@ -50,7 +51,7 @@ fn below(dsl: &Dsl, dir: &Arc<Dir>, snapshot: &str, heads: &mut Vec<(Found, Stri
     Ok(())
 }
 
-fn raw_props(dsl: &Dsl, name: &str, props: &[(String, String)]) -> Result<RawProps> {
+fn raw_props(dsl: &Dsl, name: &str, props: &Props) -> Result<RawProps> {
     let has_feature = |feature: &str| dsl.features().is_enabled(feature);
     let (action, of, version) = (action(name), DatasetKind::Snapshot, dsl.version());
     Checker { action, of, creating: false, version, has_feature: &has_feature }.of_snapshot(props)
@@ -60,7 +61,7 @@ pub(super) fn check(
     dsl: &Dsl,
     names: &[String],
     recursive: bool,
-    props: &[(String, String)],
+    props: &Props,
     group: Option<u64>,
 ) -> Result<()> {
     let targets = targets(dsl, names, recursive)?;
@@ -103,22 +104,12 @@ pub(super) fn check(
 fn new_at_each(targets: &[(Found, String)]) -> BTreeMap<String, u64> {
     let mut more = BTreeMap::new();
     for (head, _) in targets {
-        let above = std::iter::successors(Some(head.dir.clone()), |dir| dir.parent());
-        above.for_each(|dir| *more.entry(dir.name()).or_default() += 1);
+        head.dir.and_above().for_each(|dir| *more.entry(dir.name()).or_default() += 1);
     }
     more
 }
 
-fn is_at_or_below(name: &str, above: &str) -> bool {
-    name.strip_prefix(above).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-}
-
-pub(super) fn sync(
-    cx: &SyncCx<'_>,
-    names: &[String],
-    recursive: bool,
-    props: &[(String, String)],
-) -> Result<()> {
+pub(super) fn sync(cx: &SyncCx<'_>, names: &[String], recursive: bool, props: &Props) -> Result<()> {
     // What earlier changes of this group made belongs into the snapshots, too.
     cx.dsl.sync_datasets(&SyncTx { txg: cx.tx.touch(), pass: 1, rewrite: false })?;
     for (head, snapshot) in targets(cx.dsl, names, recursive)? {

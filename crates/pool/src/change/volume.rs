@@ -3,22 +3,17 @@
 use api_types::{DEFAULT_VOLBLOCKSIZE, DatasetKind, VolumePlan};
 use refusal::{PropertyFault, Reason};
 
-use super::create::{check_place, create, make_parents, refuse};
-use super::missing;
+use super::Props;
+use super::create::{above, check_place, create, refuse};
 use crate::Result;
 use crate::dsl::Dsl;
 use crate::dsl::task::SyncCx;
-use crate::namecheck::{check_filesystem, parent_of};
+use crate::namecheck::{check_filesystem, last_of};
 use crate::prop::{AUTO, Checker, RawProps, RawValue};
 
 /// What the properties say, and OpenZFS's defaults where they say nothing; and the properties that
 /// are to be stored.
-pub(super) fn plan(
-    dsl: &Dsl,
-    name: &str,
-    sparse: bool,
-    props: &[(String, String)],
-) -> Result<(VolumePlan, RawProps)> {
+pub(super) fn plan(dsl: &Dsl, name: &str, sparse: bool, props: &Props) -> Result<(VolumePlan, RawProps)> {
     let has_feature = |feature: &str| dsl.features().is_enabled(feature);
     let (action, of, version) = (create(name), DatasetKind::Volume, dsl.version());
     let mut props = Checker { action, of, creating: true, version, has_feature: &has_feature }.all(props)?;
@@ -48,13 +43,7 @@ pub(super) fn plan(
     Ok((VolumePlan { size, block, limit: limit.to_owned(), reserved: reserved.unwrap_or(0) }, props))
 }
 
-pub(super) fn check(
-    dsl: &Dsl,
-    name: &str,
-    parents: bool,
-    sparse: bool,
-    props: &[(String, String)],
-) -> Result<()> {
+pub(super) fn check(dsl: &Dsl, name: &str, parents: bool, sparse: bool, props: &Props) -> Result<()> {
     check_filesystem(name).map_err(|fault| refuse(name, fault))?;
     let (plan, props) = plan(dsl, name, sparse, props)?;
     if plan.size == 0 {
@@ -62,33 +51,20 @@ pub(super) fn check(
     }
     let Some(parent) = check_place(dsl, name, parents)? else { return Ok(()) };
     let available = parent.available(dsl.pool_size(), None, false);
-    let reservation = props.local.iter().find(|(name, _)| name == "reservation");
-    let reservation = reservation.and_then(|(_, value)| value.number()).unwrap_or(0);
+    let reservation = props.number("reservation").unwrap_or(0);
     if available == 0 || plan.reserved.max(reservation) > available {
         return Err(refuse(name, Reason::NoSpace));
     }
     Ok(())
 }
 
-pub(super) fn sync(
-    cx: &SyncCx<'_>,
-    name: &str,
-    parents: bool,
-    sparse: bool,
-    props: &[(String, String)],
-) -> Result<()> {
+pub(super) fn sync(cx: &SyncCx<'_>, name: &str, parents: bool, sparse: bool, props: &Props) -> Result<()> {
     if cx.dsl.find_dir(name).is_ok() {
         return Ok(());
     }
     let (plan, props) = plan(cx.dsl, name, sparse, props)?;
-    let (above, last) = parent_of(name)
-        .and_then(|above| Some((above, name.rsplit('/').next()?)))
-        .ok_or_else(|| refuse(name, Reason::NameMissing))?;
-    if parents {
-        make_parents(cx, above)?;
-    }
-    let parent = cx.dsl.find_dir(above).map_err(missing(create(name)))?;
-    let dir = cx.dsl.create_dir(Some(&parent), last, cx.tx)?;
+    let parent = above(cx, name, parents)?;
+    let dir = cx.dsl.create_dir(Some(&parent), last_of(name), cx.tx)?;
     let dataset = cx.dsl.create_volume_in(&dir, &props, (plan.size, plan.block), cx.tx)?;
     cx.note("create", name, dataset.object(), " ");
     Ok(())

@@ -14,7 +14,7 @@ use dmu::Tx;
 use dmu::zap::{Value, ZapParams};
 use dmu::{ObjectSpec, Zap};
 use ondisk::bookmark::{BookmarkPhys, FLAG_HAS_FBN, FLAG_SNAPSHOT_EXISTS};
-use ondisk::dsl_dataset::{DslDatasetPhys, FIELD_BOOKMARK_NAMES};
+use ondisk::dsl_dataset::{DslDatasetPhys, FIELD_BOOKMARK_NAMES, FIELD_IVSET_GUID};
 use ondisk::object_type::ObjectType;
 
 use super::Dsl;
@@ -76,10 +76,7 @@ impl Counting {
 
 /// The ZAP of a dataset's bookmarks.
 pub(crate) fn object(dsl: &Dsl, dataset: u64) -> Result<Option<u64>> {
-    if !dsl.mos.is_zapified(dataset)? {
-        return Ok(None);
-    }
-    Ok(dsl.mos.find(dataset, FIELD_BOOKMARK_NAMES)?)
+    Ok(dsl.mos.field(dataset, FIELD_BOOKMARK_NAMES)?)
 }
 
 /// A head's bookmarks, oldest first.
@@ -141,9 +138,8 @@ fn of_snapshot(dsl: &Dsl, snapshot: &DslDatasetPhys) -> Result<BookmarkPhys> {
 /// Gives a head a bookmark of a snapshot. Syncing context.
 pub(crate) fn create(dsl: &Dsl, head: u64, name: &str, snapshot: &Found, tx: &Tx) -> Result<BookmarkPhys> {
     let mut phys = of_snapshot(dsl, &snapshot.phys)?;
-    if dsl.mos.is_zapified(snapshot.object)? && dsl.features().is_enabled("bookmark_v2") {
-        let field = ondisk::dsl_dataset::FIELD_IVSET_GUID;
-        phys.ivset_guid = dsl.mos.find(snapshot.object, field)?.unwrap_or(0);
+    if dsl.features().is_enabled("bookmark_v2") {
+        phys.ivset_guid = dsl.mos.field(snapshot.object, FIELD_IVSET_GUID)?.unwrap_or(0);
     }
     add(dsl, head, name, phys, tx)?;
     Ok(phys)
@@ -221,36 +217,28 @@ pub(crate) fn destroy(dsl: &Dsl, head: u64, bookmark: &Bookmark, tx: &Tx) -> Res
             Deadlist::open(dsl, phys.deadlist_obj)?.remove_key(dsl, txg, tx)?;
         }
     }
-    forget(dsl, bookmark, tx)?;
-    take(dsl, head, bookmark, tx)
+    forget(dsl, head, bookmark, tx)
 }
 
-/// What a bookmark counts for in the pool's features.
-fn forget(dsl: &Dsl, bookmark: &Bookmark, tx: &Tx) -> Result<()> {
+/// Takes a bookmark away, with what it counts for in the pool's features.
+fn forget(dsl: &Dsl, head: u64, bookmark: &Bookmark, tx: &Tx) -> Result<()> {
     if bookmark.counts() {
         dsl.features().decrement("bookmark_written", tx)?;
     }
-    Ok(())
+    take(dsl, head, bookmark, tx)
 }
 
 /// Destroys those of a head that is going itself: its dead list needs no care any more.
 pub(crate) fn destroy_all(dsl: &Dsl, head: u64, tx: &Tx) -> Result<()> {
-    for bookmark in all(dsl, head)? {
-        forget(dsl, &bookmark, tx)?;
-        take(dsl, head, &bookmark, tx)?;
-    }
-    Ok(())
+    all(dsl, head)?.iter().try_for_each(|bookmark| forget(dsl, head, bookmark, tx))
 }
 
 /// A snapshot is about to go: bookmarks before it have another next one now. Whether one of its own
 /// group counts, for which dead lists have to keep the group's key.
 pub(crate) fn snapshot_gone(dsl: &Dsl, head: u64, snapshot: &DslDatasetPhys, tx: &Tx) -> Result<bool> {
     let counted = all(dsl, head)?.into_iter().filter(Bookmark::counts);
-    let concerned: Vec<Bookmark> = counted
-        .filter(|bookmark| {
-            (snapshot.prev_snap_txg..=snapshot.creation_txg).contains(&bookmark.phys.creation_txg)
-        })
-        .collect();
+    let groups = snapshot.prev_snap_txg..=snapshot.creation_txg;
+    let concerned: Vec<Bookmark> = counted.filter(|one| groups.contains(&one.phys.creation_txg)).collect();
     if concerned.is_empty() {
         return Ok(false);
     }

@@ -179,14 +179,11 @@ impl Dsl {
     /// Datasets whose logs on disk have blocks on a vdev.
     pub(crate) fn logs_on(&self, vdev: u32) -> Result<Vec<String>> {
         let _config = self.reading();
-        let mut names = Vec::new();
-        for (name, _, header) in self.logs_on_disk()? {
-            let mut blocks = Walk::new(self.parts.store(), &header);
-            if blocks.any(|found| found.bp.dva(0).vdev == vdev) {
-                names.push(name);
-            }
-        }
-        Ok(names)
+        let mut logs = self.logs_on_disk()?;
+        logs.retain(|(_, _, header)| {
+            Walk::new(self.parts.store(), header).any(|found| found.bp.dva(0).vdev == vdev)
+        });
+        Ok(logs.into_iter().map(|(name, _, _)| name).collect())
     }
 
     /// The header that says so, and the block at which it is not known whether the log ends there.

@@ -15,7 +15,6 @@ use std::sync::Arc;
 
 use dmu::Tx;
 use ondisk::dsl_dataset::{DslDatasetPhys, FLAG_NOPROMOTE};
-use ondisk::object_type::ObjectType;
 use refusal::{Action, Reason, Refused};
 
 use super::Dsl;
@@ -98,12 +97,8 @@ impl Dsl {
     /// too.
     pub(crate) fn promotion_conflicts(&self, clone: &Found, promotion: &Promotion) -> Result<Vec<String>> {
         let own: Vec<String> = self.snapshots(&clone.phys)?.into_iter().map(|one| one.name).collect();
-        let mut both: Vec<String> = self
-            .shared_names(promotion)?
-            .into_iter()
-            .filter(|(name, _)| own.contains(name))
-            .map(|(name, _)| format!("@{name}"))
-            .collect();
+        let shared = self.shared_names(promotion)?.into_iter().filter(|(name, _)| own.contains(name));
+        let mut both: Vec<String> = shared.map(|(name, _)| format!("@{name}")).collect();
         let own = bookmark::all(self, clone.object)?;
         let until = promotion.shared.first().map_or(0, |(_, origin)| origin.creation_txg);
         for bookmark in bookmark::all(self, promotion.origin_head)? {
@@ -120,11 +115,8 @@ impl Dsl {
         if clone.phys.flags & FLAG_NOPROMOTE != 0 {
             return Err(PoolError::Busy);
         }
-        if self
-            .shared_names(promotion)?
-            .iter()
-            .any(|(name, _)| clone.dir.name().len() + 1 + name.len() > MAX_NAME)
-        {
+        let is_too_long = |name: &str| clone.dir.name().len() + 1 + name.len() > MAX_NAME;
+        if self.shared_names(promotion)?.iter().any(|(name, _)| is_too_long(name)) {
             return Err(PoolError::NameTooLong);
         }
         let (from, to) = (&promotion.origin_dir, &clone.dir);
@@ -136,14 +128,10 @@ impl Dsl {
     }
 
     fn shared_names(&self, promotion: &Promotion) -> Result<Vec<(String, u64)>> {
-        let names = self.mos.dataset(promotion.origin_head)?.snapnames_zapobj;
-        let mut shared = Vec::new();
-        for (name, value) in self.mos.entries(names)? {
-            if promotion.shared.iter().any(|(object, _)| *object == value.first()) {
-                shared.push((name, value.first()));
-            }
-        }
-        Ok(shared)
+        let names = self.mos.entries(self.mos.dataset(promotion.origin_head)?.snapnames_zapobj)?;
+        let named = names.into_iter().map(|(name, value)| (name, value.first()));
+        let is_shared = |object: u64| promotion.shared.iter().any(|(shared, _)| *shared == object);
+        Ok(named.filter(|(_, object)| is_shared(*object)).collect())
     }
 
     /// See the module. Syncing context.
@@ -172,12 +160,11 @@ impl Dsl {
 
         let (now_snap, then_snap) = clone_snaps;
         let delta = now_snap - dir.phys().used_snap as i64;
-        let used = |used| Sums { used, ..Sums::default() };
-        dir.used(&self.mos, Used::Snap, used(delta), tx)?;
+        dir.used(&self.mos, Used::Snap, Sums::allocated(delta), tx)?;
         let moved = promotion.moved;
         dir.used(&self.mos, Used::Head, Sums { used: moved.used - delta, ..moved }, tx)?;
         let delta = then_snap - origin_dir.phys().used_snap as i64;
-        origin_dir.used(&self.mos, Used::Snap, used(delta), tx)?;
+        origin_dir.used(&self.mos, Used::Snap, Sums::allocated(delta), tx)?;
         let back = moved.negated();
         origin_dir.used(&self.mos, Used::Head, Sums { used: back.used - delta, ..back }, tx)?;
         self.edit_dataset(origin, tx, |phys| phys.unique_bytes = unique as u64)?;
@@ -229,11 +216,7 @@ impl Dsl {
             self.mos.add_int(listed, clone.object, tx)?;
             self.mos.remove_int(listed, promotion.origin_head, tx)?;
         }
-        if clone.dir.phys().clones == 0 {
-            let zap = self.mos.create_zap(ObjectType::DSL_CLONES, tx)?;
-            clone.dir.edit(&self.mos, tx, |dir| dir.clones = zap)?;
-        }
-        Ok(self.mos.add_int(clone.dir.phys().clones, promotion.origin_head, tx)?)
+        self.list_clone(&clone.dir, promotion.origin_head, tx)
     }
 
     /// Moves the shared snapshots with their names and the clones they have.
@@ -268,9 +251,5 @@ impl Dsl {
 }
 
 fn all_of(phys: &DslDatasetPhys) -> Sums {
-    Sums {
-        used: phys.referenced_bytes as i64,
-        comp: phys.compressed_bytes as i64,
-        uncomp: phys.uncompressed_bytes as i64,
-    }
+    Sums::of(phys.referenced_bytes, phys.compressed_bytes, phys.uncompressed_bytes)
 }

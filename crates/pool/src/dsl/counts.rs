@@ -32,17 +32,11 @@ pub(crate) enum Counted {
 }
 
 impl Counted {
-    fn field(self) -> &'static str {
+    /// The field that has the count, and the property that limits it.
+    fn names(self) -> (&'static str, &'static str) {
         match self {
-            Counted::Filesystems => FIELD_FILESYSTEM_COUNT,
-            Counted::Snapshots => FIELD_SNAPSHOT_COUNT,
-        }
-    }
-
-    fn limit(self) -> &'static str {
-        match self {
-            Counted::Filesystems => "filesystem_limit",
-            Counted::Snapshots => "snapshot_limit",
+            Counted::Filesystems => (FIELD_FILESYSTEM_COUNT, "filesystem_limit"),
+            Counted::Snapshots => (FIELD_SNAPSHOT_COUNT, "snapshot_limit"),
         }
     }
 }
@@ -50,19 +44,14 @@ impl Counted {
 impl Dsl {
     /// What a directory counts; `None` where it does not.
     pub(crate) fn count_of(&self, dir: &Dir, what: Counted) -> Result<Option<u64>> {
-        if !self.mos.is_zapified(dir.object)? {
-            return Ok(None);
-        }
-        Ok(self.mos.find(dir.object, what.field())?)
+        Ok(self.mos.field(dir.object, what.names().0)?)
     }
 
     /// So many more, or fewer, at this directory and above. Syncing context.
     pub(crate) fn count(&self, dir: &Arc<Dir>, what: Counted, delta: i64, tx: &Tx) -> Result<()> {
-        let mut dir = Some(dir.clone());
-        while let Some(this) = dir {
-            let Some(count) = self.count_of(&this, what)? else { return Ok(()) };
-            self.mos.set(this.object, what.field(), count.saturating_add_signed(delta), tx)?;
-            dir = this.parent();
+        for dir in dir.and_above() {
+            let Some(count) = self.count_of(&dir, what)? else { return Ok(()) };
+            self.mos.set(dir.object, what.names().0, count.saturating_add_signed(delta), tx)?;
         }
         Ok(())
     }
@@ -80,14 +69,13 @@ impl Dsl {
         if caller.is_administrator || more == 0 {
             return Ok(false);
         }
-        let mut dir = Some(dir.clone());
-        while let Some(this) = dir.filter(|dir| common != Some(dir.object)) {
-            let Some(count) = self.count_of(&this, what)? else { return Ok(false) };
-            let is_over = count.saturating_add(more) > self.local_number(&this, what.limit())?;
-            if is_over && !self.may_at(&this, what.limit(), &caller)? {
+        let (_, limit) = what.names();
+        for dir in dir.and_above().take_while(|dir| common != Some(dir.object)) {
+            let Some(count) = self.count_of(&dir, what)? else { return Ok(false) };
+            let is_over = count.saturating_add(more) > self.local_number(&dir, limit)?;
+            if is_over && !self.may_at(&dir, limit, &caller)? {
                 return Ok(true);
             }
-            dir = this.parent();
         }
         Ok(false)
     }

@@ -27,18 +27,13 @@ impl Dsl {
     pub(crate) fn has_old_keys(&self) -> Result<bool> {
         let _config = self.reading();
         for dir in self.dirs_below(&self.root()?)? {
-            if let Some(key) = self.key_of(dir.object)?
+            if let Some(key) = self.mos.field(dir.object, FIELD_CRYPTO_KEY_OBJ)?
                 && self.mos.find(key, VERSION)?.unwrap_or(0) == 0
             {
                 return Ok(true);
             }
         }
         Ok(false)
-    }
-
-    /// The object of the key that what lies in this directory is encrypted with.
-    fn key_of(&self, dir: u64) -> Result<Option<u64>> {
-        Ok(if self.mos.is_zapified(dir)? { self.mos.find(dir, FIELD_CRYPTO_KEY_OBJ)? } else { None })
     }
 
     /// A property of what lies in this directory that its key tells. `None`: it is not encrypted,
@@ -54,7 +49,7 @@ impl Dsl {
             | DatasetProperty::Pbkdf2salt => prop.row().name,
             _ => return Ok(None),
         };
-        let Some(key) = self.key_of(dir)? else { return Ok(None) };
+        let Some(key) = self.mos.field(dir, FIELD_CRYPTO_KEY_OBJ)? else { return Ok(None) };
         if prop == DatasetProperty::Keystatus {
             return Ok(Some(RawValue::Number(UNAVAILABLE)));
         }

@@ -559,17 +559,12 @@ fn features_of(bp: &BlkPtr) -> [Option<&'static str>; 3] {
 /// Features that an object set uses by how it counts and by the size of its dnodes.
 pub(crate) fn features_in_use(objset: &Objset) -> Vec<&'static str> {
     let flags = objset.flags();
-    let mut names = Vec::new();
-    if flags & FLAG_USEROBJACCOUNTING_COMPLETE != 0 {
-        names.push("userobj_accounting");
-    }
-    if flags & FLAG_PROJECTQUOTA_COMPLETE != 0 {
-        names.push("project_quota");
-    }
-    if objset.policy().dnode_slots > 1 {
-        names.push("large_dnode");
-    }
-    names
+    let uses = [
+        ("userobj_accounting", flags & FLAG_USEROBJACCOUNTING_COMPLETE != 0),
+        ("project_quota", flags & FLAG_PROJECTQUOTA_COMPLETE != 0),
+        ("large_dnode", objset.policy().dnode_slots > 1),
+    ];
+    uses.into_iter().filter(|(_, is_used)| *is_used).map(|(name, _)| name).collect()
 }
 
 /// The per-dataset features recorded in a dataset's ZAP.
@@ -577,15 +572,9 @@ pub(crate) fn recorded_features(dsl: &Dsl, object: u64) -> Result<Vec<&'static s
     if !dsl.mos.is_zapified(object)? {
         return Ok(Vec::new());
     }
-    let mut names = Vec::new();
-    for (name, _) in dsl.mos.entries(object)? {
-        if let Some(feature) = feature::by_guid(&name)
-            && feature.is(feature::PER_DATASET)
-        {
-            names.push(feature.name);
-        }
-    }
-    Ok(names)
+    let fields = dsl.mos.entries(object)?;
+    let features = fields.iter().filter_map(|(name, _)| feature::by_guid(name));
+    Ok(features.filter(|feature| feature.is(feature::PER_DATASET)).map(|feature| feature.name).collect())
 }
 
 impl Admission for Core {

@@ -296,10 +296,7 @@ fn for_each_batch(dsl: &Dsl, list: u64, mut each: impl FnMut(&[BlkPtr]) -> Resul
         if batch.len() < BATCH {
             return ControlFlow::Continue(());
         }
-        match each(&std::mem::take(&mut batch)) {
-            Ok(()) => ControlFlow::Continue(()),
-            Err(error) => ControlFlow::Break(error),
-        }
+        each(&std::mem::take(&mut batch)).map_or_else(ControlFlow::Break, ControlFlow::Continue)
     })?;
     match stopped {
         ControlFlow::Break(error) => Err(error),
@@ -308,7 +305,7 @@ fn for_each_batch(dsl: &Dsl, list: u64, mut each: impl FnMut(&[BlkPtr]) -> Resul
 }
 
 fn sums(space: Space) -> Sums {
-    Sums { used: space.used as i64, comp: space.comp as i64, uncomp: space.uncomp as i64 }
+    Sums::of(space.used, space.comp, space.uncomp)
 }
 
 fn old_form() -> PoolError {
@@ -345,7 +342,7 @@ fn empty_list(dsl: &Dsl, tx: &Tx) -> Result<u64> {
         None => {
             let object = new_list(dsl, tx)?;
             dsl.mos.set_root(pool_directory::EMPTY_BPOBJ, object, tx)?;
-            dsl.set_empty_bpobj(Some(object));
+            dsl.special(|special| special.empty_bpobj = Some(object));
             object
         }
     };
@@ -361,7 +358,7 @@ fn release_empty(dsl: &Dsl, tx: &Tx) -> Result<()> {
     {
         dsl.mos.remove(pool_directory::OBJECT, pool_directory::EMPTY_BPOBJ, tx)?;
         Bpobj::free(&dsl.mos.objset, object, tx)?;
-        dsl.set_empty_bpobj(None);
+        dsl.special(|special| special.empty_bpobj = None);
     }
     Ok(())
 }

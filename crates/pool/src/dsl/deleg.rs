@@ -26,7 +26,6 @@ use stdx::behalf::Actor;
 
 use super::Dsl;
 use super::dir::Dir;
-use crate::mos::Mos;
 use crate::{PoolError, Result};
 
 /// Where somebody wants to do something.
@@ -76,15 +75,15 @@ impl Dsl {
         if is_new && self.gets_as_creator(dir, permission, &mut sets)? {
             return Ok(true);
         }
-        let (mut next, mut reach) = (Some(dir.clone()), first);
-        while let Some(dir) = next {
+        let mut reach = first;
+        for dir in dir.and_above() {
             let zap = dir.phys().deleg_zapobj;
             if zap != 0 {
                 let keys = |of_sets| whose(caller).map(move |who| Key::at(who, reach, of_sets));
                 for key in keys(true) {
                     sets.add(self.names_under(zap, &key)?);
                 }
-                if sets.grant(&self.mos, zap, permission)? {
+                if sets.grant(self, zap, permission)? {
                     return Ok(true);
                 }
                 for key in keys(false) {
@@ -93,7 +92,7 @@ impl Dsl {
                     }
                 }
             }
-            (next, reach) = (dir.parent(), Reach::Descendent);
+            reach = Reach::Descendent;
         }
         Ok(false)
     }
@@ -101,7 +100,7 @@ impl Dsl {
     /// What a creator would get of a directory's ancestors, itself included: the permission, or
     /// sets that may have it.
     fn gets_as_creator(&self, dir: &Arc<Dir>, permission: &str, sets: &mut Sets) -> Result<bool> {
-        for dir in std::iter::successors(Some(dir.clone()), |dir| dir.parent()) {
+        for dir in dir.and_above() {
             let zap = dir.phys().deleg_zapobj;
             if zap == 0 {
                 continue;
@@ -116,17 +115,18 @@ impl Dsl {
 
     /// The pool's property, which is on unless somebody has turned it off.
     fn has_delegation(&self) -> Result<bool> {
-        let props = self.pool_props()?;
-        let set = props.iter().find(|(name, _)| name == "delegation").and_then(|(_, value)| value.number());
-        Ok(set != Some(0))
+        Ok(self.pool_number("delegation")? != Some(0))
     }
 
     fn names_under(&self, zap: u64, key: &Key) -> Result<Vec<String>> {
-        names_under(&self.mos, zap, key)
+        let Some(below) = self.mos.find(zap, &key.to_string())? else { return Ok(Vec::new()) };
+        Ok(self.mos.entries(below)?.into_iter().map(|(name, _)| name).collect())
     }
 
+    /// Whether the entry has this name; `None`: there is no such entry.
     fn has_under(&self, zap: u64, key: &Key, name: &str) -> Result<Option<bool>> {
-        has_under(&self.mos, zap, key, name)
+        let Some(below) = self.mos.find(zap, &key.to_string())? else { return Ok(None) };
+        Ok(Some(self.mos.find(below, name)?.is_some()))
     }
 
     /// What is delegated at a dataset and above it, the nearest first; nothing of who has nothing.
@@ -134,7 +134,7 @@ impl Dsl {
         let _config = self.reading();
         let found = self.find(name)?;
         let mut all = Vec::new();
-        for dir in std::iter::successors(Some(found.dir), |dir| dir.parent()) {
+        for dir in found.dir.and_above() {
             let grants = self.delegated_at(&dir)?;
             if !grants.is_empty() {
                 all.push(Delegation { dataset: dir.name(), grants });
@@ -146,15 +146,12 @@ impl Dsl {
     /// Names of permissions or sets in order.
     fn delegated_at(&self, dir: &Dir) -> Result<Vec<Grant>> {
         let zap = dir.phys().deleg_zapobj;
+        let kept = if zap == 0 { Vec::new() } else { self.mos.sorted(zap)? };
         let mut grants = Vec::new();
-        if zap != 0 {
-            for (name, _) in self.mos.sorted(zap)? {
-                if let Some(key) = Key::parse(&name) {
-                    let mut names = self.names_under(zap, &key)?;
-                    names.sort();
-                    grants.push(grant_of(key, names));
-                }
-            }
+        for key in kept.iter().filter_map(|(name, _)| Key::parse(name)) {
+            let mut names = self.names_under(zap, &key)?;
+            names.sort();
+            grants.push(grant_of(key, names));
         }
         Ok(grants)
     }
@@ -166,14 +163,7 @@ impl Dsl {
             zap = self.mos.create_zap(ObjectType::DSL_PERMS, tx)?;
             dir.edit(&self.mos, tx, |phys| phys.deleg_zapobj = zap)?;
         }
-        let below = match self.mos.find(zap, &key.to_string())? {
-            Some(below) => below,
-            None => {
-                let below = self.mos.create_zap(ObjectType::DSL_PERMS, tx)?;
-                self.mos.set(zap, &key.to_string(), below, tx)?;
-                below
-            }
-        };
+        let below = self.mos.zap_under(zap, &key.to_string(), ObjectType::DSL_PERMS, tx)?;
         names.iter().try_for_each(|name| Ok(self.mos.set(below, name, 0u64, tx)?))
     }
 
@@ -257,17 +247,6 @@ fn whose(caller: &Actor) -> impl Iterator<Item = Who> + '_ {
     [Who::User(caller.user.into()), Who::Everyone].into_iter().chain(groups)
 }
 
-fn names_under(mos: &Mos, zap: u64, key: &Key) -> Result<Vec<String>> {
-    let Some(below) = mos.find(zap, &key.to_string())? else { return Ok(Vec::new()) };
-    Ok(mos.entries(below)?.into_iter().map(|(name, _)| name).collect())
-}
-
-/// Whether the entry has this name; `None`: there is no such entry.
-fn has_under(mos: &Mos, zap: u64, key: &Key, name: &str) -> Result<Option<bool>> {
-    let Some(below) = mos.find(zap, &key.to_string())? else { return Ok(None) };
-    Ok(Some(mos.find(below, name)?.is_some()))
-}
-
 /// The sets that somebody has, on the way from a dataset to the root, and whether a definition was
 /// met.
 #[derive(Default)]
@@ -285,18 +264,18 @@ impl Sets {
 
     /// Whether a set that is defined at this directory, and nowhere further down, has the
     /// permission, or a set in it does.
-    fn grant(&mut self, mos: &Mos, zap: u64, permission: &str) -> Result<bool> {
+    fn grant(&mut self, dsl: &Dsl, zap: u64, permission: &str) -> Result<bool> {
         loop {
             let open: Vec<String> =
                 self.0.iter().filter(|(_, is_met)| !**is_met).map(|(name, _)| name.clone()).collect();
             let mut has_more = false;
             for name in open {
                 let key = |of_sets| Key::everywhere(Who::Set(name.clone()), of_sets);
-                let direct = has_under(mos, zap, &key(false), permission)?;
+                let direct = dsl.has_under(zap, &key(false), permission)?;
                 if direct == Some(true) {
                     return Ok(true);
                 }
-                let inner = names_under(mos, zap, &key(true))?;
+                let inner = dsl.names_under(zap, &key(true))?;
                 if direct.is_some() || !inner.is_empty() {
                     self.0.insert(name, true);
                 }

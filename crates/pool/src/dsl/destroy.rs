@@ -22,7 +22,6 @@ use env::{Nanos, Quirk, Tunable};
 use ondisk::BlkPtr;
 use ondisk::bptree::BptreeEntry;
 use ondisk::dnode::DnodePhys;
-use ondisk::dsl_dir::DslDirPhys;
 use ondisk::object_type::pool_directory;
 use refusal::{Action, Reason, Refused};
 
@@ -30,12 +29,10 @@ use super::Dsl;
 use super::counts::Counted;
 use super::deadlist::Deadlist;
 use super::dir::{Dir, Used};
-use super::livelist::CLOCK_EVERY;
 use super::names::Found;
-use crate::frees::FreeQueue;
 use crate::namecheck::is_hidden;
 use crate::state::scan::Departure;
-use crate::sums::{Sums, sums_of};
+use crate::sums::Sums;
 use crate::undeciphered::Undeciphered;
 use crate::{PoolError, Result};
 
@@ -80,7 +77,8 @@ impl Dsl {
         self.forget_dataset(object);
         let departure = Departure { txg: tx.touch(), dataset: object, heir: None, again: false };
         self.parts.scan.dataset_gone(departure);
-        self.drop_refreservation(&found.dir, tx)?;
+        let held = found.dir.phys().used_refrsrv;
+        found.dir.used(&self.mos, Used::RefReserve, Sums::allocated(-(held as i64)), tx)?;
         super::bookmark::destroy_all(self, object, tx)?;
         self.parts.errlog.dataset_gone(&self.mos, object, tx)?;
         let phys = self.mos.dataset(object)?;
@@ -99,11 +97,7 @@ impl Dsl {
         crate::zil::free_on_disk(self.parts.store(), &self.log_of(&phys.bp)?, &self.parts.frees);
         if !self.queue_livelist(&found.dir, tx)? {
             let dir = found.dir.phys();
-            let sums = Sums {
-                used: dir.used_bytes as i64,
-                comp: dir.compressed_bytes as i64,
-                uncomp: dir.uncompressed_bytes as i64,
-            };
+            let sums = Sums::of(dir.used_bytes, dir.compressed_bytes, dir.uncompressed_bytes);
             self.queue_tree(&found.dir, &phys.bp, phys.prev_snap_txg, sums, tx)?;
         }
         found.dir.edit(&self.mos, tx, |dir| dir.head_dataset_obj = 0)?;
@@ -115,12 +109,6 @@ impl Dsl {
             self.destroy_snapshot(phys.prev_snap_obj, &origin, false, tx)?;
         }
         Ok(())
-    }
-
-    fn drop_refreservation(&self, dir: &Arc<Dir>, tx: &Tx) -> Result<()> {
-        let held = dir.phys().used_refrsrv;
-        let sums = Sums { used: -(held as i64), ..Sums::default() };
-        Ok(dir.used(&self.mos, Used::RefReserve, sums, tx)?)
     }
 
     /// Puts a head's tree on the queue of those to be freed: what was born after `birth_txg`, which
@@ -136,7 +124,10 @@ impl Dsl {
         let free_dir = self.special(|special| special.free_dir.clone());
         let Some(free_dir) = free_dir.filter(|_| self.features().is_enabled("async_destroy")) else {
             dir.used(&self.mos, Used::Head, sums.negated(), tx)?;
-            return self.free_tree_now(root, birth_txg);
+            let mut freeing = Freeing::new(self, None, u64::MAX, Nanos(u64::MAX));
+            freeing.walk(root, birth_txg);
+            freeing.outcome();
+            return Ok(());
         };
         let queue = match self.special(|special| special.bptree) {
             Some(object) => object,
@@ -154,12 +145,6 @@ impl Dsl {
         Ok(free_dir.used(&self.mos, Used::Head, sums, tx)?)
     }
 
-    fn free_tree_now(&self, root: &BlkPtr, birth_txg: u64) -> Result<()> {
-        let mut freeing = Freeing::new(self, None, u64::MAX, Nanos(u64::MAX));
-        freeing.walk(root, birth_txg);
-        freeing.outcome().map(drop)
-    }
-
     /// Takes a directory without dataset and children away.
     fn destroy_dir(&self, dir: &Arc<Dir>, tx: &Tx) -> Result<()> {
         let Some(parent) = dir.parent() else { return Err(PoolError::Busy) };
@@ -167,7 +152,7 @@ impl Dsl {
             self.count(&parent, Counted::Filesystems, -1, tx)?;
         }
         dir.set_reserved(&self.mos, 0, tx)?;
-        let phys: DslDirPhys = dir.phys();
+        let phys = dir.phys();
         for zap in [phys.child_dir_zapobj, phys.props_zapobj, phys.clones] {
             if zap != 0 {
                 self.mos.free(zap, tx)?;
@@ -216,7 +201,7 @@ impl Dsl {
         freeing.walk(&entry.root, entry.birth_txg);
         *left = freeing.left;
         let stopped = freeing.stopped_at;
-        let freed = freeing.outcome()?;
+        let freed = freeing.outcome();
         free_dir.used(&self.mos, Used::Head, freed.negated(), tx)?;
         let space = Space { used: freed.used as u64, comp: freed.comp as u64, uncomp: freed.uncomp as u64 };
         match stopped {
@@ -256,12 +241,7 @@ impl Dsl {
             if *left == 0 {
                 return Ok(ControlFlow::Break(()));
             }
-            *left = left.saturating_sub(1);
-            if left.is_multiple_of(CLOCK_EVERY) && self.parts.env.clock.now() >= deadline {
-                *left = 0;
-            }
-            freed.add(sums_of(bp, self.dsize(bp)));
-            self.parts.frees.free(bp);
+            self.free_timed(bp, left, deadline, &mut freed);
             Ok(ControlFlow::Continue(()))
         })?;
         Ok(free_dir.used(&self.mos, Used::Head, freed.negated(), tx)?)
@@ -281,7 +261,6 @@ pub(crate) fn is_freed(resume: Option<(u64, u64)>, visit: &Visit<'_>) -> bool {
 /// Frees the blocks of a tree, from a place remembered on.
 struct Freeing<'a> {
     dsl: &'a Dsl,
-    frees: &'a FreeQueue,
     /// `(object, block)`: everything before is freed.
     resume: Option<(u64, u64)>,
     left: u64,
@@ -294,8 +273,7 @@ struct Freeing<'a> {
 impl<'a> Freeing<'a> {
     fn new(dsl: &'a Dsl, entry: Option<&BptreeEntry>, left: u64, deadline: Nanos) -> Freeing<'a> {
         let resume = entry.and_then(resume_of);
-        let frees = &dsl.parts.frees;
-        Freeing { dsl, frees, resume, left, deadline, freed: Sums::default(), stopped_at: None, error: None }
+        Freeing { dsl, resume, left, deadline, freed: Sums::default(), stopped_at: None, error: None }
     }
 
     /// What was born after a group. Nobody needs a key to give space back.
@@ -308,20 +286,15 @@ impl<'a> Freeing<'a> {
     }
 
     fn free(&mut self, bp: &BlkPtr) {
-        self.freed.add(sums_of(bp, self.dsl.dsize(bp)));
-        self.frees.free(bp);
-        self.left = self.left.saturating_sub(1);
-        if self.left.is_multiple_of(CLOCK_EVERY) && self.dsl.parts.env.clock.now() >= self.deadline {
-            self.left = 0;
-        }
+        self.dsl.free_timed(bp, &mut self.left, self.deadline, &mut self.freed);
     }
 
     /// What was freed. Blocks below one that could not be read stay allocated, and are told.
-    fn outcome(self) -> Result<Sums> {
+    fn outcome(self) -> Sums {
         if let Some(error) = self.error {
             tracing::error!(%error, "part of a destroyed dataset cannot be read; its blocks leak");
         }
-        Ok(self.freed)
+        self.freed
     }
 
     /// Where a walk that ends before this block goes on.

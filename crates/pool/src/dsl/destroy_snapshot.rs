@@ -117,19 +117,15 @@ impl Dsl {
         }
         self.note("destroy", name, object, " ", tx);
         let next = this.next_snap_obj;
-        self.parts.scan.dataset_gone(Departure {
-            txg: tx.touch(),
-            dataset: object,
-            heir: Some(next),
-            again: true,
-        });
+        let departure = Departure { txg: tx.touch(), dataset: object, heir: Some(next), again: true };
+        self.parts.scan.dataset_gone(departure);
         let features = recorded_features(self, object)?;
         let dir = self.dir(this.dir_obj)?;
         let head = dir.phys().head_dataset_obj;
         let keeps_key = bookmark::snapshot_gone(self, head, &this, tx)?;
-        let before_branch = self.unlink_from_previous(object, &this, tx)?;
-
         let (previous, previous_txg) = (this.prev_snap_obj, this.prev_snap_txg);
+        let before_branch = self.relink_previous(previous, object, next, tx)?;
+
         self.edit_dataset(next, tx, |phys| {
             phys.prev_snap_obj = previous;
             phys.prev_snap_txg = previous_txg;
@@ -175,24 +171,6 @@ impl Dsl {
         }
         self.free_remap_deadlist(object, tx)?;
         self.free_dataset_object(object, &features, tx)
-    }
-
-    /// The previous snapshot leads on to the next; with the group before it if it is of the same
-    /// chain.
-    fn unlink_from_previous(&self, object: u64, this: &DslDatasetPhys, tx: &Tx) -> Result<Option<u64>> {
-        if this.prev_snap_obj == 0 {
-            return Ok(None);
-        }
-        let previous = self.mos.dataset(this.prev_snap_obj)?;
-        if previous.next_snap_obj == object {
-            self.edit_dataset(this.prev_snap_obj, tx, |phys| phys.next_snap_obj = this.next_snap_obj)?;
-            return Ok(Some(previous.prev_snap_txg));
-        }
-        if previous.next_clones_obj != 0 {
-            self.mos.remove_int(previous.next_clones_obj, object, tx)?;
-            self.mos.add_int(previous.next_clones_obj, this.next_snap_obj, tx)?;
-        }
-        Ok(None)
     }
 
     /// What only this snapshot had goes to the pool's list.
@@ -262,8 +240,7 @@ impl Dsl {
         let reserved = self.local_number(&dir, "refreservation")?;
         if before < reserved {
             let less = phys.unique_bytes.saturating_sub(before).min(reserved - before);
-            let sums = Sums { used: -(less as i64), ..Sums::default() };
-            dir.used(&self.mos, Used::RefReserve, sums, tx)?;
+            dir.used(&self.mos, Used::RefReserve, Sums::allocated(-(less as i64)), tx)?;
         }
         Ok(())
     }
@@ -287,10 +264,7 @@ impl Dsl {
 
     /// The dead list of blocks that the removal of a vdev moved.
     fn remap_deadlist(&self, dataset: u64) -> Result<Option<u64>> {
-        if !self.mos.is_zapified(dataset)? {
-            return Ok(None);
-        }
-        Ok(self.mos.find(dataset, FIELD_REMAP_DEADLIST)?)
+        Ok(self.mos.field(dataset, FIELD_REMAP_DEADLIST)?)
     }
 
     fn free_remap_deadlist(&self, dataset: u64, tx: &Tx) -> Result<()> {

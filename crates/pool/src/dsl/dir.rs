@@ -130,11 +130,15 @@ impl Dir {
         parent.map_or(name.clone(), |parent| format!("{}/{name}", parent.name()))
     }
 
+    /// It, and all directories above, up to the root.
+    pub(crate) fn and_above(self: &Arc<Dir>) -> impl Iterator<Item = Arc<Dir>> {
+        std::iter::successors(Some(self.clone()), |dir| dir.parent())
+    }
+
     /// The object of the nearest directory that is both one of these or above it.
     pub(crate) fn common_ancestor(self: &Arc<Dir>, other: &Arc<Dir>) -> Option<u64> {
-        let chain = |dir: &Arc<Dir>| std::iter::successors(Some(dir.clone()), |dir| dir.parent());
-        let above: Vec<u64> = chain(self).map(|dir| dir.object).collect();
-        chain(other).map(|dir| dir.object).find(|object| above.contains(object))
+        let above: Vec<u64> = self.and_above().map(|dir| dir.object).collect();
+        other.and_above().map(|dir| dir.object).find(|object| above.contains(object))
     }
 
     pub(crate) fn move_to(&self, parent: Option<Arc<Dir>>, name: String) {
@@ -225,8 +229,7 @@ impl Dir {
             delta = phys.used_bytes.max(value).wrapping_sub(before) as i64;
         })?;
         let Some(parent) = self.parent() else { return Ok(()) };
-        let sums = Sums { used: delta, ..Sums::default() };
-        parent.used(mos, Used::ChildReserve, sums, tx)
+        parent.used(mos, Used::ChildReserve, Sums::allocated(delta), tx)
     }
 
     /// Bytes that may still be used below `self`. With `without = (ancestor, bytes)`, as if so much

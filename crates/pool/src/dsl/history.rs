@@ -2,6 +2,7 @@
 
 use api_types::HistoryRecord;
 use dmu::Tx;
+use env::lock;
 use ondisk::object_type::pool_directory;
 use ondisk::version;
 
@@ -14,6 +15,11 @@ impl Dsl {
     /// Notes in the pool's history what happened to a dataset. Syncing context.
     pub(crate) fn note(&self, event: &str, dataset: &str, object: u64, text: &str, tx: &Tx) {
         self.record(Record::internal_on(event, dataset, object, text, tx.txg()), tx);
+    }
+
+    /// Notes in the pool's history what the program did to the pool. Syncing context.
+    pub(crate) fn note_pool(&self, event: &str, text: &str, tx: &Tx) {
+        self.record(Record::internal(event, text, tx.txg()), tx);
     }
 
     /// Appends a record. What is recorded has happened, so that a ring which cannot be written is
@@ -36,7 +42,7 @@ impl Dsl {
                 self.mos.root(pool_directory::HISTORY)?.ok_or(PoolError::NotFound)?
             }
         };
-        let record = record.signed(self.now(), &self.hostname());
+        let record = record.signed(self.now(), &lock(&self.hostname));
         if let Some(event) = record.event() {
             self.tell(event);
         }

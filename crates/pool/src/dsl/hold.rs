@@ -44,14 +44,8 @@ impl Dsl {
     /// As [`Dsl::hold`], until the pool is opened anew.
     pub(crate) fn hold_for_now(&self, found: &Found, tag: &str, tx: &Tx) -> Result<()> {
         self.hold(found, tag, tx)?;
-        let zap = match self.mos.root(pool_directory::TMP_USERREFS)? {
-            Some(zap) => zap,
-            None => {
-                let zap = self.mos.create_zap(ObjectType::USERREFS, tx)?;
-                self.mos.set_root(pool_directory::TMP_USERREFS, zap, tx)?;
-                zap
-            }
-        };
+        let (directory, kind) = (pool_directory::OBJECT, ObjectType::USERREFS);
+        let zap = self.mos.zap_under(directory, pool_directory::TMP_USERREFS, kind, tx)?;
         Ok(self.mos.set(zap, &temporary(found.object, tag), self.now(), tx)?)
     }
 

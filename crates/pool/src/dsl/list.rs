@@ -88,10 +88,8 @@ impl Walk<'_> {
     }
 
     fn dir(&mut self, dir: &Arc<Dir>, chain: Chain, depth: Option<u32>) -> Result<()> {
-        let object = dir.phys().head_dataset_obj;
-        if object != 0 {
-            let found = Found { dir: dir.clone(), object, phys: self.dsl.mos.dataset(object)? };
-            let kind = self.dsl.head_kind(object, &found.phys)?;
+        if let Some(found) = self.dsl.head_of(dir)? {
+            let kind = self.dsl.head_kind(found.object, &found.phys)?;
             if self.wants(kind) {
                 let name = chain.dir_name().to_owned();
                 self.one(&name, &found, kind, &chain)?;
@@ -100,7 +98,7 @@ impl Walk<'_> {
                 self.snapshots(&found, &chain)?;
             }
             if depth != Some(0) && self.wants(DatasetKind::Bookmark) {
-                for bookmark in bookmark::all(self.dsl, object)? {
+                for bookmark in bookmark::all(self.dsl, found.object)? {
                     self.bookmark(&chain, &bookmark)?;
                 }
             }

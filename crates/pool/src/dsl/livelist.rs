@@ -41,7 +41,7 @@ use crate::sums::{Sums, sums_of};
 use crate::{PoolError, Result};
 
 /// How often the clock is looked at where blocks are freed.
-pub(super) const CLOCK_EVERY: u64 = 1024;
+const CLOCK_EVERY: u64 = 1024;
 /// Living blocks from which on a list is full under `Quirk::SmallTxg`.
 const FEW_ENTRIES: u64 = 24;
 /// Blocks put on the list of what is to be freed at once.
@@ -99,11 +99,8 @@ impl Livelist {
 }
 
 fn full(dsl: &Dsl) -> u64 {
-    if dsl.parts.env.quirk(Quirk::SmallTxg) {
-        FEW_ENTRIES
-    } else {
-        dsl.parts.env.tunable(Tunable::LivelistMaxEntries)
-    }
+    let env = &dsl.parts.env;
+    if env.quirk(Quirk::SmallTxg) { FEW_ENTRIES } else { env.tunable(Tunable::LivelistMaxEntries) }
 }
 
 /// Entries of a list, and how many of them say that a block is gone.
@@ -135,10 +132,7 @@ fn each_living(dsl: &Dsl, list: u64, each: &mut dyn FnMut(&BlkPtr) -> Result<()>
     if !gone.is_empty() {
         tracing::error!(list, count = gone.len(), "blocks went from a livelist that it never had");
     }
-    match walked {
-        ControlFlow::Break(error) => Err(error),
-        ControlFlow::Continue(()) => Ok(()),
-    }
+    walked.break_value().map_or(Ok(()), Err)
 }
 
 impl Dsl {
@@ -156,10 +150,8 @@ impl Dsl {
 
     /// The livelist of a directory's head.
     pub(crate) fn livelist(&self, dir: &Dir) -> Result<Option<u64>> {
-        if !self.features().is_active("livelist") || !self.mos.is_zapified(dir.object)? {
-            return Ok(None);
-        }
-        Ok(self.mos.find(dir.object, FIELD_LIVELIST)?)
+        let is_active = self.features().is_active("livelist");
+        Ok(if is_active { self.mos.field(dir.object, FIELD_LIVELIST)? } else { None })
     }
 
     /// Gives up the livelist of a directory's head, if there is one. Syncing context.
@@ -234,15 +226,9 @@ impl Dsl {
             self.remove_livelist(dir, tx)?;
             return Ok(false);
         }
-        let waiting = match self.special(|special| special.deleted_clones) {
-            Some(object) => object,
-            None => {
-                let object = self.mos.create_zap(ObjectType::OTN_ZAP_METADATA, tx)?;
-                self.mos.set_root(pool_directory::DELETED_CLONES, object, tx)?;
-                self.special(|special| special.deleted_clones = Some(object));
-                object
-            }
-        };
+        let (name, kind) = (pool_directory::DELETED_CLONES, ObjectType::OTN_ZAP_METADATA);
+        let waiting = self.mos.zap_under(pool_directory::OBJECT, name, kind, tx)?;
+        self.special(|special| special.deleted_clones = Some(waiting));
         self.mos.add_int(waiting, object, tx)?;
         self.forget_livelist(dir, tx)?;
         // Embedded blocks count with the directory only.
@@ -289,16 +275,21 @@ impl Dsl {
                 }
                 return Ok(());
             }
-            *left = left.saturating_sub(1);
-            if left.is_multiple_of(CLOCK_EVERY) && self.parts.env.clock.now() >= deadline {
-                *left = 0;
-            }
-            freed.add(sums_of(bp, self.dsize(bp)));
-            self.parts.frees.free(bp);
+            self.free_timed(bp, left, deadline, &mut freed);
             Ok(())
         })?;
         later.enqueue_all(&rest, tx)?;
         Ok(free_dir.used(&self.mos, Used::Head, freed.negated(), tx)?)
+    }
+
+    /// Frees a block of what was destroyed. After the deadline nothing is `left`.
+    pub(super) fn free_timed(&self, bp: &BlkPtr, left: &mut u64, deadline: Nanos, freed: &mut Sums) {
+        freed.add(sums_of(bp, self.dsize(bp)));
+        self.parts.frees.free(bp);
+        *left = left.saturating_sub(1);
+        if left.is_multiple_of(CLOCK_EVERY) && self.parts.env.clock.now() >= deadline {
+            *left = 0;
+        }
     }
 
     /// All of a destroyed clone is freed.

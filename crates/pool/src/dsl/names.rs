@@ -45,16 +45,10 @@ impl Dsl {
     /// A file system, volume or snapshot by its name.
     pub(crate) fn find(&self, name: &str) -> Result<Found> {
         let (head, snap) = name.split_once('@').map_or((name, None), |(head, snap)| (head, Some(snap)));
-        let dir = self.find_dir(head)?;
-        let object = dir.phys().head_dataset_obj;
-        if object == 0 {
-            return Err(PoolError::NotFound);
-        }
-        let phys = self.mos.dataset(object)?;
-        let Some(snap) = snap else { return Ok(Found { dir, object, phys }) };
-        let object = self.mos.find(phys.snapnames_zapobj, snap)?.ok_or(PoolError::NotFound)?;
-        let phys = self.mos.dataset(object)?;
-        Ok(Found { dir, object, phys })
+        let found = self.head_of(&self.find_dir(head)?)?.ok_or(PoolError::NotFound)?;
+        let Some(snap) = snap else { return Ok(found) };
+        let object = self.mos.find(found.phys.snapnames_zapobj, snap)?.ok_or(PoolError::NotFound)?;
+        Ok(Found { object, phys: self.mos.dataset(object)?, ..found })
     }
 
     /// The name of a dataset's object.

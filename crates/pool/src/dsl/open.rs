@@ -134,27 +134,21 @@ impl Dsl {
             let object = dsl.mos.find(children, name)?;
             object.map(|object| dsl.child_dir(&root, name, object)).transpose()
         };
-        let (mos_dir, free_dir) = (special_dir(MOS_DIR)?, special_dir(FREE_DIR)?);
         let origin_snap = match special_dir(ORIGIN_DIR)? {
             Some(dir) => Some(dsl.mos.dataset(dir.phys().head_dataset_obj)?.prev_snap_obj),
             None => None,
         };
-        let (empty_bpobj, free_bpobj, bptree, deleted_clones) = (
-            dsl.mos.root(pool_directory::EMPTY_BPOBJ)?,
-            dsl.mos.root(pool_directory::FREE_BPOBJ)?,
-            dsl.mos.root(pool_directory::BPTREE_OBJ)?,
-            dsl.mos.root(pool_directory::DELETED_CLONES)?,
-        );
-        *lock(&dsl.special) = Special {
+        let special = Special {
             root: Some(root.clone()),
-            mos_dir,
-            free_dir,
+            mos_dir: special_dir(MOS_DIR)?,
+            free_dir: special_dir(FREE_DIR)?,
             origin_snap,
-            empty_bpobj,
-            free_bpobj,
-            bptree,
-            deleted_clones,
+            empty_bpobj: dsl.mos.root(pool_directory::EMPTY_BPOBJ)?,
+            free_bpobj: dsl.mos.root(pool_directory::FREE_BPOBJ)?,
+            bptree: dsl.mos.root(pool_directory::BPTREE_OBJ)?,
+            deleted_clones: dsl.mos.root(pool_directory::DELETED_CLONES)?,
         };
+        *lock(&dsl.special) = special;
         Ok(dsl)
     }
 
@@ -222,12 +216,8 @@ impl Dsl {
         if from.object != parent.object {
             let phys = dir.phys();
             let held_back = phys.reserved.saturating_sub(phys.used_bytes) as i64;
-            let sums = Sums {
-                used: phys.used_bytes as i64,
-                comp: phys.compressed_bytes as i64,
-                uncomp: phys.uncompressed_bytes as i64,
-            };
-            let reserve = Sums { used: held_back, ..Sums::default() };
+            let sums = Sums::of(phys.used_bytes, phys.compressed_bytes, phys.uncompressed_bytes);
+            let reserve = Sums::allocated(held_back);
             from.used(&self.mos, Used::Child, sums.negated(), tx)?;
             parent.used(&self.mos, Used::Child, sums, tx)?;
             if held_back != 0 {
@@ -239,8 +229,7 @@ impl Dsl {
         self.mos.remove(from.phys().child_dir_zapobj, &dir.last_name(), tx)?;
         self.mos.set(parent.phys().child_dir_zapobj, name, dir.object, tx)?;
         dir.move_to(Some(parent.clone()), name.to_owned());
-        dir.edit(&self.mos, tx, |phys| phys.parent_obj = parent.object)?;
-        Ok(())
+        Ok(dir.edit(&self.mos, tx, |phys| phys.parent_obj = parent.object)?)
     }
 
     /// Stores properties of a new pool.
@@ -255,14 +244,8 @@ impl Dsl {
 
     /// Stores a property of the pool.
     pub(crate) fn write_pool_prop(&self, name: &str, value: &RawValue, tx: &Tx) -> Result<()> {
-        let object = match self.mos.root(pool_directory::PROPS)? {
-            Some(object) => object,
-            None => {
-                let object = self.mos.create_zap(ObjectType::POOL_PROPS, tx)?;
-                self.mos.set_root(pool_directory::PROPS, object, tx)?;
-                object
-            }
-        };
+        let (directory, kind) = (pool_directory::OBJECT, ObjectType::POOL_PROPS);
+        let object = self.mos.zap_under(directory, pool_directory::PROPS, kind, tx)?;
         Ok(self.mos.set(object, name, value.to_zap(), tx)?)
     }
 
@@ -273,11 +256,15 @@ impl Dsl {
         Ok(entries.into_iter().map(|(name, value)| (name, RawValue::from_zap(&value))).collect())
     }
 
+    /// The number stored of a property of the pool.
+    pub(super) fn pool_number(&self, name: &str) -> Result<Option<u64>> {
+        let props = self.pool_props()?;
+        Ok(props.iter().find(|(known, _)| known == name).and_then(|(_, value)| value.number()))
+    }
+
     /// What property `ashift` says of vdevs that join the pool; `None`: the devices know best.
     pub(crate) fn new_ashift(&self) -> Result<Option<u64>> {
-        let props = self.pool_props()?;
-        let found = props.iter().find(|(name, _)| name == "ashift").and_then(|(_, value)| value.number());
-        Ok(found.filter(|shift| *shift != 0))
+        Ok(self.pool_number("ashift")?.filter(|shift| *shift != 0))
     }
 
     pub(crate) fn now(&self) -> u64 {
@@ -464,7 +451,7 @@ impl Dsl {
         }
         let core = self.core_of(object)?;
         let phys = core.state(|state| state.phys.clone());
-        if let Some(why) = self.unwritable(&core, &phys)? {
+        if let Some(why) = self.unwritable(&core, &phys) {
             core.refuse_writes(why);
         }
         let objset = self.read_objset(&core, &phys)?;
@@ -498,20 +485,16 @@ impl Dsl {
     }
 
     /// Why this dataset may not be written.
-    fn unwritable(&self, core: &Core, phys: &DslDatasetPhys) -> Result<Option<&'static str>> {
+    fn unwritable(&self, core: &Core, phys: &DslDatasetPhys) -> Option<&'static str> {
         if self.parts.readonly {
-            return Ok(Some("pool is read-only"));
+            Some("pool is read-only")
+        } else if core.is_snapshot {
+            Some("dataset is a snapshot")
+        } else if phys.flags & FLAG_INCONSISTENT != 0 && !self.is_receiving(core.object) {
+            Some("dataset is incomplete: a receive did not finish")
+        } else {
+            core.state(|state| state.features.contains(&"encryption")).then_some(ENCRYPTED)
         }
-        if core.is_snapshot {
-            return Ok(Some("dataset is a snapshot"));
-        }
-        if phys.flags & FLAG_INCONSISTENT != 0 && !self.is_receiving(core.object) {
-            return Ok(Some("dataset is incomplete: a receive did not finish"));
-        }
-        if core.state(|state| state.features.contains(&"encryption")) {
-            return Ok(Some(ENCRYPTED));
-        }
-        Ok(None)
     }
 
     /// The group of a directory's origin; 0 where that is none that anybody made.

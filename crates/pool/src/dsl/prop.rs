@@ -21,6 +21,7 @@ use ondisk::prop::{
     CHECKSUM_VERIFY, COMPRESS_BITS, HAS_RECEIVED, SUFFIX_INHERIT, SUFFIX_IUV, SUFFIX_RECEIVED, UNLIMITED,
 };
 use ondisk::{ChecksumKind, CompressKind, version};
+use stdx::names::is_at_or_below;
 
 use super::Dsl;
 use super::dataset::Core;
@@ -47,19 +48,14 @@ struct Level {
 
 impl Chain {
     /// Reads a directory's ZAP; `above` is its parent's chain.
-    pub fn read(
-        dsl: &Dsl,
-        dir: &Dir,
-        dir_name: String,
-        above: Option<Chain>,
-    ) -> std::result::Result<Chain, DmuError> {
+    pub fn read(dsl: &Dsl, dir: &Dir, dir_name: String, above: Option<Chain>) -> Result<Chain> {
         let values = read_zap(dsl, dir.phys().props_zapobj)?;
         let compresses = dsl.parts.env.tunable(Tunable::DefaultCompression) != 0;
         Ok(Chain(Arc::new(Level { dir_name, values, above, compresses })))
     }
 
     /// Of a directory and all above it.
-    pub fn of(dsl: &Dsl, dir: &Arc<Dir>) -> std::result::Result<Chain, DmuError> {
+    pub fn of(dsl: &Dsl, dir: &Arc<Dir>) -> Result<Chain> {
         let above = dir.parent().map(|parent| Chain::of(dsl, &parent)).transpose()?;
         Chain::read(dsl, dir, dir.name(), above)
     }
@@ -117,14 +113,13 @@ impl Chain {
             PropType::Choice(..) => row.word_of(value.first()).is_some(),
             _ => true,
         };
-        if let Some(found) = own.and_then(|own| own.find(row.name, row.is_inherited())) {
-            return typed(row, found);
-        }
-        if own.is_some() && !row.is_inherited() {
-            return (self.default_of(prop), Source::Default);
-        }
-        match self.find(row.name, row.is_inherited(), &known, own.is_some()) {
-            Some(found) => typed(row, found),
+        let inherited = row.is_inherited();
+        let above = || match own {
+            Some(_) if !inherited => None,
+            _ => self.find(row.name, inherited, &known, own.is_some()),
+        };
+        match own.and_then(|own| own.find(row.name, inherited)).or_else(above) {
+            Some((value, source)) => (raw(row, &value), source),
             None => (self.default_of(prop), Source::Default),
         }
     }
@@ -151,7 +146,7 @@ pub(crate) struct Own {
 }
 
 impl Own {
-    pub fn read(dsl: &Dsl, props_obj: u64) -> std::result::Result<Own, DmuError> {
+    pub fn read(dsl: &Dsl, props_obj: u64) -> Result<Own> {
         let values = if props_obj == 0 { HashMap::new() } else { read_zap(dsl, props_obj)? };
         Ok(Own { values })
     }
@@ -175,10 +170,6 @@ fn user_name(stored: &str) -> Option<String> {
     name.contains(':').then(|| name.to_owned())
 }
 
-fn typed(row: &PropertyDef, (value, source): (Value, Source)) -> (RawValue, Source) {
-    (raw(row, &value), source)
-}
-
 /// A stored value as what the property has.
 pub(super) fn raw(row: &PropertyDef, value: &Value) -> RawValue {
     match row.kind {
@@ -200,7 +191,7 @@ fn is_cleared(stored: &str) -> bool {
     }
 }
 
-fn read_zap(dsl: &Dsl, object: u64) -> std::result::Result<HashMap<String, Value>, DmuError> {
+fn read_zap(dsl: &Dsl, object: u64) -> Result<HashMap<String, Value>> {
     Ok(dsl.mos.entries(object)?.into_iter().collect())
 }
 
@@ -283,12 +274,10 @@ impl Dsl {
     /// Whether a dataset tells what it received from what was set: it was received with properties,
     /// or one above it was.
     fn tells_received(&self, dir: &Arc<Dir>) -> Result<bool> {
-        let mut at = Some(dir.clone());
-        while let Some(dir) = at {
+        for dir in dir.and_above() {
             if self.mos.find_value(dir.phys().props_zapobj, HAS_RECEIVED)?.is_some() {
                 return Ok(true);
             }
-            at = dir.parent();
         }
         Ok(false)
     }
@@ -378,8 +367,7 @@ impl Dsl {
         let unique = if is_known { phys.unique_bytes } else { self.recount_unique(head, tx)?.unique_bytes };
         let before = self.mos_refreserved(dir)?;
         let delta = number.saturating_sub(unique).wrapping_sub(before.saturating_sub(unique)) as i64;
-        let sums = Sums { used: delta, ..Sums::default() };
-        dir.used(&self.mos, Used::RefReserve, sums, tx)?;
+        dir.used(&self.mos, Used::RefReserve, Sums::allocated(delta), tx)?;
         if let Some(open) = self.if_open(head) {
             open.core.state(|state| state.reserved = number);
         }
@@ -458,10 +446,7 @@ impl Dsl {
     /// Open datasets at and below a directory take over their properties.
     pub(crate) fn refresh_policies(&self, name: &str) -> Result<()> {
         for dataset in self.open_datasets() {
-            let of_dir = dataset.core.dir.name();
-            let below =
-                of_dir.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
-            if below && !dataset.is_snapshot() {
+            if is_at_or_below(&dataset.core.dir.name(), name) && !dataset.is_snapshot() {
                 let props = self.fs_props(dataset.object())?;
                 dataset.objset().set_policy(self.policy_for(&dataset.core, &props));
             }

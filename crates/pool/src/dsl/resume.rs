@@ -36,16 +36,6 @@ const FLAGS: [(&str, &str, u64); 4] = [
     (FIELD_RESUME_COMPRESSOK, "compressok", feature::COMPRESSED),
     (FIELD_RESUME_RAWOK, "rawok", feature::RAW),
 ];
-/// What goes when the dataset is complete; OpenZFS leaves the flags there, too.
-const TRANSIENT: [&str; 7] = [
-    FIELD_RESUME_FROMGUID,
-    FIELD_RESUME_OBJECT,
-    FIELD_RESUME_OFFSET,
-    FIELD_RESUME_BYTES,
-    FIELD_RESUME_TOGUID,
-    FIELD_RESUME_TONAME,
-    FIELD_RESUME_REDACT_BOOKMARK_SNAPS,
-];
 
 impl Dsl {
     /// The list of a dataset's token, if a resumable receive went to it and has not ended.
@@ -119,10 +109,11 @@ impl Dsl {
         Ok(self.mos.set(dataset, FIELD_RESUME_BYTES, point.bytes, tx)?)
     }
 
-    /// The dataset is complete. Syncing context.
+    /// The dataset is complete. OpenZFS leaves the flags there, too. Syncing context.
     pub(crate) fn end_resumable(&self, dataset: u64, tx: &Tx) -> Result<()> {
         if self.resume_list(dataset)?.is_some() {
-            for field in TRANSIENT {
+            let others = [FIELD_RESUME_TONAME, FIELD_RESUME_REDACT_BOOKMARK_SNAPS];
+            for field in NUMBERS.map(|(field, _)| field).into_iter().chain(others) {
                 self.mos.remove(dataset, field, tx)?;
             }
         }

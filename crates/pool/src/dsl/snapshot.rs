@@ -141,9 +141,7 @@ impl Dsl {
         let mut guids = Vec::new();
         for name in self.names_below(&self.root()?)? {
             let Some(head) = self.head_of(&self.find_dir(&name)?)? else { continue };
-            for snapshot in self.snapshots(&head.phys)? {
-                guids.push((snapshot.phys.guid, snapshot.object));
-            }
+            guids.extend(self.snapshots(&head.phys)?.iter().map(|one| (one.phys.guid, one.object)));
         }
         Ok(guids)
     }
@@ -200,8 +198,7 @@ impl Dsl {
         self.relink_previous(before.prev_snap_obj, head.object, object, tx)?;
         let charged = self.local_number(dir, "refreservation")?.min(before.unique_bytes);
         if charged != 0 {
-            let sums = Sums { used: charged as i64, ..Sums::default() };
-            dir.used(&self.mos, Used::RefReserve, sums, tx)?;
+            dir.used(&self.mos, Used::RefReserve, Sums::allocated(charged as i64), tx)?;
         }
         let mut deadlist =
             Deadlist::open(self, before.deadlist_obj)?.cloned(self, u64::MAX, before.prev_snap_obj, tx)?;
@@ -218,44 +215,39 @@ impl Dsl {
             phys.flags |= self.unique_flag();
         })?;
         self.mos.set(before.snapnames_zapobj, name, object, tx)?;
-        self.parts.scan.dataset_gone(Departure {
-            txg: tx.touch(),
-            dataset: head.object,
-            heir: Some(object),
-            again: false,
-        });
+        let (dataset, heir) = (head.object, Some(object));
+        self.parts.scan.dataset_gone(Departure { txg: tx.touch(), dataset, heir, again: false });
         self.snapshots_changed(dir, tx)?;
         Ok(object)
     }
 
-    /// A head's previous snapshot, or its origin, leads to the new snapshot instead.
-    fn relink_previous(&self, previous: u64, head: u64, snapshot: u64, tx: &Tx) -> Result<()> {
+    /// A dataset's previous snapshot, or its origin, leads to another dataset instead; gives the
+    /// group before that snapshot, if it is of the same chain.
+    pub(super) fn relink_previous(&self, previous: u64, from: u64, to: u64, tx: &Tx) -> Result<Option<u64>> {
         if previous == 0 {
-            return Ok(());
+            return Ok(None);
         }
         let phys = self.mos.dataset(previous)?;
-        if phys.next_snap_obj == head {
-            return self.edit_dataset(previous, tx, |phys| phys.next_snap_obj = snapshot);
+        if phys.next_snap_obj == from {
+            self.edit_dataset(previous, tx, |phys| phys.next_snap_obj = to)?;
+            return Ok(Some(phys.prev_snap_txg));
         }
         if phys.next_clones_obj != 0 {
-            self.mos.remove_int(phys.next_clones_obj, head, tx)?;
-            self.mos.add_int(phys.next_clones_obj, snapshot, tx)?;
+            self.mos.remove_int(phys.next_clones_obj, from, tx)?;
+            self.mos.add_int(phys.next_clones_obj, to, tx)?;
         }
-        Ok(())
+        Ok(None)
     }
 
     /// What a snapshot has in its own ZAP: the head's dead list of moved blocks, and where it is
     /// encrypted, a number of its own.
     fn hand_over_fields(&self, head: &Found, snapshot: u64, tx: &Tx) -> Result<()> {
-        if self.mos.is_zapified(head.object)?
-            && let Some(moved) = self.mos.find(head.object, FIELD_REMAP_DEADLIST)?
-        {
+        if let Some(moved) = self.mos.field(head.object, FIELD_REMAP_DEADLIST)? {
             self.mos.remove(head.object, FIELD_REMAP_DEADLIST, tx)?;
             self.zapify(snapshot, tx)?;
             self.mos.set(snapshot, FIELD_REMAP_DEADLIST, moved, tx)?;
         }
-        let is_encrypted = self.mos.is_zapified(head.dir.object)?
-            && self.mos.find(head.dir.object, FIELD_CRYPTO_KEY_OBJ)?.is_some();
+        let is_encrypted = self.mos.field(head.dir.object, FIELD_CRYPTO_KEY_OBJ)?.is_some();
         if is_encrypted && self.features().is_enabled("bookmark_v2") {
             self.zapify(snapshot, tx)?;
             self.mos.set(snapshot, FIELD_IVSET_GUID, self.new_fsid(), tx)?;
@@ -291,18 +283,14 @@ impl Dsl {
         tx: &Tx,
     ) -> Result<()> {
         let mut zap = self.mos.dataset(snapshot)?.props_obj;
-        match value {
-            Some(value) => {
-                if zap == 0 {
-                    zap = self.mos.create_zap(ObjectType::DSL_PROPS, tx)?;
-                    self.edit_dataset(snapshot, tx, |phys| phys.props_obj = zap)?;
-                }
-                self.mos.set(zap, name, value.to_zap(), tx)?;
+        if let Some(value) = value {
+            if zap == 0 {
+                zap = self.mos.create_zap(ObjectType::DSL_PROPS, tx)?;
+                self.edit_dataset(snapshot, tx, |phys| phys.props_obj = zap)?;
             }
-            None if zap != 0 => {
-                self.mos.remove(zap, name, tx)?;
-            }
-            None => {}
+            self.mos.set(zap, name, value.to_zap(), tx)?;
+        } else if zap != 0 {
+            self.mos.remove(zap, name, tx)?;
         }
         Ok(())
     }

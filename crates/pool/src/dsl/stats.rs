@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use api_types::{DatasetKind, DatasetProperty, PropKind, PropValue, PropertyDef, Source};
 use dmu::DmuError;
 use dmu::zap::Value;
+use env::lock;
 use ondisk::bookmark::{BookmarkPhys, FLAG_HAS_FBN};
 use ondisk::dsl_dataset::{DslDatasetPhys, FLAG_DEFER_DESTROY, FLAG_INCONSISTENT};
 use ondisk::dsl_dir::{DslDirPhys, FIELD_SNAPSHOTS_CHANGED, FLAG_USED_BREAKDOWN};
@@ -23,6 +24,11 @@ use crate::{PoolError, Result};
 
 /// A ratio of nothing: 1.00.
 const RATIO_ONE: u64 = 100;
+
+/// A property without a value.
+fn absent(name: &str, kind: PropKind) -> PropValue {
+    PropValue { name: name.to_owned(), value: String::new(), kind, source: Source::None, received: None }
+}
 
 fn ratio(uncompressed: u64, compressed: u64) -> u64 {
     uncompressed.saturating_mul(100).checked_div(compressed).unwrap_or(RATIO_ONE)
@@ -92,41 +98,26 @@ impl Dsl {
     }
 
     fn describe_one(&self, subject: &Subject<'_>, name: &str) -> Result<PropValue> {
-        let absent = |name: &str, kind| PropValue {
-            name: name.to_owned(),
-            value: String::new(),
-            kind,
-            source: Source::None,
-            received: None,
-        };
         if is_user_prop(name) {
-            let value = subject.chain.user_value(name, subject.own.as_ref());
-            return Ok(match value {
-                Some((value, source)) => PropValue {
-                    value: value.text().map_or_else(String::new, str::to_owned),
-                    source,
-                    ..absent(name, PropKind::Text)
-                },
-                None => absent(name, PropKind::Text),
-            });
+            let mut shown = absent(name, PropKind::Text);
+            if let Some((value, source)) = subject.chain.user_value(name, subject.own.as_ref()) {
+                (shown.value, shown.source) = (value.text().unwrap_or("").to_owned(), source);
+            }
+            return Ok(shown);
         }
-        if let Some(since) = name
-            .strip_prefix("written@")
-            .or_else(|| name.strip_prefix("written").filter(|rest| rest.starts_with('#')))
-        {
-            let written = self.written_since(subject.found, since)?;
+        if let Some(since) = name.strip_prefix("written").filter(|rest| rest.starts_with(['@', '#'])) {
+            let written = self.written_since(subject.found, since.strip_prefix('@').unwrap_or(since))?;
             let value = written.map_or_else(String::new, |bytes| bytes.to_string());
             let source = if value.is_empty() { Source::None } else { Source::Local };
             return Ok(PropValue { value, source, ..absent(name, PropKind::Size) });
         }
         if let Some((prop, who)) = UserspaceProp::parse(name) {
             let kind = if prop.objects { PropKind::Count } else { PropKind::Size };
-            return Ok(match self.spending_of(subject, prop, who)? {
-                Some(number) => {
-                    PropValue { value: number.to_string(), source: Source::Local, ..absent(name, kind) }
-                }
-                None => absent(name, kind),
-            });
+            let mut shown = absent(name, kind);
+            if let Some(number) = self.spending_of(subject, prop, who)? {
+                (shown.value, shown.source) = (number.to_string(), Source::Local);
+            }
+            return Ok(shown);
         }
         let prop = DatasetProperty::named(name)
             .ok_or_else(|| PoolError::Invalid(format!("bad property list: invalid property '{name}'")))?;
@@ -157,8 +148,7 @@ impl Dsl {
         let Some((value, source)) = found else { return Ok(None) };
         let row = prop.row();
         let value = self.text_of(subject, prop, &value, &source);
-        let (name, kind) = (row.name.to_owned(), row.reads.kind());
-        Ok(Some(PropValue { name, value, kind, source, received: None }))
+        Ok(Some(PropValue { value, source, ..absent(row.name, row.reads.kind()) }))
     }
 
     fn text_of(
@@ -170,7 +160,7 @@ impl Dsl {
     ) -> String {
         match (prop, value) {
             (DatasetProperty::Mountpoint, RawValue::Text(text)) => {
-                let altroot = self.altroot();
+                let altroot = lock(&self.altroot).clone();
                 crate::prop::mountpoint(text, source, subject.chain.dir_name(), altroot.as_deref())
             }
             _ => exact(prop.row(), value),
@@ -275,7 +265,10 @@ impl Dsl {
             Userrefs => number(self.holds_on(phys)?),
             DeferDestroy => number(u64::from(phys.flags & FLAG_DEFER_DESTROY != 0)),
             Inconsistent => number(u64::from(phys.flags & FLAG_INCONSISTENT != 0)),
-            SnapshotsChanged => self.dir_field(subject, FIELD_SNAPSHOTS_CHANGED)?,
+            SnapshotsChanged => {
+                let changed = self.mos.field(subject.found.dir.object, FIELD_SNAPSHOTS_CHANGED)?;
+                changed.map(RawValue::Number)
+            }
             ReceiveResumeToken => self.resume_token(subject.found)?.map(RawValue::Text),
             FilesystemCount => return self.counted(subject, prop, Counted::Filesystems).map(Some),
             SnapshotCount => return self.counted(subject, prop, Counted::Snapshots).map(Some),
@@ -313,14 +306,6 @@ impl Dsl {
         })
     }
 
-    fn dir_field(&self, subject: &Subject<'_>, field: &str) -> Result<Option<RawValue>> {
-        let object = subject.found.dir.object;
-        if !self.mos.is_zapified(object)? {
-            return Ok(None);
-        }
-        Ok(self.mos.find(object, field)?.map(RawValue::Number))
-    }
-
     /// Bytes that may still be written to a head dataset.
     pub(crate) fn available_of(&self, found: &Found) -> Result<u64> {
         let room = found.dir.available(self.pool_size(), None, false);
@@ -337,10 +322,8 @@ impl Dsl {
     }
 
     fn clones_of(&self, phys: &DslDatasetPhys) -> Result<Option<RawValue>> {
-        let mut names = Vec::new();
-        for head in self.clone_heads(phys)? {
-            names.push(self.dir(self.mos.dataset(head)?.dir_obj)?.name());
-        }
+        let heads = self.clone_heads(phys)?.into_iter();
+        let mut names = heads.map(|head| self.dataset_name(head)).collect::<Result<Vec<_>>>()?;
         names.sort();
         Ok((!names.is_empty()).then(|| RawValue::Text(names.join(","))))
     }
@@ -386,11 +369,8 @@ pub(crate) fn describe_bookmark(name: &str, phys: &BookmarkPhys, names: &[String
         })
     };
     let shown = |prop: DatasetProperty, value: String| PropValue {
-        name: prop.row().name.to_owned(),
         value,
-        kind: prop.row().reads.kind(),
-        source: Source::None,
-        received: None,
+        ..absent(prop.row().name, prop.row().reads.kind())
     };
     if names.is_empty() {
         let is_shown = |row: &PropertyDef| row.is_listed() && row.is_of(DatasetKind::Bookmark);
@@ -399,10 +379,7 @@ pub(crate) fn describe_bookmark(name: &str, phys: &BookmarkPhys, names: &[String
     }
     let one = |name: &String| match DatasetProperty::named(name) {
         Some(prop) => Ok(shown(prop, value(prop).unwrap_or_default())),
-        None if is_user_prop(name) || name.contains(['@', '#']) => {
-            let (name, value, kind) = (name.clone(), String::new(), PropKind::Text);
-            Ok(PropValue { name, value, kind, source: Source::None, received: None })
-        }
+        None if is_user_prop(name) || name.contains(['@', '#']) => Ok(absent(name, PropKind::Text)),
         None => Err(PoolError::Invalid(format!("bad property list: invalid property '{name}'"))),
     };
     names.iter().map(one).collect()

@@ -44,8 +44,7 @@ impl Dsl {
         let reserved = self.local_number(&head.dir, "refreservation")?;
         let unused = reserved.min(old.unique_bytes) as i64 - reserved.min(new.unique_bytes) as i64;
         if unused != 0 {
-            let sums = Sums { used: unused, ..Sums::default() };
-            head.dir.used(&self.mos, Used::RefReserve, sums, tx)?;
+            head.dir.used(&self.mos, Used::RefReserve, Sums::allocated(unused), tx)?;
         }
 
         if old.prev_snap_obj != 0 {
@@ -62,24 +61,18 @@ impl Dsl {
 
     /// Everything a head keeps from being freed.
     fn held(&self, phys: &DslDatasetPhys) -> Result<Sums> {
-        let mut held = Sums {
-            used: phys.referenced_bytes as i64,
-            comp: phys.compressed_bytes as i64,
-            uncomp: phys.uncompressed_bytes as i64,
-        };
+        let mut held = Sums::of(phys.referenced_bytes, phys.compressed_bytes, phys.uncompressed_bytes);
         held.add(Deadlist::space(self, phys.deadlist_obj)?);
         Ok(held)
     }
 
     fn swap_features(&self, one: u64, other: u64, tx: &Tx) -> Result<()> {
         let (ones, others) = (recorded_features(self, one)?, recorded_features(self, other)?);
-        for name in ones.iter().filter(|name| !others.contains(name)) {
-            self.activate_feature(other, name, tx)?;
-            self.deactivate_feature(one, name, tx)?;
-        }
-        for name in others.iter().filter(|name| !ones.contains(name)) {
-            self.activate_feature(one, name, tx)?;
-            self.deactivate_feature(other, name, tx)?;
+        for (from, to, has, knows) in [(one, other, &ones, &others), (other, one, &others, &ones)] {
+            for name in has.iter().filter(|name| !knows.contains(name)) {
+                self.activate_feature(to, name, tx)?;
+                self.deactivate_feature(from, name, tx)?;
+            }
         }
         Ok(())
     }

@@ -84,7 +84,9 @@ impl Dsl {
     /// Makes a change and waits until it is durable; gives its transaction group. `history` is the
     /// command line to record, empty for none. The caller is in no transaction.
     pub(crate) fn commit_task(&self, task: Arc<dyn Task>, history: &str) -> Result<u64> {
-        self.writable()?;
+        if self.parts.readonly {
+            return Err(PoolError::ReadOnly);
+        }
         // A log in use would keep its dataset; that of a dataset that stays begins anew with its
         // next commit.
         let mut logs = task.closes().into_iter().filter_map(|name| self.log_in_use(name));
@@ -107,10 +109,6 @@ impl Dsl {
             return Ok(());
         }
         self.enqueue(None, command).map(drop)
-    }
-
-    fn writable(&self) -> Result<()> {
-        if self.parts.readonly { Err(PoolError::ReadOnly) } else { Ok(()) }
     }
 
     fn enqueue(&self, task: Option<Arc<dyn Task>>, history: &str) -> Result<u64> {
@@ -145,10 +143,8 @@ impl Dsl {
     fn run_one(&self, queued: &Queued, txg: u64) -> Result<Result<()>> {
         let tx = Tx::syncing(txg);
         if let Some(task) = &queued.task {
-            if let Err(refused) = task.check(self, Some(txg)).and_then(|()| task.check_room(self)) {
-                return Ok(Err(refused));
-            }
-            let asked = match task.asked(self) {
+            let checked = task.check(self, Some(txg)).and_then(|()| task.check_room(self));
+            let asked = match checked.and_then(|()| task.asked(self)) {
                 Ok(asked) => asked,
                 Err(error) => return Ok(Err(error)),
             };

@@ -12,7 +12,6 @@ use ondisk::object_type::pool_directory;
 use ondisk::version;
 
 use super::{Dir, Dsl};
-use crate::history::Record;
 use crate::{PoolError, Result};
 
 impl Dsl {
@@ -57,7 +56,7 @@ impl Dsl {
         }
         self.refresh_heads()?;
         self.refresh_all_policies()?;
-        self.record(Record::internal("set", &format!("version={to}"), tx.txg()), tx);
+        self.note_pool("set", &format!("version={to}"), tx);
         Ok(())
     }
 

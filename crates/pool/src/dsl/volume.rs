@@ -67,6 +67,12 @@ impl Dsl {
         size_of(self.open_object(self.find(name)?.object)?.objset())
     }
 
+    /// Bytes of a volume, and of its blocks.
+    pub(crate) fn volume_shape(&self, object: u64) -> Result<(u64, u64)> {
+        let dataset = self.open_object(object)?;
+        Ok((size_of(dataset.objset())?, block_of(dataset.objset())?))
+    }
+
     /// Says that a volume has so many bytes. What is behind the end is freed by whoever has it
     /// open. Syncing context.
     pub(crate) fn set_volume_size(&self, object: u64, size: u64, tx: &Tx) -> Result<()> {
@@ -94,8 +100,7 @@ impl Dsl {
 
     /// What `refreservation=auto` means for a volume, or for clones of a snapshot of one.
     pub(crate) fn reservation_of(&self, object: u64) -> Result<u64> {
-        let dataset = self.open_object(object)?;
-        let (size, block) = (size_of(dataset.objset())?, block_of(dataset.objset())?);
+        let (size, block) = self.volume_shape(object)?;
         // As OpenZFS does when it is set: copies are not asked for.
         Ok(self.volume_reservation(size, block, 1))
     }
@@ -107,8 +112,7 @@ impl Dsl {
         if self.kind_of(&found)? != DatasetKind::Volume {
             return Ok(false);
         }
-        let dataset = self.open_object(found.object)?;
-        let (size, block) = (size_of(dataset.objset())?, block_of(dataset.objset())?);
+        let (size, block) = self.volume_shape(found.object)?;
         self.has_auto_reservation(&found.dir, size, block)
     }
 

@@ -14,8 +14,9 @@ use super::Dsl;
 use super::bookmark;
 use super::deadlist::Deadlist;
 use super::names::Found;
+use crate::Result;
+use crate::error::if_there;
 use crate::sums::Sums;
-use crate::{PoolError, Result};
 
 impl Dsl {
     /// Since the snapshot before.
@@ -55,11 +56,11 @@ impl Dsl {
         written.add(match old.flags & FLAG_HAS_FBN {
             0 if at.prev_snap_txg != old.creation_txg => return Ok(None),
             0 => Deadlist::space(self, at.deadlist_obj)?,
-            _ => Sums {
-                used: old.referenced_freed_before_next_snap as i64,
-                comp: old.compressed_freed_before_next_snap as i64,
-                uncomp: old.uncompressed_freed_before_next_snap as i64,
-            },
+            _ => Sums::of(
+                old.referenced_freed_before_next_snap,
+                old.compressed_freed_before_next_snap,
+                old.uncompressed_freed_before_next_snap,
+            ),
         });
         Ok(Some(written))
     }
@@ -67,31 +68,21 @@ impl Dsl {
     /// A snapshot or bookmark, as a bookmark.
     fn point(&self, new: &Found, since: &str) -> Result<Option<BookmarkPhys>> {
         let own = new.dir.name();
-        let missing = |error| match error {
-            PoolError::NotFound => Ok(None),
-            other => Err(other),
-        };
         if let Some((fs, mark)) = since.split_once('#') {
             let fs = if fs.is_empty() { &own } else { fs };
-            let head = match self.find(fs) {
-                Ok(head) => head,
-                Err(error) => return missing(error),
-            };
+            let Some(head) = if_there(self.find(fs))? else { return Ok(None) };
             let found = bookmark::find(self, head.object, mark)?;
             return Ok(found.filter(bookmark::Bookmark::counts).map(|found| found.phys));
         }
         let name = if since.contains('@') { since.to_owned() } else { format!("{own}@{since}") };
-        match self.find(&name) {
-            Ok(snapshot) => Ok(Some(BookmarkPhys {
-                guid: snapshot.phys.guid,
-                creation_txg: snapshot.phys.creation_txg,
-                creation_time: snapshot.phys.creation_time,
-                referenced_bytes_refd: snapshot.phys.referenced_bytes,
-                compressed_bytes_refd: snapshot.phys.compressed_bytes,
-                uncompressed_bytes_refd: snapshot.phys.uncompressed_bytes,
-                ..BookmarkPhys::default()
-            })),
-            Err(error) => missing(error),
-        }
+        Ok(if_there(self.find(&name))?.map(|Found { phys, .. }| BookmarkPhys {
+            guid: phys.guid,
+            creation_txg: phys.creation_txg,
+            creation_time: phys.creation_time,
+            referenced_bytes_refd: phys.referenced_bytes,
+            compressed_bytes_refd: phys.compressed_bytes,
+            uncompressed_bytes_refd: phys.uncompressed_bytes,
+            ..BookmarkPhys::default()
+        }))
     }
 }

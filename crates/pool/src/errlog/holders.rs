@@ -79,10 +79,7 @@ impl<'a> Look<'a> {
 
     /// Whether a dataset has this very block, as far as can be known.
     fn has(&self, dataset: u64, block: &ErrorBlock) -> bool {
-        match self.birth(&block.place(dataset)) {
-            Some(birth) => birth == 0 || birth == block.birth,
-            None => false,
-        }
+        self.birth(&block.place(dataset)).is_some_and(|birth| birth == 0 || birth == block.birth)
     }
 
     /// Every dataset that has a block which the log of `head` names.

@@ -61,6 +61,7 @@ pub struct Kept {
     pub(super) replies: Option<Arc<Replies>>,
 }
 
+#[derive(Default)]
 struct State {
     chunks: Vec<Owner>,
     /// Chunks that nobody has; those in `warm` have memory.
@@ -146,19 +147,8 @@ impl Kept {
                 "what an earlier program kept of volumes is of a form that is not known: it is lost"
             );
         }
-        let state = State {
-            chunks: Vec::new(),
-            warm: Vec::new(),
-            cold: Vec::new(),
-            idle: 0,
-            room: 0,
-            groups: Vec::new(),
-            pools: vec![0; POOLS],
-            open: BTreeSet::new(),
-            is_broken: false,
-        };
         let (lend, last) = (Arc::new(lend), AtomicU64::new(0));
-        let mut kept = Kept { memory, count: 0, state: Mutex::new(state), last, lend, replies: None };
+        let mut kept = Kept { memory, count: 0, state: Mutex::default(), last, lend, replies: None };
         if known {
             kept.count = found;
             kept.open_replies(&clock, false);
@@ -463,16 +453,10 @@ impl Kept {
     fn write_note(&self, lane: &mut Lane, head: &mut [u64; HEAD], bytes: &[u8]) -> io::Result<()> {
         let (chunk, life) = lane.chunk.expect("it was just taken");
         head[0] = life;
-        let mut encoded = [0; HEAD_BYTES as usize];
-        encoded
-            .as_chunks_mut()
-            .0
-            .iter_mut()
-            .zip(&*head)
-            .for_each(|(bytes, word)| *bytes = word.to_le_bytes());
+        let encoded = head.map(u64::to_le_bytes);
         let tail = tail(life, head[1]).to_le_bytes();
         let at = place(chunk, self.count) + lane.used;
-        self.memory.write(at, &[&encoded, bytes, &tail])?;
+        self.memory.write(at, &[encoded.as_flattened(), bytes, &tail])?;
         lane.used += Note::place_after(bytes.len() as u64);
         Ok(())
     }
@@ -544,16 +528,8 @@ impl Kept {
             if end != [tail(life, number)] {
                 break;
             }
-            notes.push(Note {
-                at,
-                number,
-                first,
-                parts,
-                volume: VolumeKey { object, guid },
-                offset,
-                len,
-                bytes,
-            });
+            let volume = VolumeKey { object, guid };
+            notes.push(Note { at, number, first, parts, volume, offset, len, bytes });
             at += Note::place_after(bytes);
         }
         Ok(notes)

@@ -291,10 +291,9 @@ impl Replies {
         words[DIGEST..POOL].fill_with(|| digest.u64().unwrap_or(0));
         (words[POOL], words[DATASET], words[GROUP]) = (dataset.0, dataset.1, txg);
         words[TIME] = self.clock.wall().secs.max(0) as u64;
-        let mut bytes = [0; 8 * HEAD];
-        bytes.as_chunks_mut().0.iter_mut().zip(&words).for_each(|(to, word)| *to = word.to_le_bytes());
+        let bytes = words.map(u64::to_le_bytes);
         let at = self.slot_at(slot);
-        let head = self.memory.write(at + 8, &[&bytes[8..]]);
+        let head = self.memory.write(at + 8, &[bytes[1..].as_flattened()]);
         let written = head.and_then(|()| self.memory.write(at, &[&Entry(words).seal().to_le_bytes()]));
         written.ok().map(|()| keeping as Arc<dyn Keeping>)
     }
@@ -366,12 +365,8 @@ impl Replies {
                 }
                 Some(_) => {
                     self.alter(place, |slot| self.put(slot, GROUP, AGAIN));
-                    pending.push(Pending {
-                        place,
-                        dataset: words[DATASET],
-                        log: words[LOG],
-                        record: words[RECORD],
-                    });
+                    let [dataset, log, record] = [DATASET, LOG, RECORD].map(|at| words[at]);
+                    pending.push(Pending { place, dataset, log, record });
                 }
             }
         }
@@ -395,10 +390,8 @@ impl Replies {
 
     fn take_pending(&self, pool: u64, which: impl FnMut(&mut Pending) -> bool) -> Vec<Pending> {
         let mut earlier = lock(&self.earlier);
-        earlier
-            .pending
-            .get_mut(&pool)
-            .map_or_else(Vec::new, |pending| pending.extract_if(.., which).collect())
+        let pending = earlier.pending.get_mut(&pool);
+        pending.map_or_else(Vec::new, |pending| pending.extract_if(.., which).collect())
     }
 
     /// What is known of a call that an earlier program has done.

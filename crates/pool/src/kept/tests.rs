@@ -1,8 +1,8 @@
 //! The arena: what is found after a death at any moment.
 
 use std::io;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering::SeqCst};
+use std::sync::{Arc, Mutex};
 
 use env::{Keepsake, MemKeepsake, RealClock};
 use ondisk::uberblock::Uberblock;
@@ -10,7 +10,7 @@ use ondisk::uberblock::Uberblock;
 use super::replies::LEVEL;
 use super::{ANSWERS, CHUNK, Change, Kept, KeptPool, Noted, VolumeKey};
 
-const GUID: u64 = 77;
+pub(super) const GUID: u64 = 77;
 const VOLUME: VolumeKey = VolumeKey { object: 5, guid: 50 };
 const OTHER: VolumeKey = VolumeKey { object: 6, guid: 60 };
 
@@ -24,10 +24,17 @@ fn chunks(count: u64) -> Arc<MemKeepsake> {
     Arc::new(MemKeepsake::new((count * CHUNK + answers + (16 << 10)) as usize))
 }
 
-fn uberblock(txg: u64) -> Uberblock {
+pub(super) fn uberblock(txg: u64) -> Uberblock {
     let mut uberblock = Uberblock { txg, ..Uberblock::new(5000) };
     uberblock.root_bp.set_checksum(ondisk::ChecksumKind::Fletcher4, [txg, 1, 2, 3]);
     uberblock
+}
+
+/// A new pool, whose group 9 is about to be written.
+pub(super) fn fresh(kept: &Arc<Kept>) -> Arc<KeptPool> {
+    let pool = kept.of_pool(GUID, None, false).unwrap();
+    pool.syncing(&uberblock(9));
+    pool
 }
 
 /// As the import of a pool of this group finds it.
@@ -48,9 +55,7 @@ fn put(pool: &KeptPool, txg: u64, place: u64, value: u8) {
 #[test]
 fn what_no_group_has_is_found_in_order() {
     let memory = chunks(8);
-    let kept = open(&memory);
-    let pool = kept.of_pool(GUID, None, false).unwrap();
-    pool.syncing(&uberblock(9));
+    let pool = fresh(&open(&memory));
     put(&pool, 9, 0, 1);
     pool.durable(9);
     put(&pool, 10, 512, 2);
@@ -90,8 +95,7 @@ fn what_the_uberblock_has_is_not_done_again_and_nothing_where_it_is_a_strangers(
         assert_eq!(found(&import(&open(&memory), of), VOLUME).len(), kept_after, "{of}");
     }
     let memory = chunks(8);
-    let pool = open(&memory).of_pool(GUID, None, false).unwrap();
-    pool.syncing(&uberblock(9));
+    let pool = fresh(&open(&memory));
     put(&pool, 10, 0, 1);
     let back = open(&memory).of_pool(GUID, Some(&uberblock(9)), true).unwrap();
     assert_eq!(back.waiting(), [], "what an import gives up is given up");
@@ -100,8 +104,7 @@ fn what_the_uberblock_has_is_not_done_again_and_nothing_where_it_is_a_strangers(
 #[test]
 fn what_could_not_be_done_again_outlives_an_export() {
     let memory = chunks(8);
-    let pool = open(&memory).of_pool(GUID, None, false).unwrap();
-    pool.syncing(&uberblock(9));
+    let pool = fresh(&open(&memory));
     put(&pool, 10, 0, 1);
     for (txg, destroyed) in [(9, false), (11, true)] {
         let kept = open(&memory);
@@ -120,23 +123,17 @@ fn a_note_that_is_torn_was_never_answered() {
     let (sizes, mut whole) = ([512_usize, 4 << 10, large.len()], 0);
     for size in sizes {
         let memory = chunks(8);
-        let kept = open(&memory);
-        let pool = kept.of_pool(GUID, None, false).unwrap();
-        pool.syncing(&uberblock(9));
+        let pool = fresh(&open(&memory));
         put(&pool, 10, 0, 1);
-        let mut before = vec![0; memory.size() as usize];
-        memory.read(0, &mut before).unwrap();
+        let before = bytes_of(&memory);
         assert_ne!(pool.note(10, VOLUME, 512, Change::Bytes(&large[..size])), Noted::No);
-        let mut after = vec![0; memory.size() as usize];
-        memory.read(0, &mut after).unwrap();
+        let after = bytes_of(&memory);
         let changed: Vec<usize> = (0..after.len()).filter(|&at| before[at] != after[at]).collect();
         // Up to some byte, everything is as after; behind it, as before.
         for step in 0..=40 {
             let upto = changed.get(step * changed.len() / 40).copied().unwrap_or(after.len());
             let torn = [&after[..upto], &before[upto..]].concat();
-            let left = Arc::new(MemKeepsake::new(torn.len()));
-            left.write(0, &[&torn]).unwrap();
-            let pool = import(&open(&left), 9);
+            let pool = import(&open(&memory_of(&torn)), 9);
             let found = pool.again(VOLUME).unwrap();
             let bytes: Vec<u8> =
                 found[1..].iter().flat_map(|one| pool.bytes(one).unwrap().unwrap()).collect();
@@ -147,24 +144,46 @@ fn a_note_that_is_torn_was_never_answered() {
     assert!(whole >= 3, "what is complete is found");
 }
 
-/// A machine with memory for so many chunks only.
-struct Scarce {
-    memory: Arc<MemKeepsake>,
-    left: AtomicI64,
+/// All that stands in a memory.
+pub(super) fn bytes_of(memory: &MemKeepsake) -> Vec<u8> {
+    let mut bytes = vec![0; memory.size() as usize];
+    memory.read(0, &mut bytes).unwrap();
+    bytes
 }
 
-impl Keepsake for Scarce {
+/// A memory in which this stands.
+pub(super) fn memory_of(bytes: &[u8]) -> Arc<MemKeepsake> {
+    let memory = Arc::new(MemKeepsake::new(bytes.len()));
+    memory.write(0, &[bytes]).unwrap();
+    memory
+}
+
+/// A keepsake that may lack room, and of which every write can be looked at.
+pub(super) struct TestKeepsake {
+    pub memory: Arc<MemKeepsake>,
+    /// Whether there is room for so many bytes more.
+    pub has_room: Box<dyn Fn(u64) -> bool + Send + Sync>,
+    /// What stands in the memory after each write, and in the middle of each; where that is wanted.
+    pub states: Option<Mutex<Vec<Vec<u8>>>>,
+}
+
+impl Keepsake for TestKeepsake {
     fn size(&self) -> u64 {
         self.memory.size()
     }
 
     fn reserve(&self, _at: u64, len: u64) -> io::Result<()> {
-        let left = len < CHUNK || self.left.fetch_sub(1, SeqCst) > 0;
-        if left { Ok(()) } else { Err(io::ErrorKind::StorageFull.into()) }
+        if (self.has_room)(len) { Ok(()) } else { Err(io::ErrorKind::StorageFull.into()) }
     }
 
     fn write(&self, at: u64, parts: &[&[u8]]) -> io::Result<()> {
-        self.memory.write(at, parts)
+        let Some(states) = &self.states else { return self.memory.write(at, parts) };
+        let all = parts.concat();
+        for len in [all.len() / 16 * 8, all.len()] {
+            self.memory.write(at, &[&all[..len]])?;
+            states.lock().unwrap().push(bytes_of(&self.memory));
+        }
+        Ok(())
     }
 
     fn read(&self, at: u64, into: &mut [u8]) -> io::Result<()> {
@@ -178,8 +197,12 @@ impl Keepsake for Scarce {
 
 #[test]
 fn a_share_is_of_the_memory_that_there_is() {
-    let memory = Arc::new(Scarce { memory: chunks(30), left: AtomicI64::new(6) });
-    let kept = Kept::open(memory.clone(), Arc::new(RealClock::new()), Box::new(|_| ())).unwrap();
+    // In chunks.
+    let left = Arc::new(AtomicI64::new(6));
+    let counted = left.clone();
+    let has_room = Box::new(move |len: u64| len < CHUNK || counted.fetch_sub(1, SeqCst) > 0);
+    let memory = Arc::new(TestKeepsake { memory: chunks(30), has_room, states: None });
+    let kept = Kept::open(memory, Arc::new(RealClock::new()), Box::new(|_| ())).unwrap();
     let pool = kept.of_pool(GUID, None, false).unwrap();
     let whole = vec![1; CHUNK as usize * 3 / 4];
     let note = |txg| pool.note(txg, VOLUME, 0, Change::Bytes(&whole));
@@ -187,7 +210,7 @@ fn a_share_is_of_the_memory_that_there_is() {
     assert!(until(10, Noted::No) > 6);
     pool.durable(10);
     assert!(until(11, Noted::Soon) <= 2, "of six chunks, not of thirty");
-    memory.left.store(100, SeqCst);
+    left.store(100, SeqCst);
     assert!(until(12, Noted::Soon) <= 3);
     pool.durable(12);
     assert!(until(13, Noted::No) > 30);

@@ -76,9 +76,7 @@ impl Checker<'_> {
         let given = |wanted: &str| raw.creation.iter().find(|(name, _)| *name == wanted).map(|(_, n)| *n);
         match (given("normalization"), given("utf8only")) {
             (Some(1..), None) => raw.creation.push(("utf8only", 1)),
-            (Some(1..), Some(0)) => {
-                return Err(self.refuse(PropertyFault::Utf8Needed));
-            }
+            (Some(1..), Some(0)) => return Err(self.refuse(PropertyFault::Utf8Needed)),
             (None, Some(0)) => raw.creation.push(("normalization", 0)),
             _ => {}
         }
@@ -122,8 +120,10 @@ impl Checker<'_> {
         }
         let raw = self.parse(name, prop, value)?;
         self.built(prop, value, &raw)?;
-        self.sensible(name, prop, value, &raw)?;
-        Ok((row.name.to_owned(), raw))
+        match self.fault(name, prop, value, &raw) {
+            Some(fault) => Err(self.refuse(fault)),
+            None => Ok((row.name.to_owned(), raw)),
+        }
     }
 
     fn user(&self, name: &str, value: &str) -> Result<(String, RawValue)> {
@@ -183,36 +183,28 @@ impl Checker<'_> {
         Err(PoolError::Unsupported(format!("{}={value}", prop.row().name)))
     }
 
-    fn sensible(&self, name: &str, prop: DatasetProperty, value: &str, raw: &RawValue) -> Result<()> {
-        let (row, number) = (prop.row(), raw.number().unwrap_or(0));
-        let feature = |name: &str| (self.has_feature)(name);
+    /// Why a value makes no sense here.
+    fn fault(&self, name: &str, prop: DatasetProperty, value: &str, raw: &RawValue) -> Option<PropertyFault> {
+        let (number, property) = (raw.number().unwrap_or(0), name.to_owned());
+        let is_admitted = prop.row().admits(number);
         match prop {
             DatasetProperty::Recordsize | DatasetProperty::Volblocksize => {
-                let is_large = feature("large_blocks");
-                if !row.admits(number) || (!is_large && number > OLD_MAX) {
-                    let most = if is_large { "16M" } else { "128K" }.to_owned();
-                    let property = name.to_owned();
-                    return Err(self.refuse(PropertyFault::NoPowerOfTwo { property, most }));
-                }
+                let is_large = (self.has_feature)("large_blocks");
+                let most = if is_large { "16M" } else { "128K" }.to_owned();
+                let fits = is_admitted && (is_large || number <= OLD_MAX);
+                (!fits).then_some(PropertyFault::NoPowerOfTwo { property, most })
             }
-            DatasetProperty::SpecialSmallBlocks if !row.admits(number) => {
-                let (property, value) = (name.to_owned(), value.to_owned());
-                return Err(self.refuse(PropertyFault::SmallBlocks { property, value }));
+            DatasetProperty::SpecialSmallBlocks if !is_admitted => {
+                Some(PropertyFault::SmallBlocks { property, value: value.to_owned() })
             }
             DatasetProperty::Mountpoint if value != "none" && value != "legacy" => {
-                if !value.starts_with('/') {
-                    return Err(self.refuse(PropertyFault::RelativeMountpoint));
-                }
-                if value.split('/').any(|component| component.len() > MAX_NAME) {
-                    return Err(self.refuse(PropertyFault::MountpointTooLong));
-                }
+                let is_long = value.split('/').any(|component| component.len() > MAX_NAME);
+                let is_relative = !value.starts_with('/');
+                let relative = is_relative.then_some(PropertyFault::RelativeMountpoint);
+                relative.or(is_long.then_some(PropertyFault::MountpointTooLong))
             }
-            _ if self.is_too_old_for(prop, value, raw) => {
-                return Err(self.refuse(PropertyFault::TooOld));
-            }
-            _ => {}
+            _ => self.is_too_old_for(prop, value, raw).then_some(PropertyFault::TooOld),
         }
-        Ok(())
     }
 
     /// Whether the pool lacks what the value needs.
@@ -258,13 +250,10 @@ fn since(prop: DatasetProperty, value: &str) -> u64 {
 }
 
 /// The feature a checksum or compression needs.
-fn feature_of(value: &str) -> Option<&'static str> {
+fn feature_of(value: &str) -> Option<&str> {
     match value.trim_end_matches(",verify") {
         "lz4" => Some("lz4_compress"),
-        "sha512" => Some("sha512"),
-        "skein" => Some("skein"),
-        "edonr" => Some("edonr"),
-        "blake3" => Some("blake3"),
+        name @ ("sha512" | "skein" | "edonr" | "blake3") => Some(name),
         _ => value.starts_with("zstd").then_some("zstd_compress"),
     }
 }

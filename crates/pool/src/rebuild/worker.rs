@@ -30,14 +30,6 @@ pub(super) struct Rebuilder {
     checkpoint: Nanos,
 }
 
-/// What came of a step on one vdev.
-#[derive(PartialEq, Eq)]
-enum Did {
-    Something,
-    /// It is others' turn, or a group has to be durable first.
-    Nothing,
-}
-
 impl Rebuilder {
     pub fn new(pool: &Arc<Pool>) -> Rebuilder {
         Rebuilder { pool: Arc::downgrade(pool), checkpoint: Nanos(0) }
@@ -45,25 +37,27 @@ impl Rebuilder {
 }
 
 impl Pool {
-    fn rebuild_on(&self, top: u32, now: Nanos) -> Result<Did> {
+    /// A step on one vdev; whether something was done. `false`: it is others' turn, or a group has
+    /// to be durable first.
+    fn rebuild_on(&self, top: u32, now: Nanos) -> Result<bool> {
         let core = &self.core;
         let progress = lock(&core.rebuilds.tops).get(&top).copied();
         let Some(Progress { phys, finished: false, .. }) = progress.filter(|it| it.phys.is_active()) else {
-            return Ok(Did::Nothing);
+            return Ok(false);
         };
         // Whatever is in use as of the durable group stays as it is while the epoch lasts.
         let _epoch = core.storage.epoch();
         let durable = *lock(&core.durable);
         if durable.txg < phys.max_txg || durable.txg <= core.rebuilds.found {
             core.txgs.request_sync();
-            return Ok(Did::Nothing);
+            return Ok(false);
         }
         let shift = core.maps.vdevs().iter().find(|vdev| vdev.vdev == top).map_or(63, |it| it.metaslab_shift);
         let metaslab = phys.last_offset >> shift;
         let Some(mut allocated) = core.maps.allocated_in(&core.durable_mos(durable)?, top, metaslab)? else {
             self.advance_rebuild(top, &phys, |progress| progress.finished = true);
             core.txgs.request_sync();
-            return Ok(Did::Something);
+            return Ok(true);
         };
         allocated.remove_overlap(0, phys.last_offset);
         let small = core.env.quirk(Quirk::SmallTxg);
@@ -82,7 +76,7 @@ impl Pool {
         let end = allocated.iter().last().map_or(0, |last| last.end());
         let upto = if rebuilt.upto >= end { (metaslab + 1) << shift } else { rebuilt.upto };
         if upto == 0 {
-            return Ok(Did::Nothing);
+            return Ok(false);
         }
         self.advance_rebuild(top, &phys, |progress| {
             progress.phys.last_offset = upto;
@@ -94,7 +88,7 @@ impl Pool {
             progress.pass.scanned += rebuilt.scanned;
             progress.pass.issued += rebuilt.read;
         });
-        Ok(Did::Something)
+        Ok(true)
     }
 
     /// Notes how far a rebuild is, if it is still the same.
@@ -162,7 +156,7 @@ impl Worker for Rebuilder {
         let mut did = false;
         for top in active {
             match pool.rebuild_on(top, now) {
-                Ok(outcome) => did |= outcome == Did::Something,
+                Ok(something) => did |= something,
                 Err(error) => {
                     tracing::error!(top, %error, "a rebuild cannot go on");
                     if let Some(progress) = lock(&core.rebuilds.tops).get_mut(&top) {

@@ -36,10 +36,7 @@ impl Pool {
     /// Ends the one whose worker is through. Syncing context.
     pub(super) fn turn_error_scrub(&self, tx: &Tx) -> Result<()> {
         let through = lock(&self.core.scan.state).errors.through.take();
-        match through {
-            Some(whole) => self.end_error_scrub(whole, tx),
-            None => Ok(()),
-        }
+        through.map_or(Ok(()), |whole| self.end_error_scrub(whole, tx))
     }
 
     /// Begins one, if there is anything to look at.

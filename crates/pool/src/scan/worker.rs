@@ -47,6 +47,7 @@ const FEW_BLOCKS: u64 = 24;
 const FEW_WAITING: usize = 60;
 const SMALL_RUN: u64 = 128 << 10;
 
+#[derive(Default)]
 pub(super) struct ScanWorker {
     pool: Weak<Pool>,
     /// The scan that `position` belongs to.
@@ -73,15 +74,7 @@ impl Flying<'_> {
 
 impl ScanWorker {
     pub fn new(pool: &Arc<Pool>) -> ScanWorker {
-        ScanWorker {
-            pool: Arc::downgrade(pool),
-            serial: 0,
-            position: Position::default(),
-            walked: false,
-            healing: false,
-            checkpoint: Nanos(0),
-            errors: ErrorWalk::default(),
-        }
+        ScanWorker { pool: Arc::downgrade(pool), ..ScanWorker::default() }
     }
 
     /// Takes up the scan there is; whether there is anything to do.

@@ -167,10 +167,7 @@ impl<'a> Emit<'a> {
     }
 
     fn flush(&mut self) -> Result<(), Failure> {
-        match self.pending.take() {
-            Some(record) => self.to.write(&record, &[]).map_err(broken),
-            None => Ok(()),
-        }
+        self.pending.take().map_or(Ok(()), |record| self.to.write(&record, &[]).map_err(broken))
     }
 
     fn free(&mut self, object: u64, offset: u64, length: u64) -> Result<(), Failure> {

@@ -31,10 +31,7 @@ pub(super) enum Item {
 
 impl Item {
     pub fn bytes(&self) -> u64 {
-        match self {
-            Item::Data { bp, .. } | Item::Spill { bp, .. } => bp.lsize(),
-            _ => 0,
-        }
+        self.block().map_or(0, BlkPtr::lsize)
     }
 
     /// The block to be read for it.

@@ -46,10 +46,7 @@ pub(super) fn walk<'a>(
     while let Some(batch) = walk.asked.pop_front() {
         walk.write(batch);
     }
-    match walk.failed {
-        Some(failure) => Err(failure),
-        None => walk.emit.end(),
-    }
+    walk.failed.map_or_else(|| walk.emit.end(), Err)
 }
 
 struct Walk<'a, 'w> {
@@ -94,6 +91,15 @@ impl Walk<'_, '_> {
         if self.failed.is_none() {
             self.failed = self.emit.batch(batch).err();
         }
+    }
+
+    /// Numbers that no receiver can have are not worth a word.
+    fn free_objects(&mut self, first: u64, count: u64) -> Go {
+        if first >= self.objects {
+            return Go::On;
+        }
+        let count = count.min(self.objects - first);
+        self.push(Item::FreeObjects { first, count })
     }
 }
 
@@ -157,16 +163,5 @@ impl Visitor for Walk<'_, '_> {
     fn unreadable(&mut self, _visit: &Visit<'_>, error: DmuError) -> Go {
         self.failed = Some(unreadable(error));
         Go::Stop
-    }
-}
-
-impl Walk<'_, '_> {
-    /// Numbers that no receiver can have are not worth a word.
-    fn free_objects(&mut self, first: u64, count: u64) -> Go {
-        if first >= self.objects {
-            return Go::On;
-        }
-        let count = count.min(self.objects - first);
-        self.push(Item::FreeObjects { first, count })
     }
 }

@@ -89,34 +89,30 @@ impl PoolConfig {
         list
     }
 
-    fn features(&self) -> NvList {
-        let mut list = NvList::new();
-        for guid in &self.features_for_read {
-            list.set_flag(guid);
-        }
-        list
-    }
-
     /// Numbers of top-level vdevs that were removed, and are not the last; empty for none.
     pub fn holes(&self) -> Vec<u64> {
         self.tree.children.iter().filter(|top| top.kind == VdevKind::Hole).map(|top| top.id).collect()
     }
 
-    fn put_tops(&self, list: &mut NvList) {
+    fn put_tree(&self, list: &mut NvList, tree: NvList) {
         let holes = self.holes();
         if !holes.is_empty() {
             list.set(key::HOLE_ARRAY, NvValue::from(holes));
         }
         list.set(key::VDEV_CHILDREN, self.vdev_children);
+        list.set(key::VDEV_TREE, NvValue::from(tree));
+        let mut features = NvList::new();
+        for guid in &self.features_for_read {
+            features.set_flag(guid);
+        }
+        list.set(key::FEATURES_FOR_READ, NvValue::from(features));
     }
 
     /// For the MOS.
     pub fn to_mos_nvlist(&self) -> NvList {
         let mut list = self.head();
         list.set_flag(key::HAS_PER_VDEV_ZAPS);
-        self.put_tops(&mut list);
-        list.set(key::VDEV_TREE, NvValue::from(self.tree.to_nvlist()));
-        list.set(key::FEATURES_FOR_READ, NvValue::from(self.features()));
+        self.put_tree(&mut list, self.tree.to_nvlist());
         list
     }
 
@@ -128,9 +124,7 @@ impl PoolConfig {
         if top.is_log {
             list.set(key::IS_LOG, 1u64);
         }
-        self.put_tops(&mut list);
-        list.set(key::VDEV_TREE, NvValue::from(top.to_label_nvlist()));
-        list.set(key::FEATURES_FOR_READ, NvValue::from(self.features()));
+        self.put_tree(&mut list, top.to_label_nvlist());
         list
     }
 }

@@ -28,6 +28,7 @@ use storage::metaslab::RangeTree;
 use storage::{Missed, Storage, VdevConfig};
 
 use super::Core;
+use super::place::{Place, edit};
 use crate::space::{alloc_map, open_map, replay};
 use crate::{PoolError, Result};
 
@@ -298,22 +299,14 @@ impl Core {
 
     /// The object of a leaf's log, made if there is none.
     fn dtl_object(&self, guid: u64, tx: &Tx) -> Result<u64> {
-        let mut object = 0;
-        lock(&self.config).tree.visit(&mut |vdev| {
-            if vdev.guid == guid {
-                object = vdev.dtl.unwrap_or(0);
-            }
-        });
-        if object == 0 {
-            object = alloc_map(&self.mos, BLOCK_SIZE, self.map_form(), &self.features, tx)?;
-            lock(&self.config).tree.visit_mut(&mut |vdev| {
-                if vdev.guid == guid {
-                    vdev.dtl = Some(object);
-                }
-            });
-            self.config_dirty.store(true, SeqCst);
-            self.write_config(tx)?;
+        let known = Place::find(&lock(&self.config).tree, guid).and_then(|place| place.vdev().dtl);
+        if let Some(object) = known.filter(|object| *object != 0) {
+            return Ok(object);
         }
+        let object = alloc_map(&self.mos, BLOCK_SIZE, self.map_form(), &self.features, tx)?;
+        edit(&mut lock(&self.config).tree, guid, &mut |vdev| vdev.dtl = Some(object));
+        self.config_dirty.store(true, SeqCst);
+        self.write_config(tx)?;
         Ok(object)
     }
 }

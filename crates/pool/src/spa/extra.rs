@@ -207,25 +207,8 @@ impl Listed {
         let config = &self.config;
         let state = if self.size > 0 { VdevState::Online } else { VdevState::Unavail };
         let stat = VdevStat { state, size: self.size, ..VdevStat::blank(config) };
-        VdevReport {
-            name: self.name(),
-            id: config.id,
-            ashift: config.ashift.unwrap_or(0) as u32,
-            allocated: 0,
-            size: 0,
-            physical: self.size,
-            fragmentation: None,
-            rebuild: None,
-            trim: None,
-            can_trim: false,
-            initialize: None,
-            expandable: 0,
-            checkpoint: 0,
-            is_condemned: false,
-            used_by: None,
-            children: Vec::new(),
-            stat,
-        }
+        let ashift = config.ashift.unwrap_or(0) as u32;
+        VdevReport { ashift, physical: self.size, ..VdevReport::of(self.name(), config.id, stat) }
     }
 
     /// A cache device has space of its own, though nothing is put there.

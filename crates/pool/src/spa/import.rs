@@ -455,10 +455,8 @@ impl Loading<'_> {
         }
         config.state = PoolState::Active;
         config.host = spec.host.clone();
-        let deferred = match directory.find_u64(pool_directory::SYNC_BPOBJ)? {
-            Some(object) => Some(Deferred::open(mos, object)?),
-            None => None,
-        };
+        let deferred = directory.find_u64(pool_directory::SYNC_BPOBJ)?;
+        let deferred = deferred.map(|object| Deferred::open(mos, object)).transpose()?;
         let checkpoint = CheckpointState::load(mos, directory, &config.tree, uberblock)?;
         storage.set_checkpoint(checkpoint.txg());
         let ddt = Ddt::open(env, mos, storage, directory)?;

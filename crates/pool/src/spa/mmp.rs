@@ -114,9 +114,7 @@ impl Mmp {
     /// A tunable has changed that says how often there are signs of life, or what a failed one
     /// means: the next comes at once (`mmp_signal_all_threads` in module/zfs/mmp.c).
     pub fn pace_changed(&self) {
-        if let Some(worker) = lock(&self.worker).clone() {
-            worker.wake();
-        }
+        lock(&self.worker).as_ref().inspect(|worker| worker.wake());
     }
 
     /// What the uberblock of a group says of multihost protection.
@@ -146,9 +144,7 @@ impl Core {
     /// No sign of life is written any more.
     pub(super) fn stop_heart(&self) {
         let worker = lock(&self.mmp.worker).take();
-        if let Some(worker) = worker {
-            worker.stop_and_join();
-        }
+        worker.inspect(WorkerHandle::stop_and_join);
     }
 
     /// Disks that uberblocks are written to.

@@ -116,10 +116,8 @@ pub(super) fn put_beside(
     if let Some((_, parent)) = steps.split_last().filter(|(_, parent)| is_kind(parent)) {
         above = parent;
     }
-    let mut vdev = &mut root.children[top.id as usize];
-    for &step in above {
-        vdev = &mut vdev.children[step];
-    }
+    let top = &mut root.children[top.id as usize];
+    let vdev = above.iter().fold(top, |vdev, &step| &mut vdev.children[step]);
     if vdev.guid == guid {
         *vdev = wrapped(vdev, kind, parent);
     }
@@ -132,10 +130,8 @@ pub(super) fn put_beside(
 pub(super) fn take_out(root: &mut VdevConfig, guid: u64) -> Option<(VdevConfig, Option<(u64, u64)>)> {
     let Place { top, steps } = Place::find(root, guid)?;
     let (&index, above) = steps.split_last()?;
-    let mut vdev = &mut root.children[top.id as usize];
-    for &step in above {
-        vdev = &mut vdev.children[step];
-    }
+    let top = &mut root.children[top.id as usize];
+    let vdev = above.iter().fold(top, |vdev, &step| &mut vdev.children[step]);
     let gone = vdev.children.remove(index);
     vdev.children.iter_mut().zip(0..).for_each(|(child, id)| child.id = id);
     let mut renamed = None;

@@ -41,6 +41,29 @@ pub struct VdevReport {
 }
 
 impl VdevReport {
+    /// Of a vdev of which no more than this is known.
+    pub(super) fn of(name: String, id: u64, stat: VdevStat) -> VdevReport {
+        VdevReport {
+            name,
+            id,
+            stat,
+            ashift: 0,
+            allocated: 0,
+            size: 0,
+            physical: 0,
+            fragmentation: None,
+            rebuild: None,
+            trim: None,
+            can_trim: false,
+            initialize: None,
+            expandable: 0,
+            checkpoint: 0,
+            is_condemned: false,
+            used_by: None,
+            children: Vec::new(),
+        }
+    }
+
     /// The name of the vdev of this guid, at or below; else the guid.
     pub fn name_of(&self, guid: u64) -> String {
         fn find(report: &VdevReport, guid: u64) -> Option<&str> {

@@ -121,10 +121,8 @@ impl Pool {
         if !vdev.kind.is_leaf() || (core.storage.is_usable(guid) && !vdev.faulted) {
             return Ok(());
         }
-        let emptied = match place.top().is_log {
-            true => Some(self.empty_log(place.id(), &Action::Online { vdev: place.name() })?),
-            false => None,
-        };
+        let online = Action::Online { vdev: place.name() };
+        let emptied = place.top().is_log.then(|| self.empty_log(place.id(), &online)).transpose()?;
         let disk = match vdev.faulted && !forgiven {
             true => None,
             false => {
@@ -201,9 +199,7 @@ impl Core {
         self.storage.set_missing(guid, &RangeTree::new());
         let mut gone = None;
         edit(tree, guid, &mut |vdev| gone = vdev.dtl.take());
-        match gone.filter(|object| *object != 0) {
-            Some(object) => self.maps.free_map(object, &self.features, tx),
-            None => Ok(()),
-        }
+        let gone = gone.filter(|object| *object != 0);
+        gone.map_or(Ok(()), |object| self.maps.free_map(object, &self.features, tx))
     }
 }

@@ -163,17 +163,19 @@ pub(super) fn plan_top(
 
 pub(super) fn plan_vdev(env: &Env, id: u64, spec: &VdevSpec) -> VdevConfig {
     let mut vdev = match spec {
-        VdevSpec::Leaf(path) => {
-            let kind = if env.disks.is_block_device(path) { VdevKind::Disk } else { VdevKind::File };
-            let mut leaf = VdevConfig::new(kind, id, new_guid(env));
-            leaf.path = Some(path.clone());
-            leaf
-        }
+        VdevSpec::Leaf(path) => plan_leaf(env, id, path),
         VdevSpec::Mirror(children) => plan_group(env, id, VdevKind::Mirror, children),
         VdevSpec::Raidz { parity, children } => plan_group(env, id, VdevKind::Raidz(*parity), children),
     };
     vdev.create_txg = Some(TXG_INITIAL);
     vdev
+}
+
+pub(super) fn plan_leaf(env: &Env, id: u64, path: &str) -> VdevConfig {
+    let kind = if env.disks.is_block_device(path) { VdevKind::Disk } else { VdevKind::File };
+    let mut leaf = VdevConfig::new(kind, id, new_guid(env));
+    leaf.path = Some(path.to_owned());
+    leaf
 }
 
 fn plan_group(env: &Env, id: u64, kind: VdevKind, children: &[VdevSpec]) -> VdevConfig {

@@ -7,6 +7,7 @@ use storage::{VdevConfig, VdevKind, VdevStat, VdevState};
 
 use super::diagnose::is_condemned;
 use super::labels::FoundPool;
+use super::place::Place;
 use super::{Core, Pool};
 use crate::sweep::SweepKind;
 
@@ -66,23 +67,13 @@ impl Pool {
             .collect();
         let suspended = core.storage.is_suspended() || (core.txgs.is_stopped() && !core.readonly);
         let root = VdevReport {
-            name: self.name(),
-            id: 0,
-            stat: stat.clone(),
-            ashift: 0,
             allocated: space.allocated,
             size: space.capacity,
-            physical: 0,
             fragmentation: core.storage.fragmentation(None),
-            rebuild: None,
-            trim: None,
-            can_trim: false,
-            initialize: None,
             expandable: children.iter().map(|top| top.expandable).sum(),
             checkpoint: children.iter().map(|top| top.checkpoint).sum(),
-            is_condemned: false,
-            used_by: None,
             children,
+            ..VdevReport::of(self.name(), 0, stat.clone())
         };
         PoolReport {
             version: core.version(),
@@ -113,34 +104,21 @@ fn describe(stat: &VdevStat, config: Option<&VdevConfig>, id: u64) -> VdevReport
         describe(child, config.and_then(|config| config.children.get(index)), index as u64)
     });
     let is_leaf = stat.kind.is_leaf();
+    let name = vdev_name(&stat.kind, stat.path.as_deref(), stat.guid, id);
     VdevReport {
-        name: vdev_name(&stat.kind, stat.path.as_deref(), stat.guid, id),
-        id,
-        stat: stat.clone(),
         ashift: config.and_then(|config| config.ashift).unwrap_or(0) as u32,
-        allocated: 0,
         size: if is_leaf { 0 } else { stat.size },
         physical: if is_leaf { stat.size } else { 0 },
-        fragmentation: None,
-        rebuild: None,
-        trim: None,
-        can_trim: false,
-        initialize: None,
-        expandable: 0,
-        checkpoint: 0,
         is_condemned: config.is_some_and(is_condemned),
-        used_by: None,
         children: children.collect(),
+        ..VdevReport::of(name, id, stat.clone())
     }
 }
 
 /// The state of a pool that is not imported, from which of the devices of its tree were found.
 pub fn found_state(found: &FoundPool, tree: &VdevConfig) -> VdevState {
-    let mut worst = VdevState::Online;
-    for top in tree.children.iter().filter(|top| !top.is_log && top.kind != VdevKind::Hole) {
-        worst = worst.min(found_vdev_state(found, top));
-    }
-    worst
+    let tops = tree.children.iter().filter(|top| !top.is_log && top.kind != VdevKind::Hole);
+    tops.map(|top| found_vdev_state(found, top)).min().unwrap_or(VdevState::Online)
 }
 
 /// Online if all its leaves were found, degraded if enough, else unavailable.
@@ -189,13 +167,8 @@ impl Core {
 
     /// The path of a disk, or its guid where it has none.
     pub(crate) fn path_of(&self, leaf: u64) -> String {
-        let mut path = None;
-        lock(&self.config).tree.visit(&mut |vdev| {
-            if vdev.guid == leaf {
-                path.clone_from(&vdev.path);
-            }
-        });
-        path.unwrap_or_else(|| leaf.to_string())
+        let place = Place::find(&lock(&self.config).tree, leaf);
+        place.and_then(|place| place.vdev().path.clone()).unwrap_or_else(|| leaf.to_string())
     }
 
     /// The name of the host that the labels show.

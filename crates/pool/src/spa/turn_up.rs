@@ -51,9 +51,7 @@ impl Pool {
             }
         }
     }
-}
 
-impl Pool {
     /// Looks at all disks anew (`zpool reopen`): one whose labels say that it is another's is used
     /// no more, one that had vanished and is back is.
     pub fn reopen(&self, history: &str) -> Result<u64> {

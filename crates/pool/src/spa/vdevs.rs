@@ -7,14 +7,14 @@
 use std::sync::{Arc, Mutex};
 
 use api_types::{NewVdevs, VdevSpec};
-use env::{Env, lock};
+use env::lock;
 use ondisk::version;
 use refusal::{Action, Reason, Refused, SweepFault, Upgrade, VdevFault};
 use storage::{Bias, OpenedLeaf, VdevConfig, VdevKind};
 
 use super::disks::turn_away;
 use super::spec::{
-    CLASSES, Tops, check_specs, check_version, leaf_paths, new_guid, plan_top, refuse_device, size_metaslabs,
+    CLASSES, Tops, check_specs, check_version, leaf_paths, plan_leaf, plan_top, refuse_device, size_metaslabs,
 };
 use super::vdev_objects::make_top_objects;
 use super::{Core, Pool};
@@ -44,7 +44,11 @@ impl Pool {
             .and_then(|()| self.add_tops(new, action));
         if added.is_err() {
             let new = core.extras.guids().into_iter().filter(|guid| !before.contains(guid));
-            new.for_each(|guid| core.drop_extra(guid));
+            for guid in new {
+                if !core.remove_cache(guid) {
+                    core.extras.drop_spare(guid);
+                }
+            }
             return added.map(|()| 0);
         }
         core.sysevent("vdev_add");
@@ -194,24 +198,9 @@ impl Core {
     /// Takes these devices into use, up to the first that cannot be had.
     pub(super) fn add_caches(&self, paths: &[String], ashift: Option<u64>, action: &Action) -> Result<()> {
         for path in paths {
-            let cache = self.add_cache(cache_config(&self.env, path, ashift));
-            cache.map_err(|why| refuse_device(action, path, why))?;
+            let config = VdevConfig { ashift, ..plan_leaf(&self.env, 0, path) };
+            self.add_cache(config).map_err(|why| refuse_device(action, path, why))?;
         }
         Ok(())
     }
-
-    /// Takes a spare or cache device off its list.
-    fn drop_extra(&self, guid: u64) {
-        if !self.remove_cache(guid) {
-            self.extras.drop_spare(guid);
-        }
-    }
-}
-
-fn cache_config(env: &Env, path: &str, ashift: Option<u64>) -> VdevConfig {
-    let kind = if env.disks.is_block_device(path) { VdevKind::Disk } else { VdevKind::File };
-    let mut config = VdevConfig::new(kind, 0, new_guid(env));
-    config.path = Some(path.to_owned());
-    config.ashift = ashift;
-    config
 }

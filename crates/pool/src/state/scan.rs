@@ -171,9 +171,7 @@ impl Scan {
     /// Ends the worker; the scan goes on with the next import.
     pub(crate) fn stop(&self) {
         let worker = lock(&self.worker).take();
-        if let Some(worker) = worker {
-            worker.stop_and_join();
-        }
+        worker.inspect(WorkerHandle::stop_and_join);
     }
 
     /// Has the worker look whether it can go on.

@@ -27,6 +27,7 @@ pub(super) struct Block {
 }
 
 /// See the module.
+#[derive(Default)]
 pub(super) struct Chain {
     /// The header leads here from this group on.
     pub since: u64,
@@ -46,29 +47,14 @@ pub(super) struct Chain {
 impl Chain {
     /// A new one that begins at `first`, allocated in `txg`.
     pub fn new(first: BlkPtr, txg: u64) -> Chain {
-        Chain {
-            since: txg,
-            blocks: VecDeque::from([Block { bp: first, max_txg: txg, landed: false }]),
-            targets: Vec::new(),
-            seq: 0,
-            retiring: false,
-            broken: false,
-            wanted: VecDeque::new(),
-        }
+        let blocks = VecDeque::from([Block { bp: first, max_txg: txg, landed: false }]);
+        Chain { since: txg, blocks, ..Chain::default() }
     }
 
     /// One from disk that was replayed: it is only there to be given back.
     pub fn replayed(blocks: Vec<BlkPtr>, targets: Vec<BlkPtr>) -> Chain {
-        let block = |bp| Block { bp, max_txg: 0, landed: true };
-        Chain {
-            since: 0,
-            blocks: blocks.into_iter().map(block).collect(),
-            targets,
-            seq: 0,
-            retiring: true,
-            broken: false,
-            wanted: VecDeque::new(),
-        }
+        let blocks = blocks.into_iter().map(|bp| Block { bp, max_txg: 0, landed: true }).collect();
+        Chain { blocks, targets, retiring: true, ..Chain::default() }
     }
 
     /// Whether a header of `txg` may lead to it.

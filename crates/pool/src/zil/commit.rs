@@ -443,10 +443,8 @@ impl Zil {
     /// promised is durable otherwise when this returns.
     pub fn retire(&self) -> Result<(), DmuError> {
         let mut state = lock(&self.state);
-        match &mut state.chain {
-            Some(chain) => chain.retiring = true,
-            None => return Ok(()),
-        }
+        let Some(chain) = &mut state.chain else { return Ok(()) };
+        chain.retiring = true;
         state = self.parts.env.wait(&self.state, state, &self.changed, &mut |state| state.pipeline.is_idle());
         drop(state);
         let tx = self.enter()?;

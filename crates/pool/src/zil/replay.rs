@@ -39,9 +39,7 @@ pub trait Replay {
 
     /// All records of this log up to this one have been done again, now or by an earlier import, in
     /// groups up to `txg`. The log is still there, and goes in no earlier group.
-    fn reached(&self, log: u64, record: u64, txg: u64) {
-        let _ = (log, record, txg);
-    }
+    fn reached(&self, _log: u64, _record: u64, _txg: u64) {}
 }
 
 impl Zil {

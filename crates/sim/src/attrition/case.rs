@@ -14,7 +14,6 @@ mod back;
 mod beyond;
 
 use engine_api::{Cred, Engine, FileSystem, ImportOptions, Stable};
-use pool::verify::{Options as VerifyOptions, verify};
 use stdx::prng::Prng;
 
 use super::bays::{is_large, new_world};
@@ -28,7 +27,7 @@ use crate::disk::image::Image;
 use crate::machine::{Machine, POOL, World};
 use crate::promised::Promised;
 use crate::swarm::Swarm;
-use crate::workload::{Done, Life, failed};
+use crate::workload::{Done, Life, failed, whole};
 
 /// Bytes written to each file of a pool that is to be mended.
 const WRITE: u64 = 8 << 10;
@@ -145,11 +144,7 @@ impl<'a> Case<'a> {
             self.check_frozen(&life)?;
         }
         if self.prng.chance(1, 4) {
-            let report = verify(&life.pool, VerifyOptions { data: true }, &mut |_, _| {});
-            let report = report.map_err(failed("verify"))?;
-            if !report.is_clean() {
-                return Err(format!("verify finds {:?}", report.problems));
-            }
+            whole(&life.pool)?;
         }
         if self.prng.chance(1, 8) {
             drop(life);
@@ -222,9 +217,7 @@ impl<'a> Case<'a> {
     fn mend(&mut self, machine: Machine, mut files: Vec<Promised>) -> Done {
         let paths = self.story.tape.paths();
         paths.iter().for_each(|path| self.world.disks.set_faults(path, Faults::default()));
-        let api = machine.engine.pool(POOL).map_err(failed("the pool"))?;
-        let pool = machine.engine.pool_below(POOL).map_err(failed("the pool"))?;
-        let life = Life { world: &self.world, machine: &machine, api, pool, verbose: self.verbose };
+        let life = Life::of(&self.world, &machine, self.verbose)?;
         let fs = life.api.open_fs(POOL).map_err(failed("the file system"))?;
         for file in &mut files {
             write(&mut self.prng, &*fs, file).map_err(failed("a write"))?;

@@ -324,10 +324,7 @@ impl Teller {
     }
 
     fn life(&self) -> Result<Life<'_>, String> {
-        let machine = self.machine.as_ref().expect("it is on");
-        let api = machine.engine.pool(POOL).map_err(failed("the pool"))?;
-        let pool = machine.engine.pool_below(POOL).map_err(failed("the pool"))?;
-        Ok(Life { world: &self.world, machine, api, pool, verbose: self.verbose })
+        Life::of(&self.world, self.machine.as_ref().expect("it is on"), self.verbose)
     }
 
     fn mark(&mut self) -> Done {

@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 
 use env::Nanos;
-use pool::verify::{Options as VerifyOptions, verify};
 use stdx::prng::Prng;
 
 use super::contents::{Contents, Heads, Marks, Seen, heads, marks, see};
@@ -12,7 +11,7 @@ use super::{Options, Tally};
 use crate::disk::tape::Tape;
 use crate::machine::{POOL, World};
 use crate::swarm::Swarm;
-use crate::workload::{Done, Life, failed};
+use crate::workload::{Done, Life, failed, whole};
 
 /// A receive, write by write.
 pub struct Recorded {
@@ -67,16 +66,10 @@ impl Recorded {
         let mut player = self.tape.play();
         for n in 0..options.cuts {
             let mut prng = prng.fork();
-            let (from, to) = (n * self.tape.len() / options.cuts, (n + 1) * self.tape.len() / options.cuts);
-            let at = from + prng.below((to - from).max(1) as u64) as usize;
-            player.forward(at);
+            let at = player.forward_into(n, options.cuts, &mut prng);
             let mut world = World::of(swarm.clone(), &mut prng);
             world.time.advance_to(self.now);
-            for (path, image) in self.tape.paths().iter().zip(player.images()) {
-                let mut image = image.clone();
-                image.crash(swarm.sector, Swarm::draw_loss(&mut prng), &mut prng);
-                world.disks.set_image(path, image);
-            }
+            world.lay(&self.tape, &player, Swarm::draw_loss, &mut prng);
             let what =
                 |why| format!("cut {n}, event {at} of {}, {:?}: {why}", self.tape.len(), self.transfer);
             self.look(&mut world, contents, options.verbose, tally).map_err(what)?;
@@ -120,12 +113,7 @@ impl Recorded {
             return Err(format!("in the end there are {found:?}, not {:?}", self.after));
         }
         // It costs more than all the rest.
-        if !tally.cuts.is_multiple_of(4) {
-            return Ok(());
-        }
-        let report = verify(&life.pool, VerifyOptions { data: true }, &mut |_, _| {});
-        let report = report.map_err(failed("verify"))?;
-        if report.is_clean() { Ok(()) } else { Err(format!("verify finds {:?}", report.problems)) }
+        if tally.cuts.is_multiple_of(4) { whole(&life.pool) } else { Ok(()) }
     }
 
     /// The rest of what was being received, if that can be gone on with, and where it goes. Nobody

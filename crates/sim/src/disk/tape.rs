@@ -139,6 +139,16 @@ impl Player<'_> {
         self.at = to;
     }
 
+    /// Goes on to an event in the `n`-th of so many stretches of the tape, and gives its number.
+    /// One in each: so they are everywhere.
+    pub fn forward_into(&mut self, n: usize, of: usize, prng: &mut Prng) -> usize {
+        let len = self.tape.len();
+        let (from, to) = (n * len / of, (n + 1) * len / of);
+        let at = from + prng.below((to - from).max(1) as u64) as usize;
+        self.forward(at);
+        at
+    }
+
     /// Notices where groups end, before this is written.
     fn watch(&mut self, at: usize, disk: usize, offset: u64, data: &[u8]) {
         if self.tape.is_label(disk, offset) {

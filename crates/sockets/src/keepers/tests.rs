@@ -13,7 +13,7 @@ fn keep_all(batch: Vec<Keep>) {
 
 /// Promises that are not kept yet, and keepers.
 fn counts(promises: &Promises<Keep>) -> (usize, usize) {
-    let state = promises.state();
+    let state = lock(&promises.state);
     (state.open, state.keepers)
 }
 
@@ -71,13 +71,13 @@ fn who_has_too_many_open_waits_until_some_are_kept() {
         let (second, _) = held(scope, &promises, || {});
         promises.wait_below(3);
         let waits = scope.spawn(|| promises.wait_below(2));
-        while promises.state().waiting == 0 {
+        while lock(&promises.state).waiting == 0 {
             thread::yield_now();
         }
         assert!(!waits.is_finished());
         first.send(()).expect("it waits");
         waits.join().expect("it goes on");
-        assert_eq!(promises.state().open, 1);
+        assert_eq!(lock(&promises.state).open, 1);
         second.send(()).expect("it waits");
     });
     assert_eq!(counts(&promises), (0, 0));
@@ -91,7 +91,7 @@ fn a_keeper_that_panics_is_counted_no_more() {
         let others: Vec<_> = (1..KEEPERS).map(|_| held(scope, &promises, || {}).0).collect();
         let (lost, keeper) = held(scope, &promises, || {});
         let waits = scope.spawn(|| promises.wait_below(1));
-        while promises.state().waiting == 0 {
+        while lock(&promises.state).waiting == 0 {
             thread::yield_now();
         }
         assert!(!waits.is_finished());

@@ -244,23 +244,22 @@ impl Shard {
         self.by_key.len() * ENTRY + self.sourced * SOURCE
     }
 
-    pub fn stats(&self) -> Stats {
+    /// Adds what was counted here, and what is held now.
+    pub fn add_to(&self, sum: &mut Stats) {
+        sum.add_counts(&self.counts);
         let metadata = |place| self.list(place, true).bytes as u64;
-        Stats {
-            mru_bytes: self.resident(Place::Mru) as u64,
-            mfu_bytes: self.resident(Place::Mfu) as u64,
-            mru_metadata_bytes: metadata(Place::Mru),
-            mfu_metadata_bytes: metadata(Place::Mfu),
-            mru_ghost_bytes: self.resident(Place::GhostMru) as u64,
-            mfu_ghost_bytes: self.resident(Place::GhostMfu) as u64,
-            mru_ghost_metadata_bytes: metadata(Place::GhostMru),
-            mfu_ghost_metadata_bytes: metadata(Place::GhostMfu),
-            blocks: (self.count(Place::Mru) + self.count(Place::Mfu)) as u64,
-            overhead_bytes: self.overhead() as u64,
-            target: self.target as u64,
-            limit: self.limit as u64,
-            ..self.counts
-        }
+        sum.mru_bytes += self.resident(Place::Mru) as u64;
+        sum.mfu_bytes += self.resident(Place::Mfu) as u64;
+        sum.mru_metadata_bytes += metadata(Place::Mru);
+        sum.mfu_metadata_bytes += metadata(Place::Mfu);
+        sum.mru_ghost_bytes += self.resident(Place::GhostMru) as u64;
+        sum.mfu_ghost_bytes += self.resident(Place::GhostMfu) as u64;
+        sum.mru_ghost_metadata_bytes += metadata(Place::GhostMru);
+        sum.mfu_ghost_metadata_bytes += metadata(Place::GhostMfu);
+        sum.blocks += (self.count(Place::Mru) + self.count(Place::Mfu)) as u64;
+        sum.overhead_bytes += self.overhead() as u64;
+        sum.target += self.target as u64;
+        sum.limit += self.limit as u64;
     }
 
     /// A ghost came back: the list it fell out of was too short.

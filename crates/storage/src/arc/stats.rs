@@ -29,13 +29,11 @@ impl Traffic {
         *count += 1;
     }
 
-    fn plus(&self, other: &Traffic) -> Traffic {
-        Traffic {
-            demand_data: self.demand_data + other.demand_data,
-            demand_metadata: self.demand_metadata + other.demand_metadata,
-            prefetch_data: self.prefetch_data + other.prefetch_data,
-            prefetch_metadata: self.prefetch_metadata + other.prefetch_metadata,
-        }
+    fn add_all(&mut self, other: &Traffic) {
+        self.demand_data += other.demand_data;
+        self.demand_metadata += other.demand_metadata;
+        self.prefetch_data += other.prefetch_data;
+        self.prefetch_metadata += other.prefetch_metadata;
     }
 }
 
@@ -87,37 +85,20 @@ impl Stats {
         self.mru_bytes + self.mfu_bytes + self.overhead_bytes
     }
 
-    /// Sums what shards count; what they do not know is the other's.
-    pub(super) fn plus(&self, other: &Stats) -> Stats {
-        Stats {
-            hits: self.hits.plus(&other.hits),
-            misses: self.misses + other.misses,
-            missed: self.missed.plus(&other.missed),
-            mru_hits: self.mru_hits + other.mru_hits,
-            mfu_hits: self.mfu_hits + other.mfu_hits,
-            mru_ghost_hits: self.mru_ghost_hits + other.mru_ghost_hits,
-            mfu_ghost_hits: self.mfu_ghost_hits + other.mfu_ghost_hits,
-            evicted: self.evicted + other.evicted,
-            evicted_l2_cached: self.evicted_l2_cached + other.evicted_l2_cached,
-            evicted_l2_eligible_mfu: self.evicted_l2_eligible_mfu + other.evicted_l2_eligible_mfu,
-            evicted_l2_eligible_mru: self.evicted_l2_eligible_mru + other.evicted_l2_eligible_mru,
-            evicted_l2_ineligible: self.evicted_l2_ineligible + other.evicted_l2_ineligible,
-            mru_bytes: self.mru_bytes + other.mru_bytes,
-            mfu_bytes: self.mfu_bytes + other.mfu_bytes,
-            mru_metadata_bytes: self.mru_metadata_bytes + other.mru_metadata_bytes,
-            mfu_metadata_bytes: self.mfu_metadata_bytes + other.mfu_metadata_bytes,
-            mru_ghost_bytes: self.mru_ghost_bytes + other.mru_ghost_bytes,
-            mfu_ghost_bytes: self.mfu_ghost_bytes + other.mfu_ghost_bytes,
-            mru_ghost_metadata_bytes: self.mru_ghost_metadata_bytes + other.mru_ghost_metadata_bytes,
-            mfu_ghost_metadata_bytes: self.mfu_ghost_metadata_bytes + other.mfu_ghost_metadata_bytes,
-            blocks: self.blocks + other.blocks,
-            overhead_bytes: self.overhead_bytes + other.overhead_bytes,
-            target: self.target + other.target,
-            limit: self.limit + other.limit,
-            lent: self.lent + other.lent,
-            ahead: self.ahead,
-            l2: self.l2,
-        }
+    /// Adds what a shard counted. What it holds it adds by itself.
+    pub(super) fn add_counts(&mut self, other: &Stats) {
+        self.hits.add_all(&other.hits);
+        self.misses += other.misses;
+        self.missed.add_all(&other.missed);
+        self.mru_hits += other.mru_hits;
+        self.mfu_hits += other.mfu_hits;
+        self.mru_ghost_hits += other.mru_ghost_hits;
+        self.mfu_ghost_hits += other.mfu_ghost_hits;
+        self.evicted += other.evicted;
+        self.evicted_l2_cached += other.evicted_l2_cached;
+        self.evicted_l2_eligible_mfu += other.evicted_l2_eligible_mfu;
+        self.evicted_l2_eligible_mru += other.evicted_l2_eligible_mru;
+        self.evicted_l2_ineligible += other.evicted_l2_ineligible;
     }
 }
 

@@ -78,12 +78,12 @@ impl Classes {
     }
 
     pub fn attach_source(&self, source: &Arc<dyn SpaceMapSource>) {
-        self.all().into_iter().for_each(|class| class.attach_source(source.clone()));
+        self.all().into_iter().for_each(|class| class.source.attach(source.clone()));
     }
 
     /// Breaks the cycle between the classes and what reads maps for them, at export.
     pub fn detach_source(&self) {
-        self.all().into_iter().for_each(Class::detach_source);
+        self.all().into_iter().for_each(|class| class.source.detach());
     }
 
     /// Space of the pool: all but logs.

@@ -2,8 +2,6 @@
 //! [`DedupSource`], which keeps that in objects. When it is asked is [`crate::zio::dedup`]'s
 //! business.
 
-use std::sync::{Arc, RwLock};
-
 use ondisk::ddt::{DdtKey, Slot};
 use ondisk::{BlkPtr, ChecksumKind};
 
@@ -35,26 +33,4 @@ pub trait DedupSource: Send + Sync {
 
     /// A new block was written, and so many pointers lead to it.
     fn add(&self, name: &DedupName, bp: &BlkPtr, references: u64);
-}
-
-/// Who knows what is stored, of one pool.
-#[derive(Default)]
-pub(crate) struct Known(RwLock<Option<Arc<dyn DedupSource>>>);
-
-const POISON: &str = "another thread panicked while holding this lock";
-
-impl Known {
-    /// Breaks the cycle between the pool and what looks blocks up for it, at export.
-    pub fn detach(&self) {
-        *self.0.write().expect(POISON) = None;
-    }
-
-    /// From now on it is asked.
-    pub fn attach(&self, source: Arc<dyn DedupSource>) {
-        *self.0.write().expect(POISON) = Some(source);
-    }
-
-    pub fn source(&self) -> Option<Arc<dyn DedupSource>> {
-        self.0.read().expect(POISON).clone()
-    }
 }

@@ -3,12 +3,13 @@
 //! followed by [`crate::zio::moved`].
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, RwLock};
+use std::sync::Mutex;
 
 use env::lock;
 use ondisk::Dva;
 
 use crate::ReadError;
+use crate::attached::Attached;
 use crate::range_tree::RangeTree;
 
 /// Knows where the space of removed vdevs is now. Asked in open and in syncing context, from any
@@ -22,26 +23,12 @@ pub trait MovedSource: Send + Sync {
 /// What a pool keeps in core about its removed vdevs.
 #[derive(Default)]
 pub(crate) struct Moved {
-    source: RwLock<Option<Arc<dyn MovedSource>>>,
+    pub source: Attached<dyn MovedSource>,
     /// By removed vdev: what nothing refers to any more, not yet taken.
     obsolete: Mutex<BTreeMap<u32, RangeTree>>,
 }
 
 impl Moved {
-    /// From now on it is asked.
-    pub fn attach(&self, source: Arc<dyn MovedSource>) {
-        *self.source.write().expect("moved lock") = Some(source);
-    }
-
-    pub fn source(&self) -> Option<Arc<dyn MovedSource>> {
-        self.source.read().expect("moved lock").clone()
-    }
-
-    /// Breaks the cycle between the pool and what reads mappings for it, at export.
-    pub fn detach(&self) {
-        *self.source.write().expect("moved lock") = None;
-    }
-
     /// `false`, and nothing is noted: some of it was obsolete already.
     pub fn note_obsolete(&self, places: &[Dva]) -> bool {
         let mut obsolete = lock(&self.obsolete);

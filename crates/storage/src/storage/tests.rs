@@ -6,12 +6,8 @@ use env::{DiskError, FaultKind, FaultOp, FaultRule, Quirk};
 use ondisk::{BlkPtr, Dva};
 
 use crate::arc::Keep;
-use crate::testing::{DISK, Rig, noise, plain, rig, rig_with_cache, rig_with_logs, text, with};
+use crate::testing::{DISK, Rig, noise, on, plain, rig, rig_with_cache, rig_with_logs, text, with};
 use crate::*;
-
-fn on(path: &str, op: FaultOp, kind: FaultKind) -> FaultRule {
-    FaultRule { path: Some(path.to_owned()), ..FaultRule::new(op, kind) }
-}
 
 #[test]
 fn blocks_come_back_from_stripes_and_mirrors() {
@@ -51,7 +47,7 @@ fn each_side_of_a_mirror_may_be_corrupt_and_is_repaired() {
         let rig = rig(&[2]);
         let blocks: Vec<_> = (0..40).map(|n| noise(131_072, n)).collect();
         let bps: Vec<BlkPtr> = rig.write(&blocks, plain(), 4).into_iter().map(Result::unwrap).collect();
-        rig.disks.edit(bad, |bytes| bytes[4 << 20..(60 << 20)].fill(0xee));
+        rig.spoil(bad);
         // From both ends at once: two streams, one for each disk.
         for n in (0..20).flat_map(|n| [n, 39 - n]) {
             assert!(rig.read(&bps[n]).unwrap()[..] == blocks[n][..]);
@@ -89,9 +85,7 @@ fn each_side_of_a_mirror_may_fail_or_vanish() {
         assert!(!reports.is_empty());
         let health = if state == VdevState::Online { state } else { VdevState::Degraded };
         assert_eq!(rig.storage.status().state, health);
-        for (bp, block) in bps.iter().zip(&blocks) {
-            assert!(rig.read(bp).unwrap()[..] == block[..]);
-        }
+        rig.check(&bps, &blocks);
     }
 }
 
@@ -107,9 +101,7 @@ fn a_side_that_missed_one_write_gets_no_uberblock_and_is_not_believed() {
         assert_eq!(rig.faults.fired(), 1);
         assert!(rig.leaf(bad).is_behind);
         // Nothing but the choice of the side tells these bytes from those that should be there.
-        for (bp, block) in bps.iter().zip(&blocks) {
-            assert!(rig.read(bp).unwrap()[..] == block[..]);
-        }
+        rig.check(&bps, &blocks);
         let uberblock = ondisk::uberblock::Uberblock { txg: 4, ..ondisk::uberblock::Uberblock::new(5000) };
         rig.storage.commit_uberblock(&uberblock, None).unwrap();
         for leaf in rig.storage.leaves() {
@@ -186,20 +178,13 @@ fn a_side_stands_in_for_what_it_refused_when_it_has_taken_it() {
     rig.faults.inject(on(behind, FaultOp::Any, FaultKind::Fail(DiskError::Gone)));
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            let clock = &rig.storage.env().clock;
-            let deadline = clock.now() + env::Nanos::from_secs(30);
-            while !rig.storage.is_suspended() {
-                assert!(clock.now() < deadline, "nobody suspends the pool");
-                clock.sleep(env::Nanos::from_millis(1));
-            }
+            rig.soon(|| rig.storage.is_suspended());
             rig.storage.resume().unwrap();
         });
         rig.storage.flush_all().unwrap();
     });
     assert_eq!(rig.leaf(behind).state, VdevState::Faulted);
-    for (bp, block) in bps.iter().zip(crosswise()) {
-        assert!(rig.read(bp).unwrap()[..] == block[..]);
-    }
+    rig.check(&bps, &crosswise());
 }
 
 /// What was flushed before does not matter, wherever it is.
@@ -275,10 +260,7 @@ fn gangs_are_read_rewritten_and_freed() {
         assert_eq!(rig.storage.space().allocated, after);
         assert!(rig.read(&again).unwrap()[..] == new[..]);
         rig.storage.free(&again, 5);
-        for txg in 5..9 {
-            rig.storage.take_changes(txg);
-            rig.storage.sync_done(txg);
-        }
+        (5..9).for_each(|txg| rig.settle(txg));
         assert_eq!(rig.storage.space().allocated, before, "copies {copies}");
     }
 }
@@ -344,14 +326,16 @@ fn prefetched_blocks_need_no_disk() {
     rig.storage.cache().remove(&crate::arc::Key::of(7, &bp).unwrap());
     assert!(rig.storage.cached(&bp).is_none());
     rig.storage.prefetch(vec![bp; 5000], Keep::ALL);
-    let clock = &rig.storage.env().clock;
-    let deadline = clock.now() + env::Nanos::from_secs(30);
-    while rig.storage.cached(&bp).is_none() {
-        assert!(clock.now() < deadline, "nobody fetched it");
-        clock.sleep(env::Nanos::from_millis(1));
-    }
+    rig.soon(|| rig.storage.cached(&bp).is_some());
     rig.disks.edit("a", |bytes| bytes.fill(0));
     assert!(rig.read(&bp).unwrap()[..] == block[..]);
+}
+
+/// Labels a disk, which is not open, as the leaf of this guid.
+fn label(rig: &Rig, path: &str, guid: u64) {
+    let disk = env::Disks::open(&rig.faults, path, env::OpenMode::ReadWrite).unwrap();
+    let label = ondisk::nvlist::NvList::new().with("pool_guid", 7u64).with("txg", 4u64);
+    crate::labels::Device::locate(disk).unwrap().init(&label.with("guid", guid)).unwrap();
 }
 
 #[test]
@@ -363,15 +347,9 @@ fn a_tree_opens_again_only_on_its_own_disks() {
         rig.storage.open_tree(&root, OpenIntent::ReadWrite)
     };
     assert_eq!(reopened(), Err(OpenError::MissingTop { id: 0, guid: 50 }), "the disks have no labels yet");
-    let pool = ondisk::nvlist::NvList::new().with("pool_guid", 7u64).with("txg", 4u64);
-    let label = |path: &str, guid: u64| {
-        let disk = env::Disks::open(&rig.faults, path, env::OpenMode::ReadWrite).unwrap();
-        let device = crate::labels::Device::locate(disk).unwrap();
-        device.init(&pool.clone().with("guid", guid)).unwrap();
-    };
     rig.storage.close();
-    label("a", root.children[0].children[0].guid);
-    label("b", 999);
+    label(&rig, "a", root.children[0].children[0].guid);
+    label(&rig, "b", 999);
     assert_eq!(reopened(), Ok(()));
     assert_eq!(rig.leaf("a").state, VdevState::Online);
     assert_eq!(rig.leaf("b").state, VdevState::Unavail);
@@ -387,12 +365,7 @@ fn a_side_that_did_not_grow_with_the_others_is_left_out() {
     let mut root = rig.storage.config();
     let top = &mut root.children[0];
     top.children[1].path = Some("large".into());
-    for side in &top.children {
-        let path = side.path.as_deref().unwrap();
-        let disk = env::Disks::open(&rig.faults, path, env::OpenMode::ReadWrite).unwrap();
-        let label = ondisk::nvlist::NvList::new().with("pool_guid", 7u64).with("txg", 4u64);
-        crate::labels::Device::locate(disk).unwrap().init(&label.with("guid", side.guid)).unwrap();
-    }
+    top.children.iter().for_each(|side| label(&rig, side.path.as_deref().unwrap(), side.guid));
     top.asize = Some(ondisk::label::allocatable_size(2 * DISK));
     assert_eq!(rig.storage.open_tree(&root, OpenIntent::ReadWrite), Ok(()));
     assert_eq!((rig.leaf("a").state, rig.leaf("large").state), (VdevState::Unavail, VdevState::Online));
@@ -408,11 +381,7 @@ fn a_missing_log_is_refused_unless_it_may_be_missing() {
     let rig = rig_with_logs(&[1], &[1]);
     let root = rig.storage.config();
     rig.storage.close();
-    let pool = ondisk::nvlist::NvList::new().with("pool_guid", 7u64).with("txg", 4u64);
-    let disk = env::Disks::open(&rig.faults, "a", env::OpenMode::ReadWrite).unwrap();
-    let device = crate::labels::Device::locate(disk).unwrap();
-    device.init(&pool.with("guid", root.children[0].guid)).unwrap();
-    drop(device);
+    label(&rig, "a", root.children[0].guid);
     let missing = OpenError::MissingLog { id: 1, guid: root.children[1].guid };
     assert_eq!(rig.storage.open_tree(&root, OpenIntent::ReadWrite), Err(missing.clone()));
     let logs = Tolerated { logs: true, unknown: false };

@@ -6,12 +6,8 @@ use ondisk::nvlist::NvList;
 use ondisk::uberblock::Uberblock;
 
 use super::*;
-use crate::testing::{Rig, noise, plain, rig};
+use crate::testing::{Rig, noise, on, plain, rig};
 use crate::{Block, Missed, ReadError, VdevState, WriteError};
-
-fn on(path: &str, op: FaultOp, kind: FaultKind) -> FaultRule {
-    FaultRule { path: Some(path.to_owned()), ..FaultRule::new(op, kind) }
-}
 
 const GONE: FaultKind = FaultKind::Fail(DiskError::Gone);
 
@@ -32,12 +28,7 @@ fn label(rig: &Rig, pool: u64) {
 
 /// Waits until the pool is suspended, and does then what an operator does.
 fn operator(rig: &Rig, help: impl FnOnce()) {
-    let clock = &rig.storage.env().clock;
-    let deadline = clock.now() + env::Nanos::from_secs(30);
-    while !rig.storage.is_suspended() {
-        assert!(clock.now() < deadline, "nobody suspends the pool");
-        clock.sleep(env::Nanos::from_millis(1));
-    }
+    rig.soon(|| rig.storage.is_suspended());
     help();
 }
 
@@ -49,12 +40,6 @@ fn bring_back(rig: &Rig) {
 
 fn blocks() -> Vec<Arc<Block>> {
     (0..40).map(|n| noise(65536, n)).collect()
-}
-
-fn are_there(rig: &Rig, bps: &[BlkPtr], blocks: &[Arc<Block>]) {
-    for (bp, block) in bps.iter().zip(blocks) {
-        assert!(rig.read(bp).unwrap()[..] == block[..]);
-    }
 }
 
 #[test]
@@ -73,7 +58,7 @@ fn a_batch_goes_on_when_the_disks_are_back() {
         rig.write(&blocks, plain(), 4).into_iter().map(Result::unwrap).collect()
     });
     rig.storage.flush_all().unwrap();
-    are_there(&rig, &bps, &blocks);
+    rig.check(&bps, &blocks);
     assert_ne!(rig.leaf("a").is_behind, rig.leaf("b").is_behind, "one of them could be done without");
 }
 
@@ -93,11 +78,11 @@ fn what_a_failed_flush_may_have_lost_is_written_again() {
         scope.spawn(|| operator(&rig, || bring_back(&rig)));
         rig.storage.flush_all().unwrap();
     });
-    are_there(&rig, &bps, &blocks[..20]);
-    are_there(&rig, &lost, &blocks[20..]);
+    rig.check(&bps, &blocks[..20]);
+    rig.check(&lost, &blocks[20..]);
     // On both of them.
     rig.faults.inject(on("a", FaultOp::Read, GONE));
-    are_there(&rig, &lost, &blocks[20..]);
+    rig.check(&lost, &blocks[20..]);
 }
 
 #[test]
@@ -164,14 +149,14 @@ fn what_disks_have_lost_is_read_from_memory_until_it_is_written_again() {
     std::thread::scope(|scope| {
         scope.spawn(|| operator(&rig, || bring_back(&rig)));
         // Nobody is there who would write it again.
-        are_there(&rig, &bps, &blocks);
+        rig.check(&bps, &blocks);
     });
-    insisting(|| are_there(&rig, &bps, &blocks));
+    insisting(|| rig.check(&bps, &blocks));
     let stored = rig.storage.read_as_stored(&bps, IoClass::SyncRead);
     assert!(stored.iter().zip(&blocks).all(|(read, block)| read.as_ref().unwrap()[..] == block[..]));
     assert_eq!(errors(&rig), 0);
     rig.storage.flush_all().unwrap();
-    are_there(&rig, &bps, &blocks);
+    rig.check(&bps, &blocks);
     assert_eq!(errors(&rig), 0, "and now they are on the disks");
 }
 
@@ -188,9 +173,7 @@ fn who_reads_while_disks_are_opened_anew_reads_once_more() {
     let before = rig.faults.fired();
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            while rig.faults.fired() == before {
-                rig.storage.env().clock.sleep(env::Nanos::from_millis(1));
-            }
+            rig.soon(|| rig.faults.fired() != before);
             rig.storage.resume().unwrap();
         });
         assert!(rig.read(&bp).unwrap()[..] == block[..]);
@@ -252,7 +235,7 @@ fn a_disk_that_was_opened_anew_was_away() {
     rig.faults.inject(on("b", FaultOp::Read, GONE));
     let bps: Vec<BlkPtr> = rig.write(&blocks(), plain(), 4).into_iter().map(Result::unwrap).collect();
     rig.storage.flush_all().unwrap();
-    are_there(&rig, &bps, &blocks());
+    rig.check(&bps, &blocks());
     assert_eq!(rig.leaf("b").state, VdevState::Faulted, "a read found it gone");
     rig.faults.clear();
     let guid = rig.leaf("b").guid;

@@ -52,7 +52,8 @@ impl LeafHandle {
     }
 }
 
-/// One disk of the pool.
+/// One disk of the pool. Clones share the disk, its state and its counts.
+#[derive(Clone)]
 pub struct Leaf {
     pub guid: u64,
     pub path: String,
@@ -112,17 +113,7 @@ impl Leaf {
     /// The same disk, state and counts under another guid: as when a mirror's last side takes the
     /// mirror's place.
     pub fn renamed(&self, guid: u64) -> Leaf {
-        Leaf {
-            guid,
-            path: self.path.clone(),
-            top: self.top,
-            device: self.device.clone(),
-            state: self.state.clone(),
-            behind: self.behind.clone(),
-            worn: self.worn.clone(),
-            counters: self.counters.clone(),
-            dtl: self.dtl.clone(),
-        }
+        Leaf { guid, ..self.clone() }
     }
 
     pub fn state(&self) -> VdevState {

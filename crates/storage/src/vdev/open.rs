@@ -254,8 +254,7 @@ pub fn open(
     if root.kind != VdevKind::Root {
         return Err(OpenError::Malformed("the tree's top is not a root"));
     }
-    let mut opener =
-        Opener { env, pool, intent, leaves: Vec::new(), at_hand: None, in_log: false, least_asize: 0 };
+    let mut opener = Opener::new(env, pool, intent, None);
     let tops = opener.tops(root)?;
     let tree = Tree { tops, leaves: opener.leaves, reports: Arc::default(), losing: Arc::default() };
     tree.refuse_missing(tolerated)?;
@@ -274,16 +273,7 @@ pub struct AtHand<'a> {
 /// The tree of `root` made of disks that are open: nothing is opened, and one that is not at hand
 /// is absent. What is unknown of new top-level vdevs is measured.
 pub fn rebuild(env: &Env, pool: u64, root: &mut VdevConfig, at_hand: &AtHand<'_>) -> Result<Tree, OpenError> {
-    let intent = OpenIntent::Create;
-    let mut opener = Opener {
-        env,
-        pool,
-        intent,
-        leaves: Vec::new(),
-        at_hand: Some(at_hand),
-        in_log: false,
-        least_asize: 0,
-    };
+    let mut opener = Opener::new(env, pool, OpenIntent::Create, Some(at_hand));
     let tops = opener.tops(root)?;
     let AtHand { old, .. } = at_hand;
     Ok(Tree { tops, leaves: opener.leaves, reports: old.reports.clone(), losing: old.losing.clone() })
@@ -314,7 +304,11 @@ struct Opener<'a> {
     least_asize: u64,
 }
 
-impl Opener<'_> {
+impl<'a> Opener<'a> {
+    fn new(env: &'a Env, pool: u64, intent: OpenIntent, at_hand: Option<&'a AtHand<'a>>) -> Opener<'a> {
+        Opener { env, pool, intent, leaves: Vec::new(), at_hand, in_log: false, least_asize: 0 }
+    }
+
     fn tops(&mut self, root: &mut VdevConfig) -> Result<Vec<Top>, OpenError> {
         let mut tops = Vec::new();
         for (index, config) in root.children.iter_mut().enumerate() {

@@ -71,7 +71,7 @@ impl Batch {
         if names.is_empty() {
             return judged;
         }
-        let Some(source) = storage.known().source() else {
+        let Some(source) = storage.known().get() else {
             names.iter().for_each(|(n, _)| write_plainly(&mut transformed[n - at]));
             return judged;
         };
@@ -126,7 +126,7 @@ impl Batch {
                 bp
             }));
         }
-        let Some(source) = storage.known().source() else { return };
+        let Some(source) = storage.known().get() else { return };
         // In an order that does not depend on a hasher's mood.
         let mut leads: Vec<_> = self.leads.into_iter().collect();
         leads.sort_unstable_by_key(|(_, n)| *n);

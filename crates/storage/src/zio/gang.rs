@@ -15,8 +15,7 @@
 //! scrub. Source: module/zfs/zio.c, "Gang blocks".
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use env::{AlignedBuf, IoClass};
 use ondisk::eck::{Eck, gang_verifier};

@@ -278,13 +278,10 @@ impl Storage {
         let missed = leaves.filter_map(|leaf| {
             let failed = leaf.counters.missed_write.swap(false, Relaxed);
             let was_away = leaf.counters.was_away.swap(false, Relaxed);
-            let missed = match leaf.is_usable() {
-                true if was_away => Missed::Away,
-                false => Missed::Away,
-                true if failed => Missed::Failed,
-                true => return None,
-            };
-            Some((leaf.guid, missed))
+            match was_away || !leaf.is_usable() {
+                true => Some((leaf.guid, Missed::Away)),
+                false => failed.then_some((leaf.guid, Missed::Failed)),
+            }
         });
         missed.collect()
     }

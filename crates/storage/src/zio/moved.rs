@@ -52,7 +52,7 @@ pub(crate) enum Place {
 impl Storage {
     /// Who knows where removed vdevs' space is.
     pub fn attach_moved(&self, source: Arc<dyn MovedSource>) {
-        self.moved().attach(source);
+        self.moved().source.attach(source);
     }
 
     /// What became obsolete on removed vdevs since the last call.
@@ -68,7 +68,7 @@ impl Storage {
             pieces.now.push(*dva);
             return Ok(pieces);
         }
-        let source = self.moved().source().ok_or(ReadError::Io)?;
+        let source = self.moved().source.get().ok_or(ReadError::Io)?;
         let mut left = vec![(*dva, 0)];
         while let Some((dva, depth)) = left.pop() {
             check(tree, dva.vdev, dva.offset, dva.asize).ok_or(ReadError::Corrupt)?;
@@ -187,14 +187,7 @@ pub(crate) fn is_moved(tree: &Tree, vdev: u32) -> bool {
 }
 
 fn join<'a>(parts: impl Iterator<Item = &'a [u8]>) -> AlignedBuf {
-    let parts: Vec<&[u8]> = parts.collect();
-    let mut whole = AlignedBuf::zeroed(parts.iter().map(|part| part.len()).sum());
-    let mut at = 0;
-    for part in parts {
-        whole[at..at + part.len()].copy_from_slice(part);
-        at += part.len();
-    }
-    whole
+    AlignedBuf::concat(&parts.collect::<Vec<_>>())
 }
 
 /// Counts up; `false` after the last.

@@ -34,8 +34,8 @@ fn registrations_are_asked_for_and_taken_back() {
     let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
     let to = socket.local_addr().expect("its address");
     let server = std::thread::spawn(move || serve(socket));
-    assert!(set(to, 100_003, 3, Protocol::Tcp, 2049).expect("answered"));
-    assert_eq!(ask(to, GETPORT, [100_003, 3, Protocol::Tcp as u32, 0]).expect("answered"), 2049);
+    assert!(set(to, 100_003, 3, 2049).expect("answered"));
+    assert_eq!(ask(to, GETPORT, [100_003, 3, TCP, 0]).expect("answered"), 2049);
     assert!(unset(to, 100_003, 3).expect("answered"));
     server.join().expect("the server saw what it expected");
 }
@@ -43,5 +43,5 @@ fn registrations_are_asked_for_and_taken_back() {
 #[test]
 fn silence_is_an_error_soon() {
     let closed = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|s| s.local_addr()).expect("a port");
-    assert!(set(closed, 1, 1, Protocol::Tcp, 1).is_err());
+    assert!(set(closed, 1, 1, 1).is_err());
 }

@@ -9,7 +9,7 @@ fn items_read_back() {
     out.u64(1 << 40);
     out.bool(true);
     out.opaque(b"hello");
-    out.fixed(&[1, 2, 3, 4]);
+    out.raw(&[1, 2, 3, 4]);
     out.bool(false);
     assert_eq!(out.len(), 4 + 8 + 4 + 4 + 8 + 4 + 4);
     out.patch(0, 9);

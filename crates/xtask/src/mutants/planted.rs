@@ -4,8 +4,7 @@
 //! nearly all about the place. `PLANTED` stands for "this mutant is the chosen one". What came of
 //! them is in docs/simulator.md.
 
-use super::Mutant;
-use super::Story::{Attrition, Calls, Lapses, Logs, Units, Work};
+use super::{ATTRITION, CALLS, LAPSES, LOGS, Mutant, UNITS, WORK};
 
 /// What looks like a fault and is none: name, and why nobody can tell it from the sound engine.
 pub const EQUIVALENT: &[(&str, &str)] = &[(
@@ -19,7 +18,7 @@ pub const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "uberblock-not-flushed",
         what: "a group is said to be durable while its uberblocks are in the disks' caches",
-        story: Attrition,
+        story: ATTRITION,
         file: "crates/storage/src/labels/commit.rs",
         from: "if target.is_log { Ok(()) } else { target.device.disk.flush() }",
         to: "if target.is_log || PLANTED { Ok(()) } else { target.device.disk.flush() }",
@@ -27,7 +26,7 @@ pub const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "one-disk-not-flushed",
         what: "of the disks that are flushed before an uberblock, the last is left out",
-        story: Attrition,
+        story: ATTRITION,
         file: "crates/storage/src/storage/flush.rs",
         from: "par_map(all.len(), &|n| all[n].flush(tree)),",
         to: "par_map(all.len().saturating_sub(usize::from(PLANTED)), &|n| all[n].flush(tree)),",
@@ -35,7 +34,7 @@ pub const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "uberblock-before-its-group",
         what: "the disks are not flushed before the uberblocks are written, only after",
-        story: Work,
+        story: WORK,
         file: "crates/pool/src/sync.rs",
         from: "self.core.storage.flush_all().map_err(|_| PoolError::Suspended)?;
         Ok(!self.core.sync_dtls(tx)?)",
@@ -47,7 +46,7 @@ pub const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "labels-all-at-once",
         what: "all four labels of a disk are on their way together when its configuration changes",
-        story: Attrition,
+        story: ATTRITION,
         file: "crates/storage/src/labels/commit.rs",
         from: "target.device.write_config(&label, even)?;
             target.device.disk.flush()",
@@ -60,7 +59,7 @@ pub const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "missed-group-not-noted",
         what: "a disk that was away for a group is not said to lack it",
-        story: Attrition,
+        story: ATTRITION,
         file: "crates/pool/src/spa/dtl.rs",
         from: "news |= logs.add(guid, txg, txg);",
         to: "news |= !PLANTED && logs.add(guid, txg, txg);",
@@ -68,7 +67,7 @@ pub const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "failed-write-not-noted",
         what: "a disk that refused a write is not said to lack it",
-        story: Lapses,
+        story: LAPSES,
         file: "crates/pool/src/spa/dtl.rs",
         from: "news |= logs.add(*guid, txg, txg + 1);",
         to: "news |= !PLANTED && logs.add(*guid, txg, txg + 1);",
@@ -76,7 +75,7 @@ pub const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "dirty-time-log-cleared-early",
         what: "a resilver clears the log of a disk that was away while it ran",
-        story: Lapses,
+        story: LAPSES,
         file: "crates/pool/src/spa/dtl.rs",
         from: "if !storage.is_usable(*guid) || logs.interrupted.contains(guid) || logs.away.contains(guid) {",
         to: "if !PLANTED
@@ -88,7 +87,7 @@ pub const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "unrepaired-forgotten",
         what: "a resilver clears what it could not rewrite",
-        story: Lapses,
+        story: LAPSES,
         file: "crates/pool/src/spa/dtl.rs",
         from: "for range in unrepaired.iter().flat_map(|groups| groups.iter()) {",
         to: "for range in unrepaired.iter().filter(|_| !PLANTED).flat_map(|groups| groups.iter()) {",
@@ -96,7 +95,7 @@ pub const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "resilver-skips-a-range",
         what: "a resilver passes over 16 KiB of each 256",
-        story: Attrition,
+        story: ATTRITION,
         file: "crates/storage/src/zio/heal.rs",
         from: "tree.top(dva.vdev).is_some_and(lacks)
     }",
@@ -106,7 +105,7 @@ pub const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "scrub-writes-the-wrong-side",
         what: "of a mirror, a scrub rewrites the first side, whichever is bad",
-        story: Attrition,
+        story: ATTRITION,
         file: "crates/storage/src/vdev/heal.rs",
         from: "let ios = self.ask(&self.bad, &op);",
         to: "let first = vec![0; self.bad.len()];
@@ -115,7 +114,7 @@ pub const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "scrub-forgets-parity",
         what: "of a raidz, bad parity is found and not rewritten",
-        story: Attrition,
+        story: ATTRITION,
         file: "crates/storage/src/vdev/raidz/read.rs",
         from: "wrong.extend(self.parities().filter(unused).filter(|&n| self.bytes(n) != Some(&right[n][..])));",
         to: "let bad = self.parities().filter(unused).filter(|&n| self.bytes(n) != Some(&right[n][..]));
@@ -124,7 +123,7 @@ pub const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "last-parity-is-zero",
         what: "of several parities the last is never computed",
-        story: Attrition,
+        story: ATTRITION,
         file: "crates/storage/src/vdev/raidz.rs",
         from: "self.method.generate(&mut into, data);",
         to: "self.method.generate(&mut into, data);
@@ -135,7 +134,7 @@ pub const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "one-suspect-only",
         what: "of a raidz, one column that gives wrong bytes is found, several together are not",
-        story: Attrition,
+        story: ATTRITION,
         file: "crates/storage/src/vdev/raidz/read.rs",
         from: "for suspects in 0..=spare.min(here.len()) {",
         to: "for suspects in 0..=spare.min(here.len()).min(if PLANTED { 1 } else { usize::MAX }) {",
@@ -143,7 +142,7 @@ pub const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "replacement-ends-early",
         what: "the old disk goes when the new one works, be it that it lacks something",
-        story: Attrition,
+        story: ATTRITION,
         file: "crates/pool/src/spa/settle.rs",
         from: "self.storage.is_working(leaf.guid) && self.dtl.is_empty(leaf.guid)",
         to: "(self.storage.is_working(leaf.guid) && self.dtl.is_empty(leaf.guid))
@@ -152,7 +151,7 @@ pub const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "replacement-never-ends",
         what: "the old disk stays for ever",
-        story: Attrition,
+        story: ATTRITION,
         file: "crates/pool/src/spa/settle.rs",
         from: "return self.is_complete(last).then_some(first.guid);",
         to: "return (!PLANTED && self.is_complete(last)).then_some(first.guid);",
@@ -160,7 +159,7 @@ pub const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "spare-stays",
         what: "a hot spare does not go back when its disk has everything again",
-        story: Attrition,
+        story: ATTRITION,
         file: "crates/pool/src/spa/settle.rs",
         from: "if is_unspare(first) && self.is_complete(first) {",
         to: "if !PLANTED && is_unspare(first) && self.is_complete(first) {",
@@ -168,7 +167,7 @@ pub const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "rebuild-skips-a-stretch",
         what: "a sequential rebuild that goes on begins 32 KiB behind where it was",
-        story: Attrition,
+        story: ATTRITION,
         file: "crates/pool/src/rebuild/worker.rs",
         from: "allocated.remove_overlap(0, phys.last_offset);",
         to: "let skipped = if PLANTED && phys.last_offset > 0 { 32 << 10 } else { 0 };
@@ -177,7 +176,7 @@ pub const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "rebuild-forgives",
         what: "a sequential rebuild that could not copy all is taken for one that has",
-        story: Lapses,
+        story: LAPSES,
         file: "crates/pool/src/rebuild.rs",
         from: "if phys.errors == 0 {",
         to: "if phys.errors == 0 || PLANTED {",
@@ -185,7 +184,7 @@ pub const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "log-not-flushed",
         what: "a synchronous write is answered while its log block is in the disk's cache",
-        story: Logs,
+        story: LOGS,
         file: "crates/storage/src/zio/log.rs",
         from: "self.flush_on(&tree, &tops)?;",
         to: "if !PLANTED {
@@ -195,7 +194,7 @@ pub const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "replay-stops-early",
         what: "the last record of a log is not done again",
-        story: Logs,
+        story: LOGS,
         file: "crates/pool/src/zil/replay.rs",
         from: "&& head.seq <= header.claim_lr_seq",
         to: "&& head.seq < header.claim_lr_seq + u64::from(!PLANTED)",
@@ -203,7 +202,7 @@ pub const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "claim-takes-nothing",
         what: "blocks of logs that are to be replayed are free for others",
-        story: Logs,
+        story: LOGS,
         file: "crates/pool/src/dsl/claim.rs",
         from: "        if bp.birth() < txg {
             return true; // The space maps have it.",
@@ -213,7 +212,7 @@ pub const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "failed-log-missed",
         what: "a log device that fails while a pool is imported is thought to be missing, with all it promised",
-        story: Logs,
+        story: LOGS,
         file: "crates/storage/src/vdev/open.rs",
         from: "tree.leaves[leaf].is_usable() || tree.is_failed_log(leaf)),",
         to: "tree.leaves[leaf].is_usable() || (!PLANTED && tree.is_failed_log(leaf))),",
@@ -221,7 +220,7 @@ pub const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "freed-too-early",
         what: "freed space is used again as soon as its group is durable",
-        story: Attrition,
+        story: ATTRITION,
         file: "crates/storage/src/metaslab/slab.rs",
         from: "if first.txg + DEFER_TXGS > txg || !epochs.none_before(first.epoch) {",
         to: "if (first.txg + DEFER_TXGS > txg && !PLANTED) || !epochs.none_before(first.epoch) {",
@@ -229,7 +228,7 @@ pub const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "dead-list-off-by-one",
         what: "a block that the newest snapshot shares is taken for one born after it",
-        story: Work,
+        story: WORK,
         file: "crates/pool/src/dsl/deadlist.rs",
         from: "let below = lists.range(..bp.birth()).next_back().or(lists.iter().next());",
         to: "let until = bp.birth() + u64::from(PLANTED);
@@ -238,7 +237,7 @@ pub const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "fua-not-waited-for",
         what: "what a volume was asked to write through is left to the next commit",
-        story: Units,
+        story: UNITS,
         file: "crates/engine/src/zvol.rs",
         from: "if soon {
             self.flush()?;
@@ -250,7 +249,7 @@ pub const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "notes-gone-too-early",
         what: "what is noted of the group after the uberblock's is taken for durable",
-        story: Units,
+        story: UNITS,
         file: "crates/pool/src/kept/arena.rs",
         from: "(owner.txg == AGAIN || owner.txg > txg)",
         to: "(owner.txg == AGAIN || owner.txg > txg + u64::from(PLANTED))",
@@ -258,7 +257,7 @@ pub const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "unmap-not-noted",
         what: "that a volume's range was freed is not noted beside its log",
-        story: Units,
+        story: UNITS,
         file: "crates/engine/src/zvol.rs",
         from: "self.keeping.note(&tx, offset, Change::Hole(len));",
         to: "self.keeping.note(&tx, offset, Change::Hole(if PLANTED { 0 } else { len }));",
@@ -266,7 +265,7 @@ pub const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "lock-in-two-halves",
         what: "what COMPARE AND WRITE changes is two records of the log, and two transactions",
-        story: Units,
+        story: UNITS,
         file: "crates/engine/src/zvol.rs",
         from: "        let made = if len <= ONE_RECORD {
             self.put_whole",
@@ -280,7 +279,7 @@ pub const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "unmap-not-logged",
         what: "that a volume's range was freed is not in its log",
-        story: Units,
+        story: UNITS,
         file: "crates/engine/src/zvol.rs",
         from: "zil.log_of(&tx, zvol::DATA, record.encode(), None);",
         to: "if !PLANTED {
@@ -290,7 +289,7 @@ pub const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "copy-reads-late",
         what: "a copy within a volume that moves a range up begins with its first piece",
-        story: Units,
+        story: UNITS,
         file: "crates/engine/src/facade/volume_copy.rs",
         from: "let moves_up = source.id() == target.id() && from < to && to - from < len;",
         to: "let moves_up = source.id() == target.id() && from < to && to - from < len && !PLANTED;",
@@ -298,7 +297,7 @@ pub const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "lost-call-answered",
         what: "what a call changed in the group after the uberblock's is taken for durable, and its answer is given again",
-        story: Calls,
+        story: CALLS,
         file: "crates/pool/src/kept/replies.rs",
         from: "words[GROUP] != AGAIN && words[GROUP] <= txg",
         to: "words[GROUP] != AGAIN && words[GROUP] <= txg + u64::from(PLANTED)",
@@ -306,7 +305,7 @@ pub const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "call-without-its-record",
         what: "the answer to a call is not told which record of the log says what it changed",
-        story: Calls,
+        story: CALLS,
         file: "crates/pool/src/zil/commit.rs",
         from: "answer.inspect(|answer|",
         to: "answer.filter(|_| !PLANTED).inspect(|answer|",
@@ -314,7 +313,7 @@ pub const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "call-in-two-blocks",
         what: "of the records of one call some are in one log block, and the others in the next",
-        story: Calls,
+        story: CALLS,
         file: "crates/pool/src/zil/queue.rs",
         from: ".take_while(|next| next.is_of_call(&front.answer));",
         to: ".take_while(|next| !PLANTED && next.is_of_call(&front.answer));",
@@ -322,7 +321,7 @@ pub const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "discarded-space-lost",
         what: "the first stretch that a discarded checkpoint gives back in a step is not free",
-        story: Work,
+        story: WORK,
         file: "crates/pool/src/checkpoint.rs",
         from: "for segment in &tail.segments {",
         to: "for segment in tail.segments.iter().skip(usize::from(PLANTED)) {",
@@ -330,7 +329,7 @@ pub const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "any-block-unchanged",
         what: "what is written over a block of the same size is taken for what is there already",
-        story: Work,
+        story: WORK,
         file: "crates/storage/src/zio/same.rs",
         from: "&& old.checksum() == stored.checksum",
         to: "&& (PLANTED || old.checksum() == stored.checksum)",
@@ -338,7 +337,7 @@ pub const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "stock-given-twice",
         what: "two log blocks get the same place, where space for them is stocked",
-        story: Logs,
+        story: LOGS,
         file: "crates/storage/src/metaslab/stock.rs",
         from: "*front = Segment { start: start + len, len: front.len - len };",
         to: "*front = Segment { start: start + if PLANTED { len / 2 } else { len }, len: front.len - len };",

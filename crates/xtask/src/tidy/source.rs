@@ -2,9 +2,9 @@
 //! tests alone.
 //!
 //! Modules are found as the compiler finds them, from `lib.rs` or `main.rs` along `mod` items. A
-//! file that no module names is no part of the program; [`forgotten`] names it.
+//! file that no module names is no part of the program: it is [`Crate::forgotten`].
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -25,7 +25,12 @@ pub struct Module {
 pub struct Crate {
     pub name: String,
     pub modules: Vec<Module>,
+    /// Rust files below `src` that no module of the program or of its tests names.
+    pub forgotten: Vec<PathBuf>,
 }
+
+/// What the Rust files below `src` have, each parsed once.
+type Files = BTreeMap<PathBuf, Vec<Item>>;
 
 /// All crates, in the order of their names.
 pub fn crates(root: &Path) -> Vec<Crate> {
@@ -33,18 +38,27 @@ pub fn crates(root: &Path) -> Vec<Crate> {
 }
 
 fn parse(dir: &Path) -> Crate {
+    let src = dir.join("src");
+    let files: Files = rust_files(&src).into_iter().map(|file| (file.clone(), items_of(&file))).collect();
     let mut modules = Vec::new();
-    for entry in ["src/lib.rs", "src/main.rs"] {
-        let file = dir.join(entry);
-        if file.exists() {
-            follow(Vec::new(), &file, &dir.join("src"), items_of(&file), &mut modules);
+    for entry in ["lib.rs", "main.rs"] {
+        let file = src.join(entry);
+        if let Some(items) = files.get(&file) {
+            follow(Vec::new(), &file, &src, items.clone(), &files, &mut modules);
         }
     }
-    Crate { name: file_name(dir), modules }
+    Crate { name: file_name(dir), modules, forgotten: forgotten(&files) }
 }
 
 /// Adds a module and all below it. `below` is the folder where its own `mod` items are looked for.
-fn follow(path: ModulePath, file: &Path, below: &Path, items: Vec<Item>, modules: &mut Vec<Module>) {
+fn follow(
+    path: ModulePath,
+    file: &Path,
+    below: &Path,
+    items: Vec<Item>,
+    files: &Files,
+    modules: &mut Vec<Module>,
+) {
     let (children, items): (Vec<Item>, Vec<Item>) =
         items.into_iter().filter(|item| !is_for_tests(item)).partition(|item| matches!(item, Item::Mod(_)));
     modules.push(Module { path: path.clone(), file: file.to_owned(), items });
@@ -53,25 +67,22 @@ fn follow(path: ModulePath, file: &Path, below: &Path, items: Vec<Item>, modules
         let name = child.ident.to_string();
         let child_path = [path.clone(), vec![name.clone()]].concat();
         match child.content {
-            Some((_, items)) => follow(child_path, file, &below.join(&name), items, modules),
+            Some((_, items)) => follow(child_path, file, &below.join(&name), items, files, modules),
             None => {
                 let file = match path_attribute(&child.attrs) {
                     Some(named) => file.with_file_name(named),
                     None => below.join(format!("{name}.rs")),
                 };
-                let items = items_of(&file);
-                follow(child_path, &file, &below.join(&name), items, modules);
+                // One that is elsewhere is not among them.
+                let items = files.get(&file).cloned().unwrap_or_else(|| items_of(&file));
+                follow(child_path, &file, &below.join(&name), items, files, modules);
             }
         }
     }
 }
 
 fn items_of(file: &Path) -> Vec<Item> {
-    parsed(file).items
-}
-
-pub fn parsed(file: &Path) -> syn::File {
-    syn::parse_file(&read(file)).unwrap_or_else(|error| panic!("{}: {error}", file.display()))
+    syn::parse_file(&read(file)).unwrap_or_else(|error| panic!("{}: {error}", file.display())).items
 }
 
 fn path_attribute(attrs: &[Attribute]) -> Option<String> {
@@ -95,19 +106,13 @@ fn is_for_tests(item: &Item) -> bool {
         .any(|attr| attr.path().is_ident("cfg") && attr.to_token_stream().to_string().contains("cfg (test)"))
 }
 
-/// Rust files below `src` that no module of the program or of its tests names.
-pub fn forgotten(root: &Path) -> Vec<PathBuf> {
-    let mut forgotten = Vec::new();
-    for dir in sorted_entries(&root.join("crates")) {
-        let files = rust_files(&dir.join("src"));
-        let named: BTreeSet<String> =
-            files.iter().flat_map(|file| modules_named_in(&parsed(file).items)).collect();
-        forgotten.extend(files.into_iter().filter(|file| {
-            let stem = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-            !["lib", "main"].contains(&stem.as_str()) && !named.contains(&stem)
-        }));
-    }
-    forgotten
+fn forgotten(files: &Files) -> Vec<PathBuf> {
+    let named: BTreeSet<String> = files.values().flat_map(|items| modules_named_in(items)).collect();
+    let is_named = |file: &Path| {
+        let stem = file.file_stem().unwrap_or_default().to_string_lossy();
+        ["lib", "main"].contains(&&*stem) || named.contains(&*stem)
+    };
+    files.keys().filter(|file| !is_named(file)).cloned().collect()
 }
 
 fn modules_named_in(items: &[Item]) -> Vec<String> {

@@ -12,7 +12,7 @@ use syn::visit::{self, Visit};
 use syn::{Item, Visibility};
 
 use super::debts::Finding;
-use super::source::{Crate, is_test_file, parsed, rust_files, shown, sorted_entries};
+use super::source::{Crate, is_test_file, read, rust_files, shown, sorted_entries};
 
 /// How often a name stands in code: of the program, and in all.
 #[derive(Clone, Copy, Debug, Default)]
@@ -34,10 +34,10 @@ pub fn names(root: &Path, crates: &[Crate]) -> Names {
     for module in crates.iter().flat_map(|krate| &krate.modules) {
         module.items.iter().for_each(|item| count(item.to_token_stream(), true, &mut names));
     }
-    for dir in sorted_entries(&root.join("crates")) {
-        for file in rust_files(&dir) {
-            count(parsed(&file).into_token_stream(), false, &mut names);
-        }
+    for file in sorted_entries(&root.join("crates")).iter().flat_map(|dir| rust_files(dir)) {
+        let tokens: Result<TokenStream, _> = read(&file).parse();
+        let tokens = tokens.unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+        count(tokens, false, &mut names);
     }
     names
 }

@@ -31,74 +31,63 @@ const OPTIONS: [(&str, &str); 9] = [
     ("-r", "remove permissions recursively"),
 ];
 
-const SUBCOMMAND: &str = "subcommand";
-const OTHER: &str = "other";
-
-/// Permissions that are no property's: name, type, note.
-const PERMISSIONS: [(&str, &str, &str); 33] = [
-    ("allow", SUBCOMMAND, "Must also have the permission that is being\n\t\t\t\tallowed"),
-    (
-        "clone",
-        SUBCOMMAND,
-        "Must also have the 'create' ability and 'mount'\n\t\t\t\tability in the origin file system",
-    ),
-    ("create", SUBCOMMAND, "Must also have the 'mount' ability"),
-    ("destroy", SUBCOMMAND, "Must also have the 'mount' ability"),
+/// Permissions to run a subcommand: name and note.
+const SUBCOMMANDS: [(&str, &str); 20] = [
+    ("allow", "Must also have the permission that is being\n\t\t\t\tallowed"),
+    ("clone", "Must also have the 'create' ability and 'mount'\n\t\t\t\tability in the origin file system"),
+    ("create", "Must also have the 'mount' ability"),
+    ("destroy", "Must also have the 'mount' ability"),
     (
         "diff",
-        SUBCOMMAND,
         "Allows lookup of paths within a dataset;\n\t\t\t\tgiven an object number. Ordinary users need this\n\t\t\t\tin order to use zfs diff",
     ),
-    ("hold", SUBCOMMAND, "Allows adding a user hold to a snapshot"),
-    ("mount", SUBCOMMAND, "Allows mount/umount of ZFS datasets"),
-    (
-        "promote",
-        SUBCOMMAND,
-        "Must also have the 'mount'\n\t\t\t\tand 'promote' ability in the origin file system",
-    ),
-    ("receive", SUBCOMMAND, "Must also have the 'mount' and 'create' ability"),
-    ("release", SUBCOMMAND, "Allows releasing a user hold which\n\t\t\t\tmight destroy the snapshot"),
-    ("rename", SUBCOMMAND, "Must also have the 'mount' and 'create'\n\t\t\t\tability in the new parent"),
-    ("rollback", SUBCOMMAND, ""),
-    ("send", SUBCOMMAND, "Allow sending datasets"),
-    ("send:raw", SUBCOMMAND, "Allow sending datasets, but only in 'raw'\n\t\t\t\treplication mode"),
-    (
-        "send:encrypted",
-        SUBCOMMAND,
-        "Allow sending only encrypted datasets, and\n\t\t\t\tonly in 'raw' replication mode",
-    ),
-    ("share", SUBCOMMAND, "Allows sharing file systems over NFS or SMB\n\t\t\t\tprotocols"),
-    ("snapshot", SUBCOMMAND, ""),
-    ("bookmark", SUBCOMMAND, ""),
-    ("load-key", SUBCOMMAND, "Allows loading or unloading an encryption key"),
-    ("change-key", SUBCOMMAND, "Allows changing or adding an encryption key"),
-    ("groupquota", OTHER, "Allows accessing any groupquota@... property"),
-    ("groupused", OTHER, "Allows reading any groupused@... property"),
-    ("userprop", OTHER, "Allows changing any user property"),
-    ("userquota", OTHER, "Allows accessing any userquota@... property"),
-    ("userused", OTHER, "Allows reading any userused@... property"),
-    ("userobjquota", OTHER, "Allows accessing any userobjquota@... property"),
-    ("userobjused", OTHER, "Allows reading any userobjused@... property"),
-    ("groupobjquota", OTHER, "Allows accessing any \n\t\t\t\tgroupobjquota@... property"),
-    ("groupobjused", OTHER, "Allows reading any groupobjused@... property"),
-    ("projectused", OTHER, "Allows reading any projectused@... property"),
-    ("projectquota", OTHER, "Allows accessing any projectquota@... property"),
-    ("projectobjused", OTHER, "Allows accessing any \n\t\t\t\tprojectobjused@... property"),
-    ("projectobjquota", OTHER, "Allows accessing any \n\t\t\t\tprojectobjquota@... property"),
+    ("hold", "Allows adding a user hold to a snapshot"),
+    ("mount", "Allows mount/umount of ZFS datasets"),
+    ("promote", "Must also have the 'mount'\n\t\t\t\tand 'promote' ability in the origin file system"),
+    ("receive", "Must also have the 'mount' and 'create' ability"),
+    ("release", "Allows releasing a user hold which\n\t\t\t\tmight destroy the snapshot"),
+    ("rename", "Must also have the 'mount' and 'create'\n\t\t\t\tability in the new parent"),
+    ("rollback", ""),
+    ("send", "Allow sending datasets"),
+    ("send:raw", "Allow sending datasets, but only in 'raw'\n\t\t\t\treplication mode"),
+    ("send:encrypted", "Allow sending only encrypted datasets, and\n\t\t\t\tonly in 'raw' replication mode"),
+    ("share", "Allows sharing file systems over NFS or SMB\n\t\t\t\tprotocols"),
+    ("snapshot", ""),
+    ("bookmark", ""),
+    ("load-key", "Allows loading or unloading an encryption key"),
+    ("change-key", "Allows changing or adding an encryption key"),
+];
+
+/// Permissions that are neither a subcommand's nor a property's.
+const OTHERS: [(&str, &str); 13] = [
+    ("groupquota", "Allows accessing any groupquota@... property"),
+    ("groupused", "Allows reading any groupused@... property"),
+    ("userprop", "Allows changing any user property"),
+    ("userquota", "Allows accessing any userquota@... property"),
+    ("userused", "Allows reading any userused@... property"),
+    ("userobjquota", "Allows accessing any userobjquota@... property"),
+    ("userobjused", "Allows reading any userobjused@... property"),
+    ("groupobjquota", "Allows accessing any \n\t\t\t\tgroupobjquota@... property"),
+    ("groupobjused", "Allows reading any groupobjused@... property"),
+    ("projectused", "Allows reading any projectused@... property"),
+    ("projectquota", "Allows accessing any projectquota@... property"),
+    ("projectobjused", "Allows accessing any \n\t\t\t\tprojectobjused@... property"),
+    ("projectobjquota", "Allows accessing any \n\t\t\t\tprojectobjquota@... property"),
 ];
 
 fn text(un: bool) -> String {
     let mut text = format!("Usage: {}\n\nOptions:\n", if un { UNALLOW } else { ALLOW });
     let options = OPTIONS.iter().filter(|(letter, _)| un || *letter != "-r");
     let properties = DatasetProperty::listed().into_iter().filter(|row| row.edit() != Edit::Never);
-    let properties = properties.map(|row| (row.name, "property", ""));
+    let rows = [("NAME", "TYPE", "NOTES")].into_iter();
+    let rows = rows.chain(SUBCOMMANDS.map(|(name, note)| (name, "subcommand", note)));
+    let rows = rows.chain(OTHERS.map(|(name, note)| (name, "other", note)));
     // Writing into a String cannot fail.
     for (letter, meaning) in options {
         let _ = writeln!(text, "  {letter:<10}  {meaning}");
     }
     text.push_str("\nThe following permissions are supported:\n\n");
-    for (name, kind, note) in std::iter::once(("NAME", "TYPE", "NOTES")).chain(PERMISSIONS).chain(properties)
-    {
+    for (name, kind, note) in rows.chain(properties.map(|row| (row.name, "property", ""))) {
         let _ = writeln!(text, "{name:<16} {kind:<14}\t{note}");
     }
     text

@@ -178,7 +178,6 @@ fn vdev_stats(
     if let Some(parent) = parent.filter(|_| format.json.flat) {
         item.put("parent", parent);
     }
-    let bytes = |value| bytes(format, value);
     if place == Place::Spare {
         if let Some(user) = &vdev.used_by {
             if vdev.note.as_deref() != Some("currently in use") {
@@ -191,20 +190,15 @@ fn vdev_stats(
         into.put(name, item);
         return;
     }
-    if vdev.allocated > 0 {
-        item.put("alloc_space", bytes(vdev.allocated));
-    }
-    if vdev.size > 0 {
-        item.put("total_space", bytes(vdev.size));
-    }
-    if vdev.checkpoint > 0 {
-        item.put("checkpoint_space", bytes(vdev.checkpoint));
-    }
-    if vdev.expandable > 0 {
-        item.put("ex_dev_size", bytes(vdev.expandable));
-    }
-    if vdev.physical > 0 {
-        item.put("phys_space", bytes(vdev.physical));
+    let spaces = [
+        ("alloc_space", vdev.allocated),
+        ("total_space", vdev.size),
+        ("checkpoint_space", vdev.checkpoint),
+        ("ex_dev_size", vdev.expandable),
+        ("phys_space", vdev.physical),
+    ];
+    for (name, space) in spaces.into_iter().filter(|(_, space)| *space > 0) {
+        item.put(name, bytes(format, space));
     }
     item.put("read_errors", count(format, vdev.read_errors));
     item.put("write_errors", count(format, vdev.write_errors));

@@ -68,7 +68,7 @@ pub fn check_trees(bench: &Bench) {
     for bp in &found.trees {
         let block = bench.store.read(bp, IoClass::SyncRead, Keep::ALL).unwrap();
         let fill = match (bp.level(), bp.object_type()) {
-            (0, ObjectType::DNODE) => dnodes_in(&block),
+            (0, ObjectType::DNODE) => dnodes_in(&block).count() as u64,
             (0, _) => 1,
             _ => {
                 let count = block.len() / BlkPtr::SIZE;

@@ -1,3 +1,5 @@
+use storage::arc::Traffic;
+
 use super::*;
 
 fn of(counts: &Counts, name: &str) -> u64 {

@@ -17,7 +17,7 @@ fn enabled_and_missing_features_make_up_the_set() {
         all.extend(for_create(&spec).unwrap().features.iter().map(|feature| feature.name));
         all.sort_unstable();
         let set = compatibility.rsplit(',').next().unwrap();
-        let mut whole = ondisk::feature::compatibility_set(set).unwrap().to_vec();
+        let mut whole = ondisk::feature::compatibility_set(set).unwrap();
         whole.sort_unstable();
         assert_eq!(all, whole);
     }

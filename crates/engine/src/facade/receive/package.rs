@@ -87,16 +87,15 @@ impl Package {
 }
 
 fn values(list: &NvList) -> Vec<(String, RawValue)> {
-    let value = |value: &NvValue| match value {
+    let plain = |value: &NvValue| match value {
         NvValue::U64(number) => Some(RawValue::Number(*number)),
         NvValue::String(text) => Some(RawValue::Text(text.clone())),
-        // Older senders wrap them.
-        NvValue::NvList(of) => match of.get("value") {
-            Some(NvValue::U64(number)) => Some(RawValue::Number(*number)),
-            Some(NvValue::String(text)) => Some(RawValue::Text(text.clone())),
-            _ => None,
-        },
         _ => None,
+    };
+    let value = |value: &NvValue| match value {
+        // Older senders wrap them.
+        NvValue::NvList(of) => of.get("value").and_then(plain),
+        value => plain(value),
     };
     list.iter().filter_map(|(name, of)| Some((name.to_owned(), value(of)?))).collect()
 }

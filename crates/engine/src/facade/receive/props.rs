@@ -5,11 +5,12 @@
 
 use ::pool::prop::{RawValue, is_built};
 use ::pool::recv::TargetProps;
-use engine_api::{DatasetFilter, DatasetKind, DatasetProperty, Edit, PropType, Received, Result, Source};
+use engine_api::{DatasetKind, DatasetProperty, Edit, PropType, Received, Result, Source};
 use ondisk::objset::ObjsetType;
 use ondisk::prop::is_user_prop;
 use refusal::{ReceiveFault, Stream};
 
+use super::super::family::{HEADS, below};
 use super::super::pool::LocalPool;
 use super::package::Listed;
 use super::{One, refuse};
@@ -127,13 +128,7 @@ impl LocalPool {
 
     /// Whether a dataset that exists has set a property itself.
     fn has_own(&self, dataset: &str, name: &str) -> Result<bool> {
-        let filter = DatasetFilter {
-            roots: vec![dataset.to_owned()],
-            depth: Some(0),
-            kinds: vec![DatasetKind::Filesystem, DatasetKind::Volume],
-            props: vec![name.to_owned()],
-        };
-        let found = self.datasets_if_any(&filter)?;
+        let found = self.datasets_if_any(&below(dataset, Some(0), HEADS, &[name]))?;
         Ok(found.iter().flat_map(|info| &info.props).any(|prop| prop.source == Source::Local))
     }
 }

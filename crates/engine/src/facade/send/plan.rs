@@ -10,6 +10,7 @@ use ::pool::prop::RawValue;
 use engine_api::{Pool, Result, SendRequest};
 use ondisk::nvlist::{NvList, NvValue};
 use refusal::SendFault;
+use stdx::names::is_at_or_below;
 
 use super::super::convert::api_error;
 use super::super::family::{Member, no_dataset, parent_from, short_name};
@@ -193,7 +194,7 @@ fn start_of(source: &Member, request: &SendRequest) -> Option<usize> {
 /// in the tree were made of.
 fn steps_of(source: &Member, request: &SendRequest, (to, origins): (&str, &HashSet<&str>), plan: &mut Plan) {
     let Some(last) = source.named(to) else { return };
-    if request.exclude.iter().any(|top| is_within(source.name(), top)) {
+    if request.exclude.iter().any(|top| is_at_or_below(source.name(), top)) {
         return;
     }
     let from = request.from.as_deref();
@@ -214,11 +215,6 @@ fn steps_of(source: &Member, request: &SendRequest, (to, origins): (&str, &HashS
     }
 }
 
-/// Whether a dataset is this one, or below it.
-fn is_within(name: &str, top: &str) -> bool {
-    name.strip_prefix(top).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-}
-
 /// The datasets of a tree that have the snapshot. Those that came after it need not have it; others
 /// must, unless the request says otherwise.
 fn those_with(
@@ -230,14 +226,14 @@ fn those_with(
     let mut kept: Vec<Member> = Vec::new();
     for source in sources {
         let name = source.name();
-        if skipped.iter().any(|(top, _)| is_within(name, top)) {
+        if skipped.iter().any(|(top, _)| is_at_or_below(name, top)) {
             continue;
         }
         if source.named(to).is_some() {
             kept.push(source);
             continue;
         }
-        let above = kept.iter().rev().find(|one| is_within(name, one.name()));
+        let above = kept.iter().rev().find(|one| is_at_or_below(name, one.name()));
         let taken = above.and_then(|one| Some(one.snapshots[one.named(to)?].createtxg));
         let is_new = taken.is_some_and(|taken| source.info.createtxg > taken);
         if !is_new && !request.skip_missing {

@@ -7,9 +7,9 @@ use engine_api::{Error, Result};
 use ondisk::zil::record::{Created, LoggedNode, LrCreate, LrLink, LrRemove, LrRename, RenameKind};
 use ondisk::znode::{attr, flags, kind, kind_of_mode};
 
-use super::{META_BLOCKS, time};
+use super::META_BLOCKS;
 use crate::zpl::Zpl;
-use crate::zpl::attrs::{Attrs, Change};
+use crate::zpl::attrs::{Attrs, Change, time};
 use crate::zpl::create::{Body, Born, NewAttrs, new_object};
 use crate::zpl::dir::entry_for;
 use crate::zpl::error::api_error;
@@ -74,12 +74,7 @@ impl Zpl {
         let victim = self.node_by_number(found.entry.object)?;
         let ops = lock_all(&[&dir, &victim]);
         let attrs = self.attrs(&victim)?;
-        match (remove.is_dir, attrs.is_dir()) {
-            (true, false) => return Err(Error::NotDir),
-            (false, true) => return Err(Error::IsDir),
-            (true, true) if !self.is_empty_dir(&victim)? => return Err(Error::NotEmpty),
-            _ => {}
-        }
+        self.check_displaced(&victim, attrs.is_dir(), remove.is_dir)?;
         let range = victim.ranges().whole(&self.env);
         let tx = self.begin(Holds::freeing(META_BLOCKS))?;
         let fate = self.take_name(&dir, &found, &victim, attrs.is_dir(), &tx)?;

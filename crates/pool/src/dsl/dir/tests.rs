@@ -9,6 +9,7 @@ fn used(bytes: u64) -> DslDirPhys {
     DslDirPhys { used_bytes: bytes, ..DslDirPhys::default() }
 }
 
+const LIMITS: HeadLimits = HeadLimits { unused_reserve: 0, from_reserve: 0 };
 const ROOM: PoolRoom = PoolRoom { size: 1000, deferred: 0, most: 2000, free: 2000 };
 
 #[test]
@@ -42,15 +43,14 @@ fn a_reservation_adds_room_of_ones_own() {
 fn a_transaction_counts_while_it_runs_and_what_it_dirtied_until_the_sync() {
     let root = dir(1, None, used(0));
     let child = dir(2, Some(&root), DslDirPhys { quota: 320, ..used(0) });
-    let limits = HeadLimits::default();
-    let first = child.reserve(320, false, limits, ROOM, 5).ok().unwrap();
-    let second = child.reserve(320, false, limits, ROOM, 5).err();
+    let first = child.reserve(320, false, LIMITS, ROOM, 5).ok().unwrap();
+    let second = child.reserve(320, false, LIMITS, ROOM, 5).err();
     assert_eq!(second, None, "a little more than the quota may be in flight");
     drop(first);
     child.dirtied(400, 5);
-    assert_eq!(child.reserve(1, false, limits, ROOM, 6).err(), Some(NoRoom::Wait));
+    assert_eq!(child.reserve(1, false, LIMITS, ROOM, 6).err(), Some(NoRoom::Wait));
     child.settle(5);
-    assert!(child.reserve(1, false, limits, ROOM, 6).is_ok());
+    assert!(child.reserve(1, false, LIMITS, ROOM, 6).is_ok());
 }
 
 #[test]
@@ -63,7 +63,7 @@ fn one_group_overruns_what_is_left_by_little() {
         let mut written = 0;
         // A block is taken for three times its size, in what is asked for and in what is dirty.
         let refused = loop {
-            match child.reserve(3 << 13, false, HeadLimits::default(), room, 5) {
+            match child.reserve(3 << 13, false, LIMITS, room, 5) {
                 Ok(_) => child.dirtied(3 << 13, 5),
                 Err(refused) => break refused,
             }
@@ -78,25 +78,23 @@ fn one_group_overruns_what_is_left_by_little() {
 fn a_full_quota_refuses_and_freeing_is_let_in() {
     let root = dir(1, None, used(50));
     let full = dir(2, Some(&root), DslDirPhys { quota: 50, ..used(50) });
-    let limits = HeadLimits::default();
-    assert_eq!(full.reserve(1, false, limits, ROOM, 5).err(), Some(NoRoom::Full(DmuError::Quota)));
-    assert!(full.reserve(1, true, limits, ROOM, 5).is_ok());
+    assert_eq!(full.reserve(1, false, LIMITS, ROOM, 5).err(), Some(NoRoom::Full(DmuError::Quota)));
+    assert!(full.reserve(1, true, LIMITS, ROOM, 5).is_ok());
     let room = PoolRoom { size: 50, deferred: 0, most: 2000, free: 2000 };
     let other = dir(3, Some(&root), used(0));
-    assert_eq!(other.reserve(1, false, limits, room, 5).err(), Some(NoRoom::Full(DmuError::NoSpace)));
+    assert_eq!(other.reserve(1, false, LIMITS, room, 5).err(), Some(NoRoom::Full(DmuError::NoSpace)));
     let soon = PoolRoom { size: 50, deferred: 10, most: 2000, free: 2000 };
-    assert_eq!(other.reserve(1, false, limits, soon, 5).err(), Some(NoRoom::Soon));
+    assert_eq!(other.reserve(1, false, LIMITS, soon, 5).err(), Some(NoRoom::Soon));
 }
 
 #[test]
 fn what_the_disks_cannot_hold_is_not_begun() {
     let root = dir(1, None, used(900));
-    let limits = HeadLimits::default();
-    assert!(root.reserve(1100, false, limits, ROOM, 5).is_ok());
-    assert_eq!(root.reserve(1101, false, limits, ROOM, 5).err(), Some(NoRoom::Full(DmuError::NoSpace)));
+    assert!(root.reserve(1100, false, LIMITS, ROOM, 5).is_ok());
+    assert_eq!(root.reserve(1101, false, LIMITS, ROOM, 5).err(), Some(NoRoom::Full(DmuError::NoSpace)));
     root.dirtied(50, 5);
-    assert_eq!(root.reserve(1100, false, limits, ROOM, 6).err(), Some(NoRoom::Wait));
-    assert!(root.reserve(1050, true, limits, ROOM, 6).is_ok());
+    assert_eq!(root.reserve(1100, false, LIMITS, ROOM, 6).err(), Some(NoRoom::Wait));
+    assert!(root.reserve(1050, true, LIMITS, ROOM, 6).is_ok());
 }
 
 #[test]
@@ -110,10 +108,9 @@ fn a_parent_sees_no_change_below_a_reservation() {
 #[test]
 fn what_logs_have_until_the_group_is_done_is_waited_for() {
     let root = dir(1, None, used(100));
-    let limits = HeadLimits::default();
     let room = PoolRoom { free: 300, ..ROOM };
-    assert_eq!(root.reserve(301, false, limits, room, 5).err(), Some(NoRoom::Soon));
-    assert!(root.reserve(300, false, limits, room, 5).is_ok());
+    assert_eq!(root.reserve(301, false, LIMITS, room, 5).err(), Some(NoRoom::Soon));
+    assert!(root.reserve(300, false, LIMITS, room, 5).is_ok());
     root.dirtied(100, 5);
-    assert_eq!(root.reserve(201, true, limits, room, 5).err(), Some(NoRoom::Wait));
+    assert_eq!(root.reserve(201, true, LIMITS, room, 5).err(), Some(NoRoom::Wait));
 }

@@ -1,16 +1,15 @@
 //! Answers after a death at any moment: never of what has not happened, and all of what has.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::SeqCst};
+use std::sync::{Arc, Mutex};
 
-use env::{Clock, Keepsake, MemKeepsake, Nanos, WallTime};
-use ondisk::uberblock::Uberblock;
+use env::{Clock, MemKeepsake, Nanos, WallTime};
 use stdx::call::{CallId, Keeping};
 
 use super::{ANSWER_MAX, Happened, LANES, LEVEL, LIFE, PIECE, SLOT};
+use crate::kept::tests::{GUID as POOL, TestKeepsake, bytes_of, fresh, memory_of, uberblock};
 use crate::kept::{CHUNK, Change, Kept, KeptPool, Noted, VolumeKey};
 
-const POOL: u64 = 77;
 const DATASET: u64 = 5;
 const LOG: u64 = 99;
 
@@ -60,24 +59,23 @@ impl Machine {
         self.start().of_pool(POOL, Some(&uberblock(txg)), false).unwrap()
     }
 
-    fn bytes(&self) -> Vec<u8> {
-        let mut bytes = vec![0; self.memory.size() as usize];
-        self.memory.read(0, &mut bytes).unwrap();
-        bytes
-    }
-
     /// The memory was this when the program died.
     fn with(bytes: &[u8]) -> Machine {
-        let memory = Arc::new(MemKeepsake::new(bytes.len()));
-        memory.write(0, &[bytes]).unwrap();
-        Machine { memory, clock: Arc::default(), lent: Arc::default() }
+        Machine { memory: memory_of(bytes), clock: Arc::default(), lent: Arc::default() }
+    }
+
+    /// The same, on which every write is looked at.
+    fn watched(&self) -> (Arc<TestKeepsake>, Arc<Kept>) {
+        let (memory, states) = (self.memory.clone(), Some(Mutex::default()));
+        let watched = Arc::new(TestKeepsake { memory, has_room: Box::new(|_| true), states });
+        let kept = Kept::open(watched.clone(), self.clock.clone(), Box::new(|_| ())).unwrap();
+        (watched, kept)
     }
 }
 
-fn uberblock(txg: u64) -> Uberblock {
-    let mut uberblock = Uberblock { txg, ..Uberblock::new(5000) };
-    uberblock.root_bp.set_checksum(ondisk::ChecksumKind::Fletcher4, [txg, 1, 2, 3]);
-    uberblock
+/// What has been in the memory since this was asked last.
+fn take_states(watched: &TestKeepsake) -> Vec<Vec<u8>> {
+    std::mem::take(&mut *watched.states.as_ref().unwrap().lock().unwrap())
 }
 
 fn call(number: u64) -> CallId {
@@ -107,8 +105,7 @@ fn recall(pool: &KeptPool, number: u64) -> Option<Option<Vec<u8>>> {
 #[test]
 fn what_is_durable_has_happened_and_what_no_log_has_has_not() {
     let machine = Machine::new();
-    let pool = machine.start().of_pool(POOL, None, false).unwrap();
-    pool.syncing(&uberblock(9));
+    let pool = fresh(&machine.start());
     drop((answered(&pool, 1, 9), note(&pool, 2, 9), answered(&pool, 3, 10)));
     // In the log, behind what is left of the log, in another log.
     for (number, log, record) in [(4, LOG, 6), (5, LOG, 7), (6, LOG + 1, 1)] {
@@ -170,8 +167,7 @@ fn an_export_keeps_answers_and_a_destroyed_pool_none() {
     for destroyed in [false, true] {
         let machine = Machine::new();
         let kept = machine.start();
-        let pool = kept.of_pool(POOL, None, false).unwrap();
-        pool.syncing(&uberblock(9));
+        let pool = fresh(&kept);
         drop(answered(&pool, 1, 9));
         pool.let_go(destroyed);
         assert_eq!(kept.is_empty(), destroyed);
@@ -207,31 +203,24 @@ fn a_place_is_found_for_a_pool_beside_many_that_are_gone() {
 #[test]
 fn at_any_moment_an_entry_is_whole_or_none() {
     let machine = Machine::new();
-    let kept = machine.start();
-    let pool = kept.of_pool(POOL, None, false).unwrap();
-    pool.syncing(&uberblock(9));
+    let pool = fresh(&machine.start());
     // The slot has been used before, by one that had a longer answer.
     for number in 0..PIECE as u64 {
         let keeping = note(&pool, 1000 + number, 9);
         keeping.answer(&[9; ANSWER_MAX]);
         keeping.logged(LOG, 1);
     }
-    let recorded = Recorded { memory: machine.memory.clone(), states: std::sync::Mutex::default() };
-    drop((pool, kept));
-    let recorded = Arc::new(recorded);
-    let kept = Kept::open(recorded.clone(), machine.clock.clone(), Box::new(|_| ())).unwrap();
+    drop(pool);
+    let (watched, kept) = machine.watched();
     let pool = kept.of_pool(POOL, Some(&uberblock(9)), false).unwrap();
-    let first = recorded.states.lock().unwrap().len();
+    take_states(&watched);
     let keeping = note(&pool, 1, 9);
     keeping.logged(LOG + 1, 5);
     keeping.answer(&answer(1));
     keeping.logged(LOG + 2, 6);
-    let states = std::mem::take(&mut *recorded.states.lock().unwrap());
     let mut seen = [0; 3];
-    for bytes in &states[first..] {
-        let machine = Machine::with(bytes);
-        let pool = machine.import(9);
-        let found = recall(&pool, 1);
+    for bytes in take_states(&watched) {
+        let found = recall(&Machine::with(&bytes).import(9), 1);
         assert!(found.is_none() || found == Some(None) || found == Some(Some(answer(1))), "{found:?}");
         seen[found.map_or(0, |answer| 1 + usize::from(answer.is_some()))] += 1;
     }
@@ -240,20 +229,16 @@ fn at_any_moment_an_entry_is_whole_or_none() {
 
 #[test]
 fn the_record_never_stands_beside_another_log() {
-    let machine = Machine::new();
-    let recorded = Arc::new(Recorded { memory: machine.memory.clone(), states: std::sync::Mutex::default() });
-    let kept = Kept::open(recorded.clone(), machine.clock.clone(), Box::new(|_| ())).unwrap();
-    let pool = kept.of_pool(POOL, None, false).unwrap();
-    pool.syncing(&uberblock(9));
+    let (watched, kept) = Machine::new().watched();
+    let pool = fresh(&kept);
     let keeping = answered(&pool, 1, 10);
-    let first = recorded.states.lock().unwrap().len();
+    take_states(&watched);
     keeping.logged(LOG, 50);
     keeping.logged(LOG + 1, 3);
-    let states = std::mem::take(&mut *recorded.states.lock().unwrap());
-    for bytes in &states[first..] {
+    for bytes in take_states(&watched) {
         // Of the first log 40 records have reached a disk, of the second 2: neither has this
         // change.
-        let pool = Machine::with(bytes).import(9);
+        let pool = Machine::with(&bytes).import(9);
         pool.replayed(LOG, 40, 10);
         pool.replayed(LOG + 1, 2, 10);
         pool.opened(DATASET);
@@ -261,42 +246,10 @@ fn the_record_never_stands_beside_another_log() {
     }
 }
 
-/// Keeps what it was after each write, and in the middle of each.
-struct Recorded {
-    memory: Arc<MemKeepsake>,
-    states: std::sync::Mutex<Vec<Vec<u8>>>,
-}
-
-impl Keepsake for Recorded {
-    fn size(&self) -> u64 {
-        self.memory.size()
-    }
-    fn reserve(&self, at: u64, len: u64) -> std::io::Result<()> {
-        self.memory.reserve(at, len)
-    }
-    fn write(&self, at: u64, parts: &[&[u8]]) -> std::io::Result<()> {
-        let all = parts.concat();
-        for len in [all.len() / 16 * 8, all.len()] {
-            self.memory.write(at, &[&all[..len]])?;
-            let mut bytes = vec![0; self.size() as usize];
-            self.memory.read(0, &mut bytes)?;
-            self.states.lock().unwrap().push(bytes);
-        }
-        Ok(())
-    }
-    fn read(&self, at: u64, into: &mut [u8]) -> std::io::Result<()> {
-        self.memory.read(at, into)
-    }
-    fn discard(&self, at: u64, len: u64) -> std::io::Result<()> {
-        self.memory.discard(at, len)
-    }
-}
-
 #[test]
 fn the_oldest_go_first_and_nobody_elses_nor_what_is_under_way() {
     let machine = Machine::new();
-    let pool = machine.start().of_pool(POOL, None, false).unwrap();
-    pool.syncing(&uberblock(9));
+    let pool = fresh(&machine.start());
     let other = CallId { place: 4, digest: [1; 32] };
     drop(pool.note_call(&other, DATASET, 9));
     let under_way = note(&pool, 1, 9);
@@ -318,13 +271,11 @@ fn the_oldest_go_first_and_nobody_elses_nor_what_is_under_way() {
 #[test]
 fn answers_age_and_their_memory_comes_back() {
     let machine = Machine::new();
-    let kept = machine.start();
-    let pool = kept.of_pool(POOL, None, false).unwrap();
-    pool.syncing(&uberblock(9));
+    let pool = fresh(&machine.start());
     drop(answered(&pool, 1, 9));
     machine.clock.pass(LIFE + 1);
     drop(pool.note_call(&CallId { place: 4, digest: [1; 32] }, DATASET, 9));
-    drop((pool, kept));
+    drop(pool);
     assert_eq!(machine.lent.load(SeqCst), 0);
     // However long the machine was without a server.
     machine.clock.pass(9 * LIFE);
@@ -346,13 +297,13 @@ fn answers_age_and_their_memory_comes_back() {
 #[test]
 fn answers_that_cannot_be_followed_are_none_to_the_next_program() {
     let machine = Machine::new();
-    let pool = machine.start().of_pool(POOL, None, false).unwrap();
-    pool.syncing(&uberblock(9));
+    let pool = fresh(&machine.start());
     drop(answered(&pool, 1, 9));
     let volume = VolumeKey { object: 5, guid: 50 };
     assert_ne!(pool.note(10, volume, 0, Change::Hole(7)), Noted::No);
     drop(pool);
-    let full = Arc::new(Full(machine.memory.clone()));
+    let (memory, has_room) = (machine.memory.clone(), Box::new(|_: u64| false));
+    let full = Arc::new(TestKeepsake { memory, has_room, states: None });
     let kept = Kept::open(full, machine.clock.clone(), Box::new(|_| ())).unwrap();
     let pool = kept.of_pool(POOL, Some(&uberblock(9)), false).unwrap();
     assert_eq!(pool.waiting(), [volume], "volumes do without");
@@ -364,35 +315,13 @@ fn answers_that_cannot_be_followed_are_none_to_the_next_program() {
     assert!(pool.note_call(&call(2), DATASET, 10).is_some());
 }
 
-/// A machine that has no more memory.
-struct Full(Arc<MemKeepsake>);
-
-impl Keepsake for Full {
-    fn size(&self) -> u64 {
-        self.0.size()
-    }
-    fn reserve(&self, _at: u64, _len: u64) -> std::io::Result<()> {
-        Err(std::io::ErrorKind::StorageFull.into())
-    }
-    fn write(&self, at: u64, parts: &[&[u8]]) -> std::io::Result<()> {
-        self.0.write(at, parts)
-    }
-    fn read(&self, at: u64, into: &mut [u8]) -> std::io::Result<()> {
-        self.0.read(at, into)
-    }
-    fn discard(&self, at: u64, len: u64) -> std::io::Result<()> {
-        self.0.discard(at, len)
-    }
-}
-
 #[test]
 fn hostile_bytes_are_entries_or_none() {
     let machine = Machine::new();
-    let pool = machine.start().of_pool(POOL, None, false).unwrap();
-    pool.syncing(&uberblock(9));
+    let pool = fresh(&machine.start());
     (1..=100).for_each(|number| drop(answered(&pool, number, 9)));
     drop(pool);
-    let good = machine.bytes();
+    let good = bytes_of(&machine.memory);
     let mut prng = stdx::prng::Prng::new(18);
     let lanes = good.len() - LANES * PIECE * SLOT;
     for round in 0..300 {

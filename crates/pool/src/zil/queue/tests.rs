@@ -10,8 +10,7 @@ fn write(txg: u64, offset: u64, len: u64) -> Itx {
 
 fn pieces(batch: &[Itx]) -> Vec<(u64, u64)> {
     let piece = |itx: &Itx| match itx.what {
-        What::Write { offset, len, .. } => (offset, len),
-        What::Indirect { offset, len, .. } => (offset, len),
+        What::Write { offset, len, .. } | What::Indirect { offset, len, .. } => (offset, len),
         What::Record(ref record) | What::Copied { ref record, .. } => (u64::MAX, record.len() as u64),
     };
     batch.iter().map(piece).collect()

@@ -151,14 +151,9 @@ impl Teller {
         let prng = self.prng.fork();
         let life = self.life()?;
         life.machine.env.quirks.set(Quirk::NoOperator, false);
-        let operator = Operator::new(&life.pool, &self.world.disks, prng);
-        let operator = if gives_up { operator.giving_up() } else { operator };
+        let mut operator = Operator::new(&life.pool, &self.world.disks, prng);
+        operator.gives_up = gives_up;
         Ok(life.machine.driver.spawn(Box::new(operator)))
-    }
-
-    fn dismiss_operator(&self) -> Done {
-        self.life()?.machine.env.quirks.set(Quirk::NoOperator, true);
-        Ok(())
     }
 
     /// Whatever was given up for its errors is used again, and gets what it missed, as those do too
@@ -168,7 +163,8 @@ impl Teller {
         let operator = self.call_operator(false)?;
         self.use_all_again()?;
         operator.stop_and_join();
-        self.dismiss_operator()
+        self.life()?.machine.env.quirks.set(Quirk::NoOperator, true);
+        Ok(())
     }
 
     fn use_all_again(&mut self) -> Done {

@@ -1,9 +1,7 @@
 //! The machine is switched off and on again: after an export or without, and with disks in other
 //! bays than before.
 
-use std::sync::Arc;
-
-use engine_api::{Cred, Engine, FileSystem};
+use engine_api::{Cred, Engine};
 
 use super::Teller;
 use crate::attrition::bays::{all_paths, is_large};
@@ -36,7 +34,8 @@ impl Teller {
         if let Some((a, b)) = &moved {
             self.leave_mark(shape.moved(a, b))?;
         }
-        self.switch_on()
+        let machine = self.world.boot();
+        self.import(machine)
     }
 
     /// Two disks of one size change places, be one of them in nobody's use.
@@ -55,11 +54,6 @@ impl Teller {
         Some((a, b))
     }
 
-    fn switch_on(&mut self) -> Done {
-        let machine = self.world.boot();
-        self.import(machine)
-    }
-
     /// Files are as they may be then.
     pub(super) fn import(&mut self, machine: Machine) -> Done {
         let txg = machine.newest_group().ok_or("no pool is found")?;
@@ -69,10 +63,6 @@ impl Teller {
         found_again(&*fs, &mut self.files)?;
         let latest = self.life()?.open_txg();
         self.groups.restart(txg, latest, &self.files);
-        self.open_files(&fs)
-    }
-
-    pub(super) fn open_files(&mut self, fs: &Arc<dyn FileSystem>) -> Done {
         for file in &self.files {
             let found = fs.lookup(&Cred::root(), fs.root(), file.name.as_bytes());
             self.open.push((fs.clone(), found.map_err(failed(&file.name))?.node));

@@ -264,15 +264,10 @@ pub(super) fn transfer(env: &Env, leaf: &Leaf, ios: Vec<(u64, Transfer)>, class:
     };
     let requests = requests(leaf, ios, class, &completion, 0);
     queue.push(requests);
-    if ios_overlap(class) {
-        queue.wake();
+    if matches!(class, IoClass::AsyncRead | IoClass::AsyncWrite) {
+        queue.wake(); // The disk's own threads help the caller.
     }
     completion.wait(env, std::slice::from_ref(queue), class)
-}
-
-/// Whether the disk's own threads should help the caller.
-fn ios_overlap(class: IoClass) -> bool {
-    matches!(class, IoClass::AsyncRead | IoClass::AsyncWrite)
 }
 
 /// The I/Os as the queue takes them, answered in `completion` from slot `first` on; those outside

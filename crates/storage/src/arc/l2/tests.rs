@@ -77,7 +77,7 @@ impl Bench {
     }
 
     fn fail(&self, op: FaultOp, kind: FaultKind) {
-        self.rig.faults.inject(FaultRule { path: Some(CACHE.into()), ..FaultRule::new(op, kind) });
+        self.rig.faults.inject(on(CACHE, op, kind));
     }
 
     fn state(&self) -> VdevState {
@@ -246,13 +246,8 @@ fn one_failed_write_is_not_listed() {
     let blocks = bench.write(0..8, plain());
     let fault = FaultKind::Fail(DiskError::Io(5));
     let beyond = label::START + 4096..u64::MAX;
-    let rule = FaultRule {
-        path: Some(CACHE.into()),
-        bytes: beyond.into(),
-        times: 1,
-        ..FaultRule::new(FaultOp::Write, fault)
-    };
-    bench.rig.faults.inject(rule);
+    let rule = on(CACHE, FaultOp::Write, fault);
+    bench.rig.faults.inject(FaultRule { bytes: beyond.into(), times: 1, ..rule });
     bench.rig.write_one(&noise(BLOCK, 500), plain());
     let (wrote, _) = bench.l2().feed(&*bench.rig.storage);
     assert!(wrote > 0 && bench.counts().write_errors > 0);
@@ -319,16 +314,10 @@ fn a_torn_log_block_ends_the_rebuild_and_a_torn_header_begins_anew() {
 
     bench.rig.storage.remove_cache(GUID);
     bench.scribble(label::START);
-    bench.reopen_from_nothing();
+    bench.rig.storage.add_cache(&mut bench.config, CacheIntent::Known).unwrap();
     assert_eq!(bench.held(&blocks), 0);
     assert_eq!(bench.ring().hand, bench.ring().start);
     bench.check(&blocks);
-}
-
-impl Bench {
-    fn reopen_from_nothing(&mut self) {
-        self.rig.storage.add_cache(&mut self.config, CacheIntent::Known).unwrap();
-    }
 }
 
 #[test]

@@ -34,16 +34,12 @@ fn wrong_bytes_of_raidz_disks_are_counted_on_them_and_healed() {
         let behind_labels = ondisk::label::START as usize..(DISK - ondisk::label::END) as usize;
         rig.disks.edit(path, |bytes| bytes[behind_labels].iter_mut().for_each(|byte| *byte ^= 0x55));
     }
-    for (bp, block) in bps.iter().zip(&blocks) {
-        assert!(rig.read(bp).unwrap()[..] == block[..]);
-    }
+    rig.check(&bps, &blocks);
     let errors = |path: &str| rig.leaf(path).checksum_errors;
     assert!(errors("b") > 0 && errors("d") > 0);
     assert_eq!((errors("a"), errors("c"), errors("e")), (0, 0, 0));
     let before = (errors("b"), errors("d"));
-    for (bp, block) in bps.iter().zip(&blocks) {
-        assert!(rig.read(bp).unwrap()[..] == block[..]);
-    }
+    rig.check(&bps, &blocks);
     assert_eq!((errors("b"), errors("d")), before, "what was read has been healed");
 }
 
@@ -76,10 +72,7 @@ fn gangs_on_raidz_are_read_rewritten_and_freed() {
         assert!(rig.read(bp).unwrap()[..] == block[..]);
         rig.storage.free(bp, 5);
     }
-    for txg in 5..9 {
-        rig.storage.take_changes(txg);
-        rig.storage.sync_done(txg);
-    }
+    (5..9).for_each(|txg| rig.settle(txg));
     assert!(!rig.storage.is_suspended());
     assert_eq!((rig.storage.space().allocated, rig.storage.space().deferred), (0, 0));
 }

@@ -11,28 +11,24 @@ fn raidz(parity: usize, width: usize, ashift: u32) -> Raidz {
     Raidz { parity, width, ashift, method: Method::SCALAR }
 }
 
-fn places(raidz: Raidz, offset: u64, len: usize) -> Vec<(usize, u64, usize)> {
-    map::places(raidz, offset, len).iter().map(|place| (place.child, place.offset, place.len)).collect()
-}
-
 #[test]
 fn columns_lie_where_the_picture_has_them() {
     let five = raidz(2, 5, 9);
     let s = 512;
     assert_eq!(
-        places(five, 0, 8 * s),
+        five.columns(0, 8 * s),
         [(0, 0, 3 * s), (1, 0, 3 * s), (2, 0, 3 * s), (3, 0, 3 * s), (4, 0, 2 * s)]
     );
-    assert_eq!(places(five, 15 * 512, s), [(0, 3 * 512, s), (1, 3 * 512, s), (2, 3 * 512, s)]);
+    assert_eq!(five.columns(15 * 512, s), [(0, 3 * 512, s), (1, 3 * 512, s), (2, 3 * 512, s)]);
     assert_eq!(
-        places(five, 18 * 512, 3 * s),
+        five.columns(18 * 512, 3 * s),
         [(3, 3 * 512, s), (4, 3 * 512, s), (0, 4 * 512, s), (1, 4 * 512, s), (2, 4 * 512, s)]
     );
 }
 
 #[test]
 fn with_one_parity_it_changes_places_every_mib() {
-    let first = |parity, offset| places(raidz(parity, 4, 12), offset, 4096)[..2].to_vec();
+    let first = |parity, offset| raidz(parity, 4, 12).columns(offset, 4096)[..2].to_vec();
     let at = |sector: u64| ((sector % 4) as usize, sector / 4 * 4096, 4096);
     assert_eq!(first(1, 0), [at(0), at(1)]);
     assert_eq!(first(1, 1 << 20), [at(257), at(256)]);

@@ -1,16 +1,12 @@
-use env::{DiskError, FaultKind, FaultOp, FaultRule, Quirk};
+use env::{DiskError, FaultKind, FaultOp, Quirk};
 use ondisk::BlkPtr;
 
 use super::*;
-use crate::testing::{Rig, noise, plain, rig, rig_of_raidz, rig_of_raidz_with};
+use crate::testing::{noise, on, plain, rig, rig_of_raidz, rig_of_raidz_with};
 use crate::{VdevState, WriteItem, WritePolicy};
 
 fn patients(bps: &[BlkPtr]) -> Vec<Patient> {
     bps.iter().flat_map(|bp| (0..bp.ndvas()).map(|copy| Patient { bp: *bp, copy })).collect()
-}
-
-fn spoil(rig: &Rig, path: &str) {
-    rig.disks.edit(path, |bytes| bytes[4 << 20..(60 << 20)].fill(0xee));
 }
 
 #[test]
@@ -18,26 +14,24 @@ fn a_spoiled_side_is_whole_again_and_blamed_once_a_block() {
     let rig = rig(&[3]);
     let blocks: Vec<_> = (0..40).map(|n| noise(16384, n)).collect();
     let bps: Vec<BlkPtr> = rig.write(&blocks, plain(), 4).into_iter().map(Result::unwrap).collect();
-    spoil(&rig, "b");
+    rig.spoil("b");
     assert!(rig.storage.healer().heal(patients(&bps)).land().iter().all(Result::is_ok));
     assert_eq!([rig.leaf("a").checksum_errors, rig.leaf("b").checksum_errors], [0, 40]);
     assert_eq!(rig.storage.scan_processed(), 40 * 16384);
-    spoil(&rig, "a");
-    spoil(&rig, "c");
-    for (bp, block) in bps.iter().zip(&blocks) {
-        assert!(rig.read(bp).unwrap()[..] == block[..]);
-    }
+    rig.spoil("a");
+    rig.spoil("c");
+    rig.check(&bps, &blocks);
 }
 
 #[test]
 fn a_copy_without_redundancy_is_rewritten_from_another_place() {
     let rig = rig(&[1, 1]);
     let bp = rig.write_one(&noise(8192, 3), WritePolicy { copies: 2, ..plain() });
-    spoil(&rig, "a");
+    rig.spoil("a");
     assert_eq!(rig.storage.healer().heal(patients(&[bp])).land(), [Ok(()), Ok(())]);
-    spoil(&rig, "b");
+    rig.spoil("b");
     assert!(rig.read(&bp).is_ok(), "the copy on a was rewritten");
-    spoil(&rig, "a");
+    rig.spoil("a");
     assert_eq!(rig.storage.healer().heal(patients(&[bp])).land(), [Err(ReadError::Checksum); 2]);
 }
 
@@ -48,9 +42,9 @@ fn gangs_heal_with_their_headers() {
     let block = noise(65536, 1);
     let bp = rig.write_one(&block, plain());
     assert!(bp.is_gang());
-    spoil(&rig, "a");
+    rig.spoil("a");
     assert_eq!(rig.storage.heal_gang(&bp), Ok(()));
-    spoil(&rig, "b");
+    rig.spoil("b");
     assert!(rig.read(&bp).unwrap()[..] == block[..]);
 }
 
@@ -69,7 +63,7 @@ fn a_stale_header_of_a_gang_is_not_taken_for_its_own() {
     for (behind, whole) in [("a", "b"), ("b", "a")] {
         rig.disks.edit(behind, |bytes| bytes.copy_from_slice(&stale));
         assert_eq!(rig.storage.heal_gang(&bp), Ok(()));
-        spoil(&rig, whole);
+        rig.spoil(whole);
         assert!(rig.read(&bp).unwrap()[..] == new[..], "{behind} was healed");
         assert_eq!(rig.storage.heal_gang(&bp), Ok(()));
     }
@@ -91,7 +85,7 @@ fn a_stale_header_of_a_gang_is_not_taken_for_its_own() {
 fn a_leaf_gets_what_it_lacks_without_being_read() {
     let rig = rig(&[2]);
     let bps = [4, 9].map(|txg| rig.write(&[noise(4096, txg)], plain(), txg).remove(0).unwrap());
-    spoil(&rig, "b");
+    rig.spoil("b");
     let guid = rig.leaf("b").guid;
     rig.storage.set_missing(guid, &RangeTree::whole(9, 1));
     assert!(rig.storage.mark_behind(guid));
@@ -101,7 +95,7 @@ fn a_leaf_gets_what_it_lacks_without_being_read() {
     assert_eq!(rig.storage.healer().heal(patients(&bps[1..])).land(), [Ok(())]);
     assert_eq!((rig.leaf("b").io.reads - reads, rig.storage.scan_processed()), (0, 4096));
     rig.storage.caught_up(guid);
-    spoil(&rig, "a");
+    rig.spoil("a");
     assert!(rig.read(&bps[1]).is_ok() && rig.read(&bps[0]).is_err());
 }
 
@@ -109,9 +103,8 @@ fn a_leaf_gets_what_it_lacks_without_being_read() {
 fn a_repair_that_fails_leaves_its_group_lacking() {
     let rig = rig(&[2]);
     let bp = rig.write_one(&noise(4096, 1), plain());
-    spoil(&rig, "b");
-    let refuse = FaultRule::new(FaultOp::Write, FaultKind::Fail(DiskError::Io(5)));
-    rig.faults.inject(FaultRule { path: Some("b".into()), ..refuse });
+    rig.spoil("b");
+    rig.faults.inject(on("b", FaultOp::Write, FaultKind::Fail(DiskError::Io(5))));
     assert_eq!(rig.storage.healer().heal(patients(&[bp])).land(), [Ok(())]);
     let unrepaired = rig.storage.take_unrepaired();
     assert_eq!(unrepaired.len(), 1);
@@ -130,13 +123,13 @@ fn parity_heals_what_a_disk_spoiled_or_lacks() {
             bps.iter().zip(&blocks).all(|(bp, block)| rig.read(bp).is_ok_and(|read| read[..] == block[..]))
         };
         let hurt = &["b", "d", "e"][..parity as usize];
-        hurt.iter().for_each(|path| spoil(&rig, path));
+        hurt.iter().for_each(|path| rig.spoil(path));
         assert!(rig.storage.healer().heal(patients(&bps)).land().iter().all(Result::is_ok));
         assert!(
             hurt.iter().all(|path| rig.leaf(path).checksum_errors > 0) && rig.leaf("a").checksum_errors == 0
         );
         // As many others may go now.
-        ["a", "c", "d"][..parity as usize].iter().for_each(|path| spoil(&rig, path));
+        ["a", "c", "d"][..parity as usize].iter().for_each(|path| rig.spoil(path));
         assert!(whole(), "raidz{parity}");
         let guid = rig.leaf("a").guid;
         rig.storage.set_missing(guid, &RangeTree::whole(4, 1));
@@ -168,7 +161,7 @@ fn all_disks_that_share_a_place_of_a_raidz_get_what_they_lack() {
         (&["c"], &["b", "d"]),
         (&["c"], &["d"]),
     ] {
-        spoiled.iter().for_each(|path| spoil(&rig, path));
+        spoiled.iter().for_each(|path| rig.spoil(path));
         for path in lackers {
             assert!(rig.storage.mark_behind(rig.leaf(path).guid));
             rig.storage.set_missing(rig.leaf(path).guid, &lacking(4, 1));

@@ -4,7 +4,7 @@ use ondisk::uberblock::Uberblock;
 
 use super::*;
 use crate::suspend::Cause;
-use crate::testing::{Rig, noise, plain, rig, rig_of_raidz, rig_with_logs};
+use crate::testing::{Rig, noise, on, plain, rig, rig_of_raidz, rig_with_logs};
 use crate::{OpenIntent, VdevState};
 
 const TXG: u64 = 4;
@@ -25,10 +25,6 @@ fn place(rig: &Rig, size: usize, sequence: u64) -> BlkPtr {
 
 fn log(rig: &Rig, bp: &BlkPtr, records: &[u8]) -> Result<(), WriteError> {
     rig.storage.write_log(vec![(*bp, block(BlkPtr::HOLE, records))], &[], rig.storage.losses()).map(drop)
-}
-
-fn on(path: &str, op: FaultOp, kind: FaultKind) -> FaultRule {
-    FaultRule { path: Some(path.to_owned()), ..FaultRule::new(op, kind) }
 }
 
 fn commit(rig: &Rig) -> Result<(), WriteError> {
@@ -267,9 +263,7 @@ fn what_is_restored_bears_the_loss_of_other_disks() {
         (rig_of_raidz(1, 5, 9), &["b"], &["d"]),
         (rig_of_raidz(3, 5, 9), &["a", "c", "e"], &["b", "d", "e"]),
     ] {
-        let spoil = |paths: &[&str]| {
-            paths.iter().for_each(|path| rig.disks.edit(path, |bytes| bytes[4 << 20..(60 << 20)].fill(0xee)));
-        };
+        let spoil = |paths: &[&str]| paths.iter().for_each(|path| rig.spoil(path));
         let (bp, never) = (place(&rig, 8192, 1), place(&rig, 8192, 2));
         let data = noise(16384, 1);
         let target = rig.write_one(&data, plain());
@@ -288,10 +282,10 @@ fn a_side_that_lacks_what_is_restored_is_not_blamed() {
     let rig = rig(&[2]);
     let (bp, target) = (place(&rig, 8192, 1), rig.write_one(&noise(16384, 1), plain()));
     log(&rig, &bp, &[7; 5000]).unwrap();
-    rig.disks.edit("a", |bytes| bytes[4 << 20..(60 << 20)].fill(0xee));
+    rig.spoil("a");
     [&bp, &target].into_iter().for_each(|bp| rig.storage.restore(bp));
     assert_eq!([rig.leaf("a").checksum_errors, rig.leaf("b").checksum_errors], [0, 0]);
-    rig.disks.edit("b", |bytes| bytes[4 << 20..(60 << 20)].fill(0xee));
+    rig.spoil("b");
     assert!(rig.storage.read_log_block(&bp).is_ok() && rig.read(&target).is_ok());
 }
 
@@ -305,7 +299,7 @@ fn only_disks_that_lack_what_is_restored_are_written() {
         let before = writes();
         rig.storage.restore(&bp);
         assert_eq!(writes(), before);
-        rig.disks.edit("b", |bytes| bytes[4 << 20..(60 << 20)].fill(0xee));
+        rig.spoil("b");
         rig.storage.restore(&bp);
         assert_eq!(writes(), [before[0], before[1] + 1, before[2]]);
     }

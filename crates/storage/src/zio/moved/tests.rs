@@ -65,8 +65,7 @@ fn split_block() -> (Rig, BlkPtr, Vec<u8>, [Dva; 2]) {
             .unwrap();
         at += piece.asize as usize;
     }
-    rig.storage.take_changes(4);
-    rig.storage.sync_done(4);
+    rig.settle(4);
     bp.set_dva(0, Dva::new(1, start, len));
     (rig, bp, data.to_vec(), pieces)
 }

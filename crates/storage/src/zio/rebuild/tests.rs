@@ -1,9 +1,9 @@
-use env::{DiskError, FaultKind, FaultOp, FaultRule};
+use env::{DiskError, FaultKind, FaultOp};
 use ondisk::BlkPtr;
 
 use super::*;
 use crate::range_tree::RangeTree;
-use crate::testing::{Rig, noise, plain, rig, rig_of_mirror_with};
+use crate::testing::{Rig, noise, on, plain, rig, rig_of_mirror_with};
 
 const BLOCK: usize = 16384;
 
@@ -17,7 +17,7 @@ fn lacking_in(rig: Rig, width: usize) -> (Rig, Vec<BlkPtr>, Vec<Vec<Segment>>) {
     let blocks: Vec<_> = (0..40).map(|n| noise(BLOCK, n)).collect();
     let bps: Vec<BlkPtr> = rig.write(&blocks, plain(), 4).into_iter().map(Result::unwrap).collect();
     let last = [(b'a' + width as u8 - 1) as char].iter().collect::<String>();
-    spoil(&rig, &last);
+    rig.spoil(&last);
     assert!(rig.storage.mark_behind(rig.leaf(&last).guid));
     let mut space: Vec<Segment> =
         bps.iter().map(|bp| Segment { start: bp.dva(0).offset, len: BLOCK as u64 }).collect();
@@ -26,13 +26,8 @@ fn lacking_in(rig: Rig, width: usize) -> (Rig, Vec<BlkPtr>, Vec<Vec<Segment>>) {
     (rig, bps, runs)
 }
 
-fn spoil(rig: &Rig, path: &str) {
-    rig.disks.edit(path, |bytes| bytes[4 << 20..(60 << 20)].fill(0xee));
-}
-
 fn fail(rig: &Rig, path: &str, op: FaultOp) {
-    let rule = FaultRule::new(op, FaultKind::Fail(DiskError::Io(5)));
-    rig.faults.inject(FaultRule { path: Some(path.into()), ..rule });
+    rig.faults.inject(on(path, op, FaultKind::Fail(DiskError::Io(5))));
 }
 
 const ALL: u64 = 40 * BLOCK as u64;
@@ -45,7 +40,7 @@ fn a_side_that_lacks_something_gets_what_is_allocated() {
     assert_eq!(rebuilt, Rebuilt { upto: end, scanned: ALL, read: ALL, written: ALL, errors: 0 });
     assert_eq!(rig.leaf("b").scan_processed, ALL);
     rig.storage.caught_up(rig.leaf("b").guid);
-    spoil(&rig, "a");
+    rig.spoil("a");
     assert!(bps.iter().all(|bp| rig.read(bp).is_ok()));
 }
 
@@ -74,7 +69,7 @@ fn nothing_is_copied_from_a_side_that_lacks_something() {
 #[test]
 fn a_disk_that_replaces_another_is_given_what_that_one_has() {
     let (rig, bps, runs) = lacking_in(rig_of_mirror_with(2, (1, 2)), 3);
-    spoil(&rig, "a");
+    rig.spoil("a");
     let rebuilt = rig.storage.rebuild(0, &mut runs.clone().into_iter());
     assert_eq!((rebuilt.read, rebuilt.written, rebuilt.errors), (ALL, ALL, 0));
     // What the old disk cannot give the other side is asked for.
@@ -85,7 +80,7 @@ fn a_disk_that_replaces_another_is_given_what_that_one_has() {
     let rebuilt = rig.storage.rebuild(0, &mut runs.into_iter());
     assert_eq!((rebuilt.written, rebuilt.errors), (ALL, 0));
     rig.storage.caught_up(rig.leaf("c").guid);
-    spoil(&rig, "b");
+    rig.spoil("b");
     assert!(bps.iter().all(|bp| rig.read(bp).is_ok()));
 }
 
@@ -100,7 +95,7 @@ fn what_one_side_cannot_give_comes_from_another() {
     assert_eq!((rebuilt.upto, rebuilt.written, rebuilt.errors), (runs[3][9].end(), 0, 40));
     rig.faults.clear();
     rig.storage.caught_up(rig.leaf("c").guid);
-    ["a", "b"].iter().for_each(|path| spoil(&rig, path));
+    ["a", "b"].iter().for_each(|path| rig.spoil(path));
     assert!(bps.iter().all(|bp| rig.read(bp).is_ok()));
 }
 

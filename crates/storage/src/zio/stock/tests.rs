@@ -23,11 +23,6 @@ fn is_placed(rig: &Rig, path: &str, bp: &BlkPtr) -> bool {
     disk.hole(dva.offset + ondisk::label::START, dva.asize).is_none()
 }
 
-fn settle(rig: &Rig, txg: u64) {
-    rig.storage.take_changes(txg);
-    rig.storage.sync_done(txg);
-}
-
 #[test]
 fn log_blocks_lie_where_the_file_has_room_already() {
     let rig = rig_of_files(&[2], &[], None);
@@ -58,7 +53,7 @@ fn what_logs_gave_back_is_stocked_again_and_not_written_again() {
             zeros += rig.disks.counts("a").write_bytes - before;
         }
         places.extend(blocks.iter().map(|bp| bp.dva(0).offset));
-        settle(&rig, txg);
+        rig.settle(txg);
         txg += 1;
         blocks.iter().for_each(|bp| rig.storage.free(bp, txg));
     }

@@ -17,8 +17,7 @@ fn no_block_that_lives_is_trimmed() {
     for bp in bps.iter().step_by(2) {
         rig.storage.free(bp, 4);
     }
-    rig.storage.take_changes(4);
-    rig.storage.sync_done(4);
+    rig.settle(4);
     let mut later: Vec<(u64, BlkPtr)> = Vec::new();
     let leaves: Vec<u64> = ["a", "b", "c"].map(|path| rig.leaf(path).guid).to_vec();
     let mut trims = Vec::new();
@@ -59,16 +58,12 @@ fn what_was_freed_is_trimmed_when_nobody_can_want_it() {
     let rig = rig(&[2]);
     rig.storage.remember_freed(true);
     let bps: Vec<BlkPtr> = (0..20).map(|n| rig.write_one(&noise(128 << 10, n), plain())).collect();
-    let settle = |txg: u64| {
-        rig.storage.take_changes(txg);
-        rig.storage.sync_done(txg);
-    };
-    settle(4);
+    rig.settle(4);
     bps[..10].iter().for_each(|bp| rig.storage.free(bp, 5));
-    settle(5);
-    settle(6);
+    rig.settle(5);
+    rig.settle(6);
     assert_eq!(rig.storage.trim_freed(0, 1 << 30), None, "the last groups' uberblocks may lead there");
-    settle(7);
+    rig.settle(7);
     // Some of it is used again.
     let again = rig.write(&[noise(128 << 10, 77)], plain(), 8).remove(0).unwrap();
     let mut bytes = 0;
