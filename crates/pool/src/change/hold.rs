@@ -80,13 +80,10 @@ pub(super) fn sync(cx: &SyncCx<'_>, names: &[String], tag: &str, recursive: bool
 }
 
 pub(super) fn check_release(dsl: &Dsl, names: &[String], tag: &str, recursive: bool) -> Result<()> {
-    let targets = targets(dsl, names, recursive, release)?;
     for name in names {
-        let (head, snapshot) = name.split_once('@').unwrap_or((name, ""));
         let mut held = false;
-        for (found, one) in &targets {
-            let is_meant = one.starts_with(head) && one.ends_with(&format!("@{snapshot}"));
-            held |= is_meant && dsl.has_hold(&found.phys, tag)?;
+        for (found, _) in targets(dsl, std::slice::from_ref(name), recursive, release)? {
+            held |= dsl.has_hold(&found.phys, tag)?;
         }
         if !held {
             return Err(Refused::new(release(name), Reason::NoTag).into());

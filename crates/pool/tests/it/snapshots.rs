@@ -586,6 +586,36 @@ fn names_of(pool: &Pool, filter: &DatasetFilter) -> BTreeMap<String, Tree> {
     listed.into_iter().map(|one| (one.name.clone(), content(&one.name))).collect()
 }
 
+/// `tank/ab@s` is not below `tank/a@s`, though its name begins alike.
+#[test]
+fn a_tag_that_one_of_several_snapshots_lacks_is_refused() {
+    let (dir, around) = (Dir::new("tags"), around());
+    let pool = create(&around, &spec("tank", vec![VdevSpec::Leaf(dir.image("a.img", 256 << 20))])).unwrap();
+    for name in ["tank/a", "tank/ab", "tank/a/c"] {
+        commit(&pool, make(name, "off")).unwrap();
+    }
+    commit(&pool, snapshot(&["tank/a@s".into()], true)).unwrap();
+    commit(&pool, snapshot(&["tank/ab@s".into()], false)).unwrap();
+    let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+    let hold = |of: &[&str]| Change::Hold { snapshots: names(of), tag: "t".into(), recursive: false };
+    let release =
+        |of: &[&str], recursive| Change::Release { snapshots: names(of), tag: "t".into(), recursive };
+    commit(&pool, hold(&["tank/ab@s", "tank/a/c@s"])).unwrap();
+    let both = &["tank/a@s", "tank/ab@s"];
+    assert!(commit(&pool, release(&["tank@s", "tank/ab@s"], false)).is_err(), "tank@s is not there");
+    assert!(commit(&pool, release(both, false)).is_err());
+    assert!(commit(&pool, release(&["tank/a@s", "tank/a/c@s"], false)).is_err());
+    assert_eq!(pool.dsl.holds("tank/ab@s").unwrap().len(), 1, "nothing was released");
+    // With what is below, one that has the tag is enough.
+    commit(&pool, release(both, true)).unwrap();
+    assert!(
+        pool.dsl.holds("tank/ab@s").unwrap().is_empty() && pool.dsl.holds("tank/a/c@s").unwrap().is_empty()
+    );
+    pool.export().unwrap();
+    drop(pool);
+    zdb_accepts(&dir, "tank");
+}
+
 /// What compared, or sent, and ended with its pool, leaves nothing behind that the next import
 /// would not take away.
 #[test]
