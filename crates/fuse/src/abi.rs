@@ -89,6 +89,7 @@ pub const GETATTR_FH: u32 = 1 << 0;
 /// `open_flags` of what was opened.
 pub const OPEN_DIRECT_IO: u32 = 1 << 0;
 pub const OPEN_KEEP_CACHE: u32 = 1 << 1;
+pub const OPEN_CACHE_DIR: u32 = 1 << 3;
 pub const OPEN_PARALLEL_DIRECT_WRITES: u32 = 1 << 6;
 
 /// `write_flags`: out of the page cache; by one whose writes take setuid and setgid away.

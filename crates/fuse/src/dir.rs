@@ -20,7 +20,8 @@ const DOT_DOT: u64 = 2;
 /// Entries asked for at a time: about what 32 KiB hold, the size of glibc's buffer.
 const PAGE_ENTRIES: usize = 256;
 
-/// Nodes that the kernel is given, by what was there after the mark.
+/// Nodes that the kernel is given, by what was there after the mark; the directory, whose listing
+/// it may keep, is one of them.
 pub struct Given {
     pub mark: Mark,
     pub nodes: Vec<u64>,
@@ -78,6 +79,7 @@ impl Server {
     fn fill_from(&self, fh: u64, offset: u64, plus: bool, to: &mut Entries, given: &mut Given) -> Result<()> {
         let handle = self.handles.get(fh)?;
         let dir = handle.node;
+        given.nodes.push(self.inodes.number(dir));
         if offset < DOT && !self.put_dot(dir, DOT, b".", plus, to)? {
             return Ok(());
         }

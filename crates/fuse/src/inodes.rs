@@ -114,7 +114,7 @@ struct Known {
     name: Option<Name>,
     /// What the kernel has not been told yet.
     changed: Option<What>,
-    /// Its data has changed, and the kernel may not have dropped what it has of it.
+    /// Its data has changed, or its listing, and the kernel may not have dropped what it has of it.
     data_changed: bool,
 }
 
@@ -155,13 +155,20 @@ impl Table {
         }
         is_new
     }
+
+    /// The same of what others changed. The data of a directory is its listing, which may be
+    /// another where anything else is.
+    fn note_change(&mut self, ino: u64, what: What) -> bool {
+        let is_dir = self.known.get(&ino).is_some_and(|known| known.is_dir);
+        self.note(ino, What { data: what.data || is_dir, ..what })
+    }
 }
 
 impl Inodes {
     /// `root`: `None` where the file system is gone. It must not keep it: whoever tells the kernel
     /// outlives the mount.
     pub fn new(root: impl Fn() -> Option<NodeId> + Send + Sync + 'static, room: Arc<Room>) -> Inodes {
-        let known = HashMap::from([(ROOT, Known { lookups: 1, ..Known::default() })]);
+        let known = HashMap::from([(ROOT, Known { lookups: 1, is_dir: true, ..Known::default() })]);
         let (named, stale, recent) =
             (HashMap::new(), VecDeque::new(), Box::new([(0, What::default()); RECENT]));
         let root_object = AtomicU64::new(root().map_or(ROOT, |root| root.object));
@@ -314,6 +321,12 @@ impl Inodes {
         }
     }
 
+    /// Whether what the kernel has of the listing of a directory is still right, where it is told
+    /// of all that others change.
+    pub fn is_listing_right(&self, ino: u64) -> bool {
+        self.lock().known.get(&ino).is_some_and(|known| !known.data_changed)
+    }
+
     /// The kernel gives `lookups` references back.
     pub fn forget(&self, ino: u64, lookups: u64) {
         let mut table = self.lock();
@@ -374,7 +387,7 @@ impl Inodes {
         let count = self.changes.load(Ordering::Relaxed);
         table.recent[count as usize % RECENT] = (node.object, what);
         self.changes.store(count + 1, Ordering::Release);
-        table.note(self.as_given(node.object), what)
+        table.note_change(self.as_given(node.object), what)
     }
 
     /// The number that the kernel has for an object.
@@ -396,7 +409,7 @@ impl Inodes {
         // Whoever answers at this moment looks at all.
         self.changes.fetch_add(RECENT as u64 + 1, Ordering::Release);
         let all: Vec<u64> = table.known.keys().copied().collect();
-        let noted = all.into_iter().filter(|ino| table.note(*ino, What::ANY));
+        let noted = all.into_iter().filter(|ino| table.note_change(*ino, What::ANY));
         noted.count() > 0
     }
 
@@ -407,7 +420,7 @@ impl Inodes {
             return false;
         }
         let mut table = self.lock();
-        let was_written = (self.groups.load(Ordering::Relaxed) > mark.groups).then(What::default);
+        let was_written = self.groups.load(Ordering::Relaxed) > mark.groups;
         let (mark, count) = (mark.changes, self.changes.load(Ordering::Relaxed));
         let object = if ino == ROOT { self.root_object.load(Ordering::Relaxed) } else { ino };
         let what = match count - mark > RECENT as u64 {
@@ -417,7 +430,10 @@ impl Inodes {
                 since.filter(|(one, _)| *one == object).map(|(_, what)| what).reduce(What::and)
             }
         };
-        what.or(was_written).is_some_and(|what| table.note(ino, what))
+        match what {
+            Some(what) => table.note_change(ino, what),
+            None => was_written && table.note(ino, What::default()),
+        }
     }
 
     /// What the kernel is to be told next; [`Inodes::told`] when it has been.

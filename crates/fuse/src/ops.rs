@@ -206,11 +206,12 @@ impl Ops {
             Body::GetXattr { name, size } => xattr(server.getxattr(req, name), size, answer),
             Body::ListXattr { size } => xattr(server.listxattr(req), size, answer),
             Body::RemoveXattr { name } => xattr_done(server.removexattr(req, name), answer),
-            Body::OpenDir => give(server.open_dir(req.node), answer, |fh| reply::opened(fh, 0)),
+            Body::OpenDir => give(server.open_dir(req.node), answer, |(fh, flags)| reply::opened(fh, flags)),
             Body::ReadDir { fh, offset, size } => {
                 let mut entries = Entries::new(size);
-                let (_, listed) = server.list(fh, offset, false, &mut entries);
+                let (given, listed) = server.list(fh, offset, false, &mut entries);
                 give_bytes(listed.map(|()| entries.into_bytes()), answer);
+                self.notifier.recheck(given.mark, &given.nodes);
             }
             Body::ReadDirPlus { fh, offset, size } => {
                 let mut entries = Entries::new(size);

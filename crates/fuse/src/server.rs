@@ -276,8 +276,18 @@ impl Server {
         self.inodes.opened(attr.node, attr.change, self.is_told(), is_direct(flags))
     }
 
-    pub fn open_dir(&self, ino: u64) -> Result<u64> {
-        self.handles.open(self.inodes.node(ino)?, libc::O_RDONLY)
+    /// Gives the handle, with flags for the kernel: it may keep the listing where it is told of all
+    /// that others change in the directory. Of snapshots' places it is not, nor of the directory
+    /// that they are in.
+    pub fn open_dir(&self, ino: u64) -> Result<(u64, u32)> {
+        let node = self.inodes.node(ino)?;
+        let is_told = self.is_told() && self.fs.getattr(node)?.settled && !self.fs.is_crossing(node)?;
+        let flags = match is_told {
+            true if self.inodes.is_listing_right(ino) => abi::OPEN_CACHE_DIR | abi::OPEN_KEEP_CACHE,
+            true => abi::OPEN_CACHE_DIR,
+            false => 0,
+        };
+        Ok((self.handles.open(node, libc::O_RDONLY)?, flags))
     }
 
     /// Where the file is open for appending, `offset` is the kernel's guess and the engine knows

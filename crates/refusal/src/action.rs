@@ -22,7 +22,7 @@ pub enum Action {
     DestroySnapshot { name: String },
     /// Which datasets depend on one that is to be destroyed.
     FindDependents,
-    /// A dataset, snapshot or bookmark.
+    /// A dataset or a snapshot.
     Rename { name: String },
     /// A clone.
     Promote { name: String },

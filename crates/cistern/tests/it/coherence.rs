@@ -369,6 +369,59 @@ fn who_opens_a_file_after_a_change_reads_the_change() {
     stop_and_check(&mut daemon, &scratch.path("disks"), "tank");
 }
 
+/// The kernel keeps the listing of a directory until it is told, and drops it even while it is
+/// being told when the directory is opened.
+#[test]
+fn who_lists_a_directory_after_a_change_sees_the_change() {
+    let scratch = Scratch::new("listing");
+    let (mut daemon, client) = served(&scratch);
+    let at = scratch.path("fs");
+    let listed = |dir: &str| -> Vec<String> {
+        let names =
+            fs::read_dir(at.join(dir)).expect("opened").map(|entry| entry.expect("listed").file_name());
+        let mut names: Vec<String> = names.map(|name| name.into_string().expect("UTF-8")).collect();
+        names.sort();
+        names
+    };
+    for dir in ["", "many"] {
+        fs::create_dir_all(at.join(dir)).expect("made");
+        let prefix = if dir.is_empty() { String::new() } else { format!("/{dir}") };
+        // More than one call of the kernel lists.
+        let mut wanted: Vec<String> = (0..600).map(|n| format!("a-name-that-takes-room-{n:04}")).collect();
+        for name in &wanted {
+            fs::write(at.join(dir).join(name), "").expect("written");
+        }
+        for round in 0..60 {
+            assert_eq!(listed(dir), wanted, "round {round}: as it was made");
+            assert_eq!(listed(dir), wanted, "round {round}: as the kernel keeps it");
+            let new = format!("b-{round}");
+            match round % 4 {
+                0 => client.write(&format!("{prefix}/{new}"), 0, b"new").expect("NFS writes"),
+                1 => client
+                    .rename(&format!("{prefix}/{}", wanted[7]), &format!("{prefix}/{new}"))
+                    .expect("NFS renames"),
+                2 => fs::write(at.join(dir).join(&new), "here").expect("written"),
+                _ => client.remove(&format!("{prefix}/{}", wanted[5])).expect("NFS removes"),
+            }
+            match round % 4 {
+                1 => drop(wanted.remove(7)),
+                3 => drop(wanted.remove(5)),
+                _ => {}
+            }
+            if round % 4 != 3 {
+                wanted.push(new);
+                wanted.sort();
+            }
+            assert_eq!(listed(dir), wanted, "round {round}: at once");
+        }
+        for name in &wanted {
+            fs::remove_file(at.join(dir).join(name)).expect("removed");
+        }
+        assert!(listed(dir).is_empty());
+    }
+    stop_and_check(&mut daemon, &scratch.path("disks"), "tank");
+}
+
 /// The space that a file takes is known when its transaction group is written, and the kernel is
 /// told of it.
 #[test]

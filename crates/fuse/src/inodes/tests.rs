@@ -113,6 +113,31 @@ fn an_answer_that_others_overtook_is_looked_at_again() {
     assert!(inodes.recheck(mark, 53));
 }
 
+/// The listing of a directory goes with whatever others change of it, not with the space it takes.
+#[test]
+fn a_listing_is_right_until_others_change_the_directory() {
+    let inodes = inodes();
+    inodes.remember(node(50, 7), true).unwrap();
+    let dropped = Some(Stale { ino: 50, changed: What { data: true, ..What::default() }, name: None });
+    assert!(inodes.is_listing_right(50) && inodes.is_listing_right(ROOT) && !inodes.is_listing_right(51));
+    inodes.written(&[50]);
+    assert!(inodes.is_listing_right(50));
+    assert!(!inodes.next_stale().unwrap().changed.data);
+    let mark = inodes.mark();
+    inodes.changed(node(50, 7), Changed::ATTRIBUTES);
+    assert!(!inodes.is_listing_right(50), "the kernel has not been told");
+    assert_eq!(inodes.next_stale(), dropped);
+    assert!(!inodes.is_listing_right(50), "it is being told");
+    inodes.told(50);
+    assert!(inodes.is_listing_right(50));
+    assert!(inodes.recheck(mark, 50), "it was listed at that moment");
+    assert!(!inodes.is_listing_right(50));
+    assert_eq!(inodes.next_stale(), dropped);
+    inodes.told(50);
+    inodes.all_changed();
+    assert!(!inodes.is_listing_right(50) && !inodes.is_listing_right(ROOT));
+}
+
 #[test]
 fn what_a_group_has_written_is_asked_for_again() {
     let inodes = inodes();
