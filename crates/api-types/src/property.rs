@@ -26,7 +26,7 @@ macro_rules! properties {
 
             /// All that is known of it.
             pub fn row(self) -> &'static PropertyDef {
-                const ROWS: &[PropertyDef] = &[$($row,)+];
+                static ROWS: &[PropertyDef] = &[$($row,)+];
                 &ROWS[self as usize]
             }
 
