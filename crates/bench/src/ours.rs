@@ -24,14 +24,17 @@ impl Build {
     /// The one beside this program.
     pub fn own(options: &Options) -> Result<Build, Fail> {
         let program = std::env::current_exe()?.with_file_name("cistern");
-        let dir = if options.is_swapped { options.dir.join("before") } else { options.dir.clone() };
-        Ok(Build { program, dir, port: 21_049 })
+        Ok(Build { program, dir: Build::dir(options, options.is_swapped), port: 21_049 })
     }
 
     /// Another, that is measured beside it.
     pub fn other(program: &Path, options: &Options) -> Build {
-        let dir = if options.is_swapped { options.dir.clone() } else { options.dir.join("before") };
+        let dir = Build::dir(options, !options.is_swapped);
         Build { program: program.to_owned(), dir, port: 21_050 }
+    }
+
+    fn dir(options: &Options, is_second: bool) -> PathBuf {
+        if is_second { options.dir.join("before") } else { options.dir.clone() }
     }
 
     /// What the pool is made on; it has to be there.

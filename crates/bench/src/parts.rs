@@ -52,7 +52,7 @@ pub fn run(options: &Options, about: &str) -> Vec<String> {
 }
 
 /// A part, and what was measured of it.
-type Measured = (String, Result<Results, Fail>);
+pub type Measured = (String, Result<Results, Fail>);
 
 /// Two builds: half of the rounds each on the image that the other half gives to the other. Where a
 /// file lies on a disk can count for more than the builds differ.
@@ -69,17 +69,26 @@ fn compare(options: &Options, about: &str) -> Vec<Measured> {
         measured
     };
     let first = half(false, options.rounds.div_ceil(2));
-    let second = half(true, options.rounds / 2);
-    let both = |((part, first), (_, second)): (Measured, Measured)| {
-        let joined = first.and_then(|first| {
-            let mut results = first.mean_with(&second?);
+    joined(first, half(true, options.rounds / 2))
+}
+
+/// Each part of both halves; one that a half could not measure has failed.
+pub fn joined(first: Vec<Measured>, mut second: Vec<Measured>) -> Vec<Measured> {
+    let missing = || -> Result<Results, Fail> { Err("only half of its rounds were run".into()) };
+    let mut all = Vec::new();
+    for (part, measured) in first {
+        let same = second.iter().position(|(other, _)| *other == part);
+        let other = same.map_or_else(missing, |at| second.remove(at).1);
+        let both = measured.and_then(|first| {
+            let mut results = first.mean_with(&other?);
             let mean = results.mean_ratio().map(|mean| format!("Geometric mean of the ratios: {mean:.3}"));
             results.notes.extend(mean);
             Ok(results)
         });
-        (part, joined)
-    };
-    first.into_iter().zip(second).map(both).collect()
+        all.push((part, both));
+    }
+    all.extend(second.into_iter().map(|(part, measured)| (part, measured.and_then(|_| missing()))));
+    all
 }
 
 fn measure_all(options: &Options, about: &str, finish: &mut dyn FnMut(&str, Result<Results, Fail>)) {

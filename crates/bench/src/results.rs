@@ -82,16 +82,13 @@ impl Cell {
             cpu: middle(&|cell| cell.cpu)?,
         })
     }
-}
 
-impl Cell {
     /// Half of each figure from here, half from there.
     fn mean_with(&self, other: &Cell) -> Cell {
-        let mean = |a: f64, b: f64| f64::midpoint(a, b);
         Cell {
-            rate: mean(self.rate, other.rate),
-            latencies: std::array::from_fn(|n| mean(self.latencies[n], other.latencies[n])),
-            cpu: mean(self.cpu, other.cpu),
+            rate: self.rate.midpoint(other.rate),
+            latencies: std::array::from_fn(|n| self.latencies[n].midpoint(other.latencies[n])),
+            cpu: self.cpu.midpoint(other.cpu),
         }
     }
 }

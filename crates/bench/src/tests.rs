@@ -76,6 +76,17 @@ fn halves_count_alike_and_a_cell_of_one_half_counts_as_failed() {
 }
 
 #[test]
+fn a_part_that_one_half_did_not_measure_has_failed() {
+    let named =
+        |names: &[&str]| names.iter().map(|name| ((*name).to_owned(), Ok(sample()))).collect::<Vec<_>>();
+    let servers = ("the servers".to_owned(), Err("no port".into()));
+    let first = std::iter::once(servers).chain(named(&["iscsi"])).collect();
+    let all = parts::joined(first, named(&["nfs", "sync", "iscsi"]));
+    let told: Vec<_> = all.iter().map(|(part, measured)| (part.as_str(), measured.is_ok())).collect();
+    assert_eq!(told, [("the servers", false), ("iscsi", true), ("nfs", false), ("sync", false)]);
+}
+
+#[test]
 fn results_are_kept_as_they_are() {
     let results = sample();
     assert_eq!(Results::decode(&results.encode()).unwrap(), results);
