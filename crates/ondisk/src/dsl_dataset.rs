@@ -9,7 +9,7 @@
 //! Source: include/sys/dsl_dataset.h.
 
 use crate::BlkPtr;
-use crate::malformed::{Endian, Malformed, Writer, slice_at};
+use crate::malformed::{Endian, Malformed, Reader, Writer, slice_at};
 
 /// A receive into it has not finished.
 pub const FLAG_INCONSISTENT: u64 = 1 << 0;
@@ -82,32 +82,7 @@ impl DslDatasetPhys {
         let bytes = slice_at(bytes, 0, Self::SIZE, "dsl dataset")?;
         let bp = BlkPtr::decode(slice_at(bytes, BP_AT, BlkPtr::SIZE, "dsl dataset")?, Endian::Little)
             .map_err(|e| e.within(BP_AT))?;
-        let (before, after) = (&bytes[..BP_AT], &bytes[BP_AT + BlkPtr::SIZE..]);
-        let words = before.as_chunks::<8>().0.iter().chain(after.as_chunks::<8>().0);
-        let mut words = words.map(|word| u64::from_le_bytes(*word));
-        let mut next = || words.next().unwrap_or(0);
-        Ok(DslDatasetPhys {
-            dir_obj: next(),
-            prev_snap_obj: next(),
-            prev_snap_txg: next(),
-            next_snap_obj: next(),
-            snapnames_zapobj: next(),
-            num_children: next(),
-            creation_time: next(),
-            creation_txg: next(),
-            deadlist_obj: next(),
-            referenced_bytes: next(),
-            compressed_bytes: next(),
-            uncompressed_bytes: next(),
-            unique_bytes: next(),
-            fsid_guid: next(),
-            guid: next(),
-            flags: next(),
-            bp,
-            next_clones_obj: next(),
-            props_obj: next(),
-            userrefs_obj: next(),
-        })
+        decode_words(&mut Reader::new(bytes, Endian::Little), bp).ok_or(Malformed::at("dsl dataset", 0))
     }
 
     pub fn encode(&self) -> [u8; Self::SIZE] {
@@ -146,6 +121,34 @@ impl DslDatasetPhys {
     pub fn is_snapshot(&self) -> bool {
         self.num_children != 0
     }
+}
+
+fn decode_words(from: &mut Reader<'_>, bp: BlkPtr) -> Option<DslDatasetPhys> {
+    Some(DslDatasetPhys {
+        dir_obj: from.u64()?,
+        prev_snap_obj: from.u64()?,
+        prev_snap_txg: from.u64()?,
+        next_snap_obj: from.u64()?,
+        snapnames_zapobj: from.u64()?,
+        num_children: from.u64()?,
+        creation_time: from.u64()?,
+        creation_txg: from.u64()?,
+        deadlist_obj: from.u64()?,
+        referenced_bytes: from.u64()?,
+        compressed_bytes: from.u64()?,
+        uncompressed_bytes: from.u64()?,
+        unique_bytes: from.u64()?,
+        fsid_guid: from.u64()?,
+        guid: from.u64()?,
+        flags: from.u64()?,
+        bp: {
+            from.skip(BlkPtr::SIZE)?;
+            bp
+        },
+        next_clones_obj: from.u64()?,
+        props_obj: from.u64()?,
+        userrefs_obj: from.u64()?,
+    })
 }
 
 #[cfg(test)]
