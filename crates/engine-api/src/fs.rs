@@ -40,6 +40,8 @@ pub struct Cred {
     pub umask: u32,
     /// Which watcher is not told of what is changed with this.
     pub origin: Origin,
+    /// What is read with this leaves no access time (open(2)'s O_NOATIME).
+    pub noatime: bool,
 }
 
 impl Cred {
@@ -50,7 +52,7 @@ impl Cred {
     /// Without supplementary groups.
     pub const fn user(uid: u32, gid: u32) -> Cred {
         let (owner_override, origin) = (false, Origin::OTHERS);
-        Cred { uid, gid, groups: Vec::new(), owner_override, umask: 0, origin }
+        Cred { uid, gid, groups: Vec::new(), owner_override, umask: 0, origin, noatime: false }
     }
 
     pub fn in_group(&self, gid: u32) -> bool {
@@ -410,6 +412,9 @@ pub trait FileSystem: Send + Sync {
     fn readlink(&self, cred: &Cred, node: NodeId) -> Result<Vec<u8>>;
     /// At most `len` bytes; fewer only at the end of the file. Holes come as zeroes.
     fn read(&self, cred: &Cred, node: NodeId, offset: u64, len: usize) -> Result<ReadBuf>;
+    /// What the node holds is read from somebody's own cache: that leaves an access time where a
+    /// read here would. Says whether it is another one now.
+    fn accessed(&self, node: NodeId) -> Result<bool>;
     fn write(&self, cred: &Cred, node: NodeId, offset: u64, data: &[u8], stable: Stable) -> Result<Written>;
     /// At the end of the file, whatever it is when the write happens. Gives the offset too.
     fn append(&self, cred: &Cred, node: NodeId, data: &[u8], stable: Stable) -> Result<(u64, Written)>;

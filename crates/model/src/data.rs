@@ -15,11 +15,16 @@ impl State {
         check_read(cred, node)?;
         let bytes = content.read(offset, len);
         let eof = offset.saturating_add(bytes.len() as u64) >= content.size();
-        let now = self.now();
-        self.get_mut(id)?.touch_atime(now);
+        self.note_access(cred, id)?;
         let len = bytes.len();
         let parts = if len == 0 { Vec::new() } else { vec![Slice::new(Arc::new(bytes), 0, len)] };
         Ok(ReadBuf { parts, eof })
+    }
+
+    /// A node is read with this credential. Whether its access time is another one now.
+    pub fn note_access(&mut self, cred: &Cred, id: NodeId) -> Result<bool> {
+        let now = self.now();
+        Ok(!cred.noatime && self.get_mut(id)?.touch_atime(now))
     }
 
     pub fn write(

@@ -117,25 +117,26 @@ impl FileSystem for MemFs {
                 attr: limit.with_attr.then(|| node.attr()),
             });
         }
-        let now = state.now();
-        state.get_mut(dir)?.touch_atime(now);
+        state.note_access(cred, dir)?;
         Ok(page)
     }
 
-    fn readlink(&self, _cred: &Cred, node: NodeId) -> Result<Vec<u8>> {
+    fn readlink(&self, cred: &Cred, node: NodeId) -> Result<Vec<u8>> {
         let mut state = self.state();
-        let now = state.now();
-        let node = state.get_mut(node)?;
-        let Body::Symlink(target) = &node.body else {
+        let Body::Symlink(target) = &state.get(node)?.body else {
             return Err(Error::Invalid("not a symbolic link".into()));
         };
         let target = target.clone();
-        node.touch_atime(now);
+        state.note_access(cred, node)?;
         Ok(target)
     }
 
     fn read(&self, cred: &Cred, node: NodeId, offset: u64, len: usize) -> Result<ReadBuf> {
         self.state().read(cred, node, offset, len)
+    }
+
+    fn accessed(&self, node: NodeId) -> Result<bool> {
+        self.state().note_access(&Cred::root(), node)
     }
 
     fn write(&self, cred: &Cred, node: NodeId, offset: u64, data: &[u8], _stable: Stable) -> Result<Written> {

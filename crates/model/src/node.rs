@@ -109,12 +109,14 @@ impl Node {
 
     /// Contents were read: relatime, that is, when the last access is older than the last change,
     /// or than a day.
-    pub fn touch_atime(&mut self, now: Time) {
+    pub fn touch_atime(&mut self, now: Time) -> bool {
         const DAY_SECS: i64 = 24 * 60 * 60;
         let stale = self.atime <= self.mtime || self.atime <= self.ctime;
-        if stale || now.secs.saturating_sub(self.atime.secs) >= DAY_SECS {
+        let wants = stale || now.secs.saturating_sub(self.atime.secs) >= DAY_SECS;
+        if wants {
             self.atime = now;
         }
+        wants
     }
 }
 

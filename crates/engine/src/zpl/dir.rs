@@ -155,7 +155,9 @@ impl Zpl {
             }
             at = found.next;
         }
-        self.touch_atime(&dir, &attrs);
+        if !cred.noatime {
+            self.touch_atime(&dir, &attrs);
+        }
         Ok(page)
     }
 

@@ -7,13 +7,13 @@ use engine_api::{Cred, Error, NodeId, Promise, ReadBuf, Result, Seek, Stable, Ti
 use ondisk::znode::{attr, flags, kind};
 use stdx::posix;
 
-use super::Zpl;
 use super::attrs::{Attrs, Change, modified};
 use super::error::api_error;
 use super::log::Settled;
 use super::node::Node;
 use super::perm::{check_data, check_mutable, check_read, rules, who};
 use super::size::{FREE_META, grow_block, write_holds};
+use super::{Settings, Zpl};
 use crate::readbuf::slices;
 
 /// Largest file in bytes: 2^63 - 1.
@@ -33,7 +33,9 @@ impl Zpl {
         let parts =
             if len == 0 { Vec::new() } else { slices(node.dnode().read(offset, len).map_err(api_error)?) };
         drop(range);
-        self.touch_atime(&node, &attrs);
+        if !cred.noatime {
+            self.touch_atime(&node, &attrs);
+        }
         Ok(ReadBuf { parts, eof: offset.saturating_add(len as u64) >= size })
     }
 
@@ -218,25 +220,37 @@ impl Zpl {
         Ok(next(dmu::Seek::Hole)?.unwrap_or(end))
     }
 
+    /// Access times are kept here.
+    fn keeps_atime(&self, settings: &Settings) -> bool {
+        settings.atime && !settings.readonly && !self.frozen
+    }
+
     /// Contents were read. Reading must not wait for a transaction group, so where none can be had
-    /// the time is kept in memory until the next change.
-    pub(super) fn touch_atime(&self, node: &Node, attrs: &Attrs) {
-        let settings = self.settings();
-        if !settings.atime || settings.readonly || self.frozen {
-            return;
-        }
-        let now = self.now();
-        if !wants_atime(attrs, now, settings.relatime) {
-            return;
+    /// the time is kept in memory until the next change. Whether it is another one now.
+    pub(super) fn touch_atime(&self, node: &Node, attrs: &Attrs) -> bool {
+        let (settings, now) = (self.settings(), self.now());
+        if !self.keeps_atime(&settings) || !wants_atime(attrs, now, settings.relatime) {
+            return false;
         }
         let Ok(tx) = self.objset.try_begin(Holds::new(0, 1)) else {
             node.set_pending_atime(now);
-            return;
+            return true;
         };
         if node.check_alive().is_ok() {
             self.changed.fetch_max(tx.txg(), std::sync::atomic::Ordering::SeqCst);
             self.store_atime(node, now, &tx);
         }
+        true
+    }
+
+    /// As [`Zpl::touch_atime`] of what is read elsewhere.
+    pub(super) fn note_access(&self, id: NodeId) -> Result<bool> {
+        if !self.keeps_atime(&self.settings()) {
+            return Ok(false);
+        }
+        let node = self.node(id)?;
+        let attrs = self.attrs(&node)?;
+        Ok(self.touch_atime(&node, &attrs))
     }
 
     pub(super) fn store_atime(&self, node: &Node, atime: Time, tx: &dmu::Tx) {
@@ -248,7 +262,7 @@ impl Zpl {
         }
     }
 
-    pub(super) fn read_link(&self, id: NodeId) -> Result<Vec<u8>> {
+    pub(super) fn read_link(&self, cred: &Cred, id: NodeId) -> Result<Vec<u8>> {
         let node = self.node(id)?;
         let attrs = self.attrs(&node)?;
         if attrs.kind() != kind::SYMLINK {
@@ -259,7 +273,9 @@ impl Zpl {
             Some(target) => target,
             None => self.old_link(&node, attrs.size)?,
         };
-        self.touch_atime(&node, &attrs);
+        if !cred.noatime {
+            self.touch_atime(&node, &attrs);
+        }
         Ok(target)
     }
 

@@ -70,12 +70,16 @@ impl FileSystem for Zpl {
         self.list(cred, dir, cookie, limit)
     }
 
-    fn readlink(&self, _cred: &Cred, node: NodeId) -> Result<Vec<u8>> {
-        self.read_link(node)
+    fn readlink(&self, cred: &Cred, node: NodeId) -> Result<Vec<u8>> {
+        self.read_link(cred, node)
     }
 
     fn read(&self, cred: &Cred, node: NodeId, offset: u64, len: usize) -> Result<ReadBuf> {
         self.read_file(cred, node, offset, len)
+    }
+
+    fn accessed(&self, node: NodeId) -> Result<bool> {
+        self.note_access(node)
     }
 
     fn write(&self, cred: &Cred, node: NodeId, offset: u64, data: &[u8], stable: Stable) -> Result<Written> {

@@ -271,6 +271,37 @@ fn every_kind_of_node_comes_back() {
     assert_eq!(bench.fs.getattr(root).unwrap().nlink, 3);
 }
 
+/// What is read from a client's cache counts as a read here does, and what asks not to does not.
+#[test]
+fn access_times_are_noted_of_what_is_read_elsewhere() {
+    let mut bench = plain();
+    let (root, node) = (bench.fs.root(), file(&bench, b"empty"));
+    let link = NewNode::Symlink { target: b"empty".to_vec() };
+    let link = bench.fs.make(&ROOT, root, b"link", &link, &SetAttr::default()).unwrap().attr.node;
+    let quiet = Cred { noatime: true, ..ROOT };
+    let all = DirLimit { entries: 10, name_bytes: 1000, with_attr: false };
+    let atimes = |bench: &Bench| [root, node, link].map(|node| bench.fs.getattr(node).unwrap().atime);
+    for relatime in [true, false] {
+        bench.settings.relatime = relatime;
+        bench.fs.set_settings(bench.settings.clone());
+        let before = atimes(&bench);
+        bench.fs.read(&quiet, node, 0, 4).unwrap();
+        bench.fs.readlink(&quiet, link).unwrap();
+        bench.fs.readdir(&quiet, root, 0, all).unwrap();
+        assert_eq!(atimes(&bench), before);
+        for (at, node) in [root, node, link].into_iter().enumerate() {
+            let change = bench.fs.getattr(node).unwrap().change;
+            assert_eq!(bench.fs.accessed(node), Ok(true));
+            assert!(atimes(&bench)[at] > before[at]);
+            assert_eq!(bench.fs.accessed(node), Ok(!relatime));
+            assert_eq!(bench.fs.getattr(node).unwrap().change, change, "reading is no change");
+        }
+    }
+    bench.settings.atime = false;
+    bench.fs.set_settings(bench.settings.clone());
+    assert_eq!(bench.fs.accessed(node), Ok(false));
+}
+
 #[test]
 fn access_times_follow_the_property() {
     let mut bench = plain();
@@ -296,5 +327,6 @@ fn access_times_follow_the_property() {
     assert!(bench.fs.getattr(node).unwrap().atime > first.atime);
     bench.settings.readonly = true;
     bench.fs.set_settings(bench.settings.clone());
+    assert_eq!(bench.fs.accessed(node), Ok(false));
     assert_eq!(bench.fs.write(&ROOT, node, 0, b"x", Stable::Unstable), Err(Error::ReadOnly));
 }
