@@ -10,6 +10,7 @@ use crate::inodes::Mark;
 use crate::lock::lock;
 use crate::page::Page;
 use crate::reply::Entries;
+use crate::request::Read;
 use crate::server::Server;
 use crate::trust::Trust;
 use engine_api::{Attr, DirEntry, DirLimit, NodeId, NodeKind, Result};
@@ -30,9 +31,9 @@ pub struct Given {
 impl Server {
     /// Names and numbers. With `plus`, attributes too: then the kernel gets a reference to each but
     /// `.` and `..`.
-    pub fn list(&self, fh: u64, offset: u64, plus: bool, to: &mut Entries) -> (Given, Result<()>) {
+    pub fn list(&self, read: &Read, plus: bool, to: &mut Entries) -> (Given, Result<()>) {
         let mut given = Given { mark: self.inodes.mark(), nodes: Vec::new() };
-        let filled = self.fill_from(fh, offset, plus, to, &mut given);
+        let filled = self.fill_from(read, plus, to, &mut given);
         (given, filled)
     }
 
@@ -76,9 +77,9 @@ impl Server {
         Ok(taken)
     }
 
-    fn fill_from(&self, fh: u64, offset: u64, plus: bool, to: &mut Entries, given: &mut Given) -> Result<()> {
-        let handle = self.handles.get(fh)?;
-        let dir = handle.node;
+    fn fill_from(&self, read: &Read, plus: bool, to: &mut Entries, given: &mut Given) -> Result<()> {
+        let handle = self.handles.get(read.fh)?;
+        let (dir, offset, flags) = (handle.node, read.offset, read.flags);
         given.nodes.push(self.inodes.number(dir));
         if offset < DOT && !self.put_dot(dir, DOT, b".", plus, to)? {
             return Ok(());
@@ -90,7 +91,7 @@ impl Server {
             }
         }
         let cookie = if offset <= DOT_DOT { 0 } else { offset };
-        let mut page = self.page(&handle, cookie, plus)?;
+        let mut page = self.page(&handle, cookie, plus, flags)?;
         given.mark = given.mark.min(page.mark);
         let mut sent = false;
         loop {
@@ -111,24 +112,24 @@ impl Server {
             if page.eof {
                 return Ok(());
             }
-            page = self.read_page(dir, page.from, plus)?;
+            page = self.read_page(dir, page.from, plus, flags)?;
         }
     }
 
     /// What the last call left over where this one goes on there; a page just read otherwise.
-    fn page(&self, handle: &Handle, cookie: u64, plus: bool) -> Result<Page> {
+    fn page(&self, handle: &Handle, cookie: u64, plus: bool, flags: i32) -> Result<Page> {
         let left = lock(&handle.page).take();
         match left {
             Some(page) if page.from == cookie && page.with_attr == plus && cookie != 0 => Ok(page),
-            _ => self.read_page(handle.node, cookie, plus),
+            _ => self.read_page(handle.node, cookie, plus, flags),
         }
     }
 
-    fn read_page(&self, dir: NodeId, cookie: u64, with_attr: bool) -> Result<Page> {
+    fn read_page(&self, dir: NodeId, cookie: u64, with_attr: bool, flags: i32) -> Result<Page> {
         let limit = DirLimit { entries: PAGE_ENTRIES, name_bytes: usize::MAX, with_attr };
         let mark = self.inodes.mark();
         // The kernel checked at opendir; what was allowed then stays allowed.
-        let page = self.fs.readdir(&self.root(), dir, cookie, limit)?;
+        let page = self.fs.readdir(&self.reader(flags), dir, cookie, limit)?;
         Ok(Page { mark, from: cookie, with_attr, entries: page.entries.into(), eof: page.eof })
     }
 }

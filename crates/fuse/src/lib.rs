@@ -18,6 +18,13 @@
 //! file's pages before the writer is answered, and the writer waits for that a moment at the most.
 //! There is no write-back cache: what `write` returned from is in the engine.
 //!
+//! Access times. The kernel keeps none, and tells nobody what it answers from its caches. So who
+//! opens a node to read it is taken to have read it then, unless with O_NOATIME, and the kernel is
+//! told before the open is answered: whoever looks afterwards sees the new time. What it asks here
+//! counts when it asks. A link's target it drops where reading it counted, since it is not opened.
+//! Not seen: who reads again what he has open for long, while the kernel has it. To take the close
+//! for a read would be wrong more often: it comes late, and would undo what utimensat(2) has set.
+//!
 //! The kernel's protocol is spoken here (`request`, `reply`), by one pool of threads (`pool`) and
 //! buffers (`buffers`) for all mounts; where the kernel allows it, over io_uring (`ring`, `rings`).
 //!

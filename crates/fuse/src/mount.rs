@@ -13,7 +13,7 @@ use crate::lock::lock;
 use crate::mountinfo::{device_of, holders};
 use crate::notifier::Notifier;
 use crate::ops::Ops;
-use crate::options::MountOptions;
+use crate::options::{Current, MountOptions};
 use crate::pool::{Pool, Serve, Told};
 use crate::rings::Rings;
 use crate::server::Server;
@@ -21,7 +21,6 @@ use engine_api::refusal::{Action, MountFault, Reason, Refused};
 use engine_api::{Error, FileSystem, Result, Watcher};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -46,7 +45,7 @@ pub struct Mount {
     pool: Pool,
     number: u64,
     session: Arc<Ended>,
-    xattr: Arc<AtomicBool>,
+    options: Arc<Current>,
     notifier: Arc<Notifier>,
 }
 
@@ -169,14 +168,14 @@ fn attempt(
     rings: Option<Rings>,
 ) -> std::result::Result<Mount, Failed> {
     let device = Arc::new(Device::mount(at, options).map_err(Failed::Mount)?);
-    let xattr = Arc::new(AtomicBool::new(options.xattr));
+    let current = Arc::new(Current::new(options));
     let fs = Flat::new(fs);
     let whose = Arc::downgrade(&fs);
     let inodes = Arc::new(Inodes::new(move || Some(whose.upgrade()?.root()), pool.room()));
     let notifier = Notifier::new(inodes.clone(), &device, pool.crowd());
     let watcher: Arc<dyn Watcher> = notifier.clone();
     let origin = fs.watch(Arc::downgrade(&watcher));
-    let ops = Ops::new(Server::new(fs, inodes, origin, options.cache, xattr.clone()), notifier.clone());
+    let ops = Ops::new(Server::new(fs, inodes, origin, options.cache, current.clone()), notifier.clone());
     let begun = device.wait(BEGIN).and_then(|()| ops.begin(&device, rings.is_some()));
     let ended = Arc::new(Ended::default());
     let session = Session { device, ops, at: at.to_owned(), ended: ended.clone(), told: pool.told() };
@@ -190,7 +189,15 @@ fn attempt(
     let device = device_of(at);
     raise_readahead(device.as_deref());
     tracing::info!(at = %at.display(), source = options.source, io_uring, "mounted");
-    Ok(Mount { at: at.to_owned(), device, pool: pool.clone(), number, session: ended, xattr, notifier })
+    Ok(Mount {
+        at: at.to_owned(),
+        device,
+        pool: pool.clone(),
+        number,
+        session: ended,
+        options: current,
+        notifier,
+    })
 }
 
 fn is_root() -> bool {
@@ -246,7 +253,7 @@ impl Mount {
         // The kernel writes what is dirty first, which may have to wait for a pool.
         let done = within("fuse-remount", FLUSH, move || device::remount(&at, &now));
         done.flatten().map_err(|error| Refused::because(why_not_remounted(&error, is_root())))?;
-        self.xattr.store(options.xattr, Ordering::Relaxed);
+        self.options.set(options);
         Ok(())
     }
 

@@ -7,8 +7,9 @@
 //! ```
 //! To forget a name the kernel locks its directory, and to drop a page it waits for who reads it.
 //! Both may wait for an answer of ours, so nobody tells who answers, and whoever changes something
-//! does not wait until it is told. The thread comes with the first change and goes after a moment
-//! without any.
+//! does not wait until it is told. Attributes alone, of the node that a request is about, are told
+//! before that is answered ([`Notifier::attributes`]). The thread comes with the first change and
+//! goes after a moment without any.
 //!
 //! Where nodes are too many, the mount that has most of them is asked for some, once in a while:
 //! what the kernel forgets it tells by and by.
@@ -136,6 +137,15 @@ impl Notifier {
         }
         if self.inodes.is_crowded() {
             self.crowd.thin_out();
+        }
+    }
+
+    /// The attributes of a node have changed: the kernel is told at once. Only for whoever has a
+    /// request for that node in hand and has not answered it. Until then the kernel holds the node,
+    /// and so it waits for nobody here: neither to find it nor to give it up.
+    pub fn attributes(&self, ino: u64) {
+        if let Some(device) = self.device.upgrade() {
+            invalidate(&device, ino, false);
         }
     }
 
@@ -287,9 +297,14 @@ fn tell(device: &Device, stale: &Stale) {
         let flags = if stale.changed.names == Names::Changed { 0 } else { abi::EXPIRE_ONLY };
         forget(device, name, flags);
     }
+    invalidate(device, stale.ino, stale.changed.data);
+}
+
+/// The attributes of a node, and what the kernel has of its data.
+fn invalidate(device: &Device, ino: u64, data: bool) {
     // Below 0, only attributes; from 0 on, all data too.
-    let from: i64 = if stale.changed.data { 0 } else { -1 };
-    let words = [stale.ino, from as u64, 0];
+    let from: i64 = if data { 0 } else { -1 };
+    let words = [ino, from as u64, 0];
     send(device, abi::NOTIFY_INVAL_INODE, words.map(u64::to_ne_bytes).as_flattened());
 }
 

@@ -11,9 +11,9 @@ use crate::handles::is_direct;
 use crate::inodes::Mark;
 use crate::notifier::Notifier;
 use crate::reply::{self, Answer, Entries, Fields, Limits};
-use crate::request::{self, Body, Header};
+use crate::request::{self, Body, Header, Read};
 use crate::ring;
-use crate::server::{Server, WriteHow};
+use crate::server::{Opened, Server, WriteHow};
 use crate::trust::Trust;
 use engine_api::{Attr, Changed, Error, NewNode, NodeId, NodeKind, ReadBuf, Result, Seek, Watcher};
 use std::io;
@@ -153,7 +153,7 @@ impl Ops {
             Body::SetAttr { fh, set } => {
                 give(server.setattr(req, fh, &set), answer, |attr| self.attributes(req.node, &attr));
             }
-            Body::ReadLink => give_bytes(server.readlink(req), answer),
+            Body::ReadLink => self.read_link(req, answer),
             Body::Symlink { name, target } => {
                 let what = NewNode::Symlink { target: target.to_vec() };
                 self.entry(mark, (req.node, name), server.make(req, name, &what, 0o777, 0), answer);
@@ -177,7 +177,10 @@ impl Ops {
             Body::Link { node, name } => {
                 self.entry(mark, (req.node, name), server.link(req, node, name), answer);
             }
-            Body::Open { flags } => self.open(req.node, flags, answer),
+            Body::Open { flags } => {
+                let opened = server.open(req.node, flags);
+                self.opened(req.node, opened, open_flags(flags), answer);
+            }
             Body::Create { name, mode, umask, flags } => {
                 let made = server.create(req, name, (mode, umask), flags);
                 self.created(mark, Some((req.node, name)), made, flags, answer);
@@ -185,7 +188,7 @@ impl Ops {
             Body::TmpFile { mode, umask, flags } => {
                 self.created(mark, None, server.create_unnamed(req, (mode, umask), flags), flags, answer);
             }
-            Body::Read { fh, offset, size } => read(server.read(fh, offset, size), answer),
+            Body::Read(asked) => read(server.read(&asked), answer),
             Body::Write { fh, offset, flags, write_flags, data } => {
                 let how = WriteHow {
                     flags,
@@ -206,19 +209,11 @@ impl Ops {
             Body::GetXattr { name, size } => xattr(server.getxattr(req, name), size, answer),
             Body::ListXattr { size } => xattr(server.listxattr(req), size, answer),
             Body::RemoveXattr { name } => xattr_done(server.removexattr(req, name), answer),
-            Body::OpenDir => give(server.open_dir(req.node), answer, |(fh, flags)| reply::opened(fh, flags)),
-            Body::ReadDir { fh, offset, size } => {
-                let mut entries = Entries::new(size);
-                let (given, listed) = server.list(fh, offset, false, &mut entries);
-                give_bytes(listed.map(|()| entries.into_bytes()), answer);
-                self.notifier.recheck(given.mark, &given.nodes);
+            Body::OpenDir { flags } => {
+                self.opened(req.node, server.open_dir(req.node, flags), 0, answer);
             }
-            Body::ReadDirPlus { fh, offset, size } => {
-                let mut entries = Entries::new(size);
-                let (given, listed) = server.list(fh, offset, true, &mut entries);
-                give_bytes(listed.map(|()| entries.into_bytes()), answer);
-                self.notifier.recheck(given.mark, &given.nodes);
-            }
+            Body::ReadDir(asked) => self.list(&asked, false, answer),
+            Body::ReadDirPlus(asked) => self.list(&asked, true, answer),
             Body::Ioctl { cmd, given } => self.ioctl(req, cmd, given, answer),
             Body::FAllocate { fh, offset, len, mode } => {
                 done(server.fallocate(fh, offset, len, mode), answer);
@@ -241,11 +236,32 @@ impl Ops {
         give(written, answer, |_| reply::size(bytes as u32));
     }
 
-    fn open(&self, ino: u64, flags: i32, answer: Answer) {
-        give(self.server.open(ino, flags), answer, |(fh, keeps)| {
-            let cache = if keeps { abi::OPEN_KEEP_CACHE } else { 0 };
-            reply::opened(fh, open_flags(flags) | cache)
-        });
+    /// A node was opened; `flags` are more for the kernel. It is to show the access time at once.
+    fn opened(&self, ino: u64, opened: Result<Opened>, flags: u32, answer: Answer) {
+        if opened.as_ref().is_ok_and(|opened| opened.is_accessed) {
+            self.notifier.attributes(ino);
+        }
+        give(opened, answer, |opened| reply::opened(opened.fh, opened.flags | flags));
+    }
+
+    /// The kernel would keep the target for good. Where reading it left an access time, the next
+    /// reading may leave another one, so the kernel is to ask again.
+    fn read_link(&self, req: &Header, answer: Answer) {
+        let (target, accessed) = self
+            .server
+            .readlink(req)
+            .map_or_else(|error| (Err(error), None), |(target, accessed)| (Ok(target), accessed));
+        give_bytes(target, answer);
+        if let Some(node) = accessed {
+            self.notifier.changed(node, Changed::DATA);
+        }
+    }
+
+    fn list(&self, asked: &Read, plus: bool, answer: Answer) {
+        let mut entries = Entries::new(asked.size);
+        let (given, listed) = self.server.list(asked, plus, &mut entries);
+        give_bytes(listed.map(|()| entries.into_bytes()), answer);
+        self.notifier.recheck(given.mark, &given.nodes);
     }
 
     fn attributes(&self, ino: u64, attr: &Attr) -> Fields {

@@ -1,5 +1,6 @@
 //! How a file system is mounted.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// How to mount: the dataset's properties, and how hard to try.
@@ -9,8 +10,9 @@ pub struct MountOptions {
     pub source: String,
     /// readonly=on
     pub read_only: bool,
-    /// Shown by the kernel only, both; the engine decides whether reads touch atime.
+    /// Not atime=off: what is read leaves an access time where the engine says so.
     pub atime: bool,
+    /// Shown by the kernel only: the engine obeys the property.
     pub relatime: bool,
     /// setuid=on
     pub setuid: bool,
@@ -39,5 +41,35 @@ impl Default for MountOptions {
             xattr: true,
             cache: Duration::from_secs(1),
         }
+    }
+}
+
+/// Those options of a mount that are obeyed here, as they are now.
+#[derive(Debug)]
+pub struct Current {
+    xattr: AtomicBool,
+    atime: AtomicBool,
+}
+
+impl Current {
+    pub fn new(options: &MountOptions) -> Current {
+        let current = Current { xattr: AtomicBool::new(false), atime: AtomicBool::new(false) };
+        current.set(options);
+        current
+    }
+
+    pub fn set(&self, options: &MountOptions) {
+        self.xattr.store(options.xattr, Ordering::Relaxed);
+        self.atime.store(options.atime && !options.read_only, Ordering::Relaxed);
+    }
+
+    /// Attributes of users are there.
+    pub fn has_xattr(&self) -> bool {
+        self.xattr.load(Ordering::Relaxed)
+    }
+
+    /// What is read may leave an access time.
+    pub fn has_atime(&self) -> bool {
+        self.atime.load(Ordering::Relaxed)
     }
 }

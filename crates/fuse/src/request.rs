@@ -92,11 +92,7 @@ pub enum Body<'a> {
         umask: u32,
         flags: i32,
     },
-    Read {
-        fh: u64,
-        offset: u64,
-        size: u32,
-    },
+    Read(Read),
     Write {
         fh: u64,
         offset: u64,
@@ -132,17 +128,11 @@ pub enum Body<'a> {
         max_readahead: u32,
         flags: u64,
     },
-    OpenDir,
-    ReadDir {
-        fh: u64,
-        offset: u64,
-        size: u32,
+    OpenDir {
+        flags: i32,
     },
-    ReadDirPlus {
-        fh: u64,
-        offset: u64,
-        size: u32,
-    },
+    ReadDir(Read),
+    ReadDirPlus(Read),
     Destroy,
     Ioctl {
         cmd: u32,
@@ -161,6 +151,16 @@ pub enum Body<'a> {
     },
     /// What is not served here.
     Other,
+}
+
+/// What is to be read of an open file or directory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Read {
+    pub fh: u64,
+    pub offset: u64,
+    pub size: u32,
+    /// open(2)'s flags as they are now.
+    pub flags: i32,
 }
 
 /// Reads fields in the machine's byte order, one after the other.
@@ -251,9 +251,9 @@ pub fn body(opcode: u32, bytes: &[u8]) -> Result<Body<'_>, Malformed> {
             let (flags, mode, umask) = (at.u32()? as i32, at.u32()?, at.u32()?);
             Body::TmpFile { mode, umask, flags }
         }
-        abi::READ => Body::Read { fh: at.u64()?, offset: at.u64()?, size: at.u32()? },
-        abi::READDIR => Body::ReadDir { fh: at.u64()?, offset: at.u64()?, size: at.u32()? },
-        abi::READDIRPLUS => Body::ReadDirPlus { fh: at.u64()?, offset: at.u64()?, size: at.u32()? },
+        abi::READ => Body::Read(read(&mut at)?),
+        abi::READDIR => Body::ReadDir(read(&mut at)?),
+        abi::READDIRPLUS => Body::ReadDirPlus(read(&mut at)?),
         abi::WRITE => {
             let (fh, offset, size, write_flags) = (at.u64()?, at.u64()?, at.u32()?, at.u32()?);
             let (_owner, flags, _) = (at.u64()?, at.u32()? as i32, at.u32()?);
@@ -278,7 +278,7 @@ pub fn body(opcode: u32, bytes: &[u8]) -> Result<Body<'_>, Malformed> {
             let high = if more { u64::from(at.u32()?) } else { 0 };
             Body::Init { major, minor, max_readahead, flags: low | high << 32 }
         }
-        abi::OPENDIR => Body::OpenDir,
+        abi::OPENDIR => Body::OpenDir { flags: at.u32()? as i32 },
         abi::DESTROY => Body::Destroy,
         abi::IOCTL => {
             let (_fh, _flags, cmd, _arg) = (at.u64()?, at.u32()?, at.u32()?, at.u64()?);
@@ -299,6 +299,12 @@ pub fn forgotten(all: &[u8]) -> impl Iterator<Item = (u64, u64)> + '_ {
         let mut fields = Fields(one);
         Some((fields.u64().ok()?, fields.u64().ok()?))
     })
+}
+
+fn read(at: &mut Fields) -> Result<Read, Malformed> {
+    let (fh, offset, size) = (at.u64()?, at.u64()?, at.u32()?);
+    let (_read_flags, _lock_owner) = (at.u32()?, at.u64()?);
+    Ok(Read { fh, offset, size, flags: at.u32()? as i32 })
 }
 
 fn open_file(at: &mut Fields) -> Result<Option<u64>, Malformed> {

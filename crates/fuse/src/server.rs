@@ -5,13 +5,14 @@ use crate::caller::{as_caller, as_caller_with_mode};
 use crate::flat::{At, Flat};
 use crate::handles::{Handles, is_direct};
 use crate::inodes::Inodes;
-use crate::request::Header;
+use crate::options::Current;
+use crate::request::{Header, Read};
 use crate::trust::Trust;
 use engine_api::{
     Attr, CreateMode, Cred, Error, FsStat, NewNode, NodeId, NodeKind, Origin, ReadBuf, RenameMode, Result,
     Seek, SetAttr, Stable, XattrMode,
 };
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use stdx::posix;
@@ -37,8 +38,7 @@ pub struct Server {
     /// it is.
     cache: Duration,
     told: OnceLock<Duration>,
-    /// Attributes of users are there.
-    xattr: Arc<AtomicBool>,
+    options: Arc<Current>,
     /// Grows whenever a file may have got capabilities (see `remove_capabilities`).
     capabilities_set: AtomicU64,
 }
@@ -53,6 +53,15 @@ pub struct WriteHow {
     pub kill_setid: bool,
 }
 
+/// A file or directory that was opened.
+pub struct Opened {
+    pub fh: u64,
+    /// For the kernel: what it may do with what it has of it.
+    pub flags: u32,
+    /// It has another access time now.
+    pub is_accessed: bool,
+}
+
 impl Server {
     /// `origin`: the kernel is told what is changed with any other.
     pub fn new(
@@ -60,11 +69,11 @@ impl Server {
         inodes: Arc<Inodes>,
         origin: Option<Origin>,
         cache: Duration,
-        xattr: Arc<AtomicBool>,
+        options: Arc<Current>,
     ) -> Server {
         let handles = Handles::new(fs.clone());
         let (told, capabilities_set) = (OnceLock::new(), AtomicU64::new(1));
-        Server { fs, inodes, handles, origin, cache, told, xattr, capabilities_set }
+        Server { fs, inodes, handles, origin, cache, told, options, capabilities_set }
     }
 
     /// The kernel speaks this minor version. An older one cannot be told all: it believes
@@ -139,9 +148,15 @@ impl Server {
         at.fs.statfs(at.node)
     }
 
-    pub fn readlink(&self, req: &Header) -> Result<Vec<u8>> {
-        let at = self.at(req.node)?;
-        as_caller(req, self.origin(), |cred| at.fs.readlink(cred, at.node))
+    /// Gives the node where this has left it an access time.
+    pub fn readlink(&self, req: &Header) -> Result<(Vec<u8>, Option<NodeId>)> {
+        let node = self.inodes.node(req.node)?;
+        let at = self.fs.at(node)?;
+        let target = as_caller(req, self.origin(), |cred| {
+            at.fs.readlink(&Cred { noatime: true, ..cred.clone() }, at.node)
+        })?;
+        let is_accessed = self.counts(0) && at.fs.accessed(at.node)?;
+        Ok((target, is_accessed.then_some(node)))
     }
 
     pub fn unlink(&self, req: &Header, name: &[u8]) -> Result<()> {
@@ -165,9 +180,19 @@ impl Server {
         linked.map(|(attr, _)| at.attr(attr))
     }
 
-    pub fn read(&self, fh: u64, offset: u64, size: u32) -> Result<ReadBuf> {
-        let at = self.at_open(fh)?;
-        at.fs.read(&self.root(), at.node, offset, size as usize)
+    pub fn read(&self, read: &Read) -> Result<ReadBuf> {
+        let at = self.at_open(read.fh)?;
+        at.fs.read(&self.reader(read.flags), at.node, read.offset, read.size as usize)
+    }
+
+    /// Reading what is open with these flags counts.
+    fn counts(&self, flags: i32) -> bool {
+        flags & libc::O_NOATIME == 0 && self.options.has_atime()
+    }
+
+    /// Who reads what is open with these flags.
+    pub fn reader(&self, flags: i32) -> Cred {
+        Cred { noatime: !self.counts(flags), ..self.root() }
     }
 
     pub fn commit(&self, fh: u64) -> Result<()> {
@@ -262,13 +287,26 @@ impl Server {
         if wanted { Ok(()) } else { Err(Error::Denied) }
     }
 
-    /// The kernel has checked that the caller may, and truncates by itself. Gives a handle, and
-    /// whether what the kernel has of the file's data is still right.
-    pub fn open(&self, ino: u64, flags: i32) -> Result<(u64, bool)> {
+    /// The kernel has checked that the caller may, and truncates by itself.
+    pub fn open(&self, ino: u64, flags: i32) -> Result<Opened> {
         let node = self.inodes.node(ino)?;
-        let handle = self.handles.open(node, flags)?;
-        let attr = self.fs.getattr(node).inspect_err(|_| self.handles.close(handle))?;
-        Ok((handle, self.keeps_cache(&attr, flags)))
+        let fh = self.handles.open(node, flags)?;
+        let looked = self.accessed(node, flags).and_then(|is| Ok((is, self.fs.getattr(node)?)));
+        let (is_accessed, attr) = looked.inspect_err(|_| self.handles.close(fh))?;
+        let cache = if self.keeps_cache(&attr, flags) { abi::OPEN_KEEP_CACHE } else { 0 };
+        Ok(Opened { fh, flags: cache, is_accessed })
+    }
+
+    /// Who opens a node to read it is taken to have read it, for the kernel may answer from its
+    /// caches and tells nobody. Whether that has left an access time. What goes past its caches is
+    /// read here.
+    fn accessed(&self, node: NodeId, flags: i32) -> Result<bool> {
+        let reads = matches!(flags & libc::O_ACCMODE, libc::O_RDONLY | libc::O_RDWR);
+        if !reads || !self.counts(flags) || is_direct(flags) {
+            return Ok(false);
+        }
+        let at = self.fs.at(node)?;
+        at.fs.accessed(at.node)
     }
 
     /// The node is opened: whether what the kernel has of its data is still right.
@@ -276,18 +314,19 @@ impl Server {
         self.inodes.opened(attr.node, attr.change, self.is_told(), is_direct(flags))
     }
 
-    /// Gives the handle, with flags for the kernel: it may keep the listing where it is told of all
-    /// that others change in the directory. Of snapshots' places it is not, nor of the directory
-    /// that they are in.
-    pub fn open_dir(&self, ino: u64) -> Result<(u64, u32)> {
+    /// The kernel may keep the listing where it is told of all that others change in the directory.
+    /// Of snapshots' places it is not, nor of the directory that they are in.
+    pub fn open_dir(&self, ino: u64, flags: i32) -> Result<Opened> {
         let node = self.inodes.node(ino)?;
         let is_told = self.is_told() && self.fs.getattr(node)?.settled && !self.fs.is_crossing(node)?;
+        let keeps = is_told && self.inodes.is_listing_right(ino);
+        let is_accessed = keeps && self.accessed(node, flags)?;
         let flags = match is_told {
-            true if self.inodes.is_listing_right(ino) => abi::OPEN_CACHE_DIR | abi::OPEN_KEEP_CACHE,
+            true if keeps => abi::OPEN_CACHE_DIR | abi::OPEN_KEEP_CACHE,
             true => abi::OPEN_CACHE_DIR,
             false => 0,
         };
-        Ok((self.handles.open(node, libc::O_RDONLY)?, flags))
+        Ok(Opened { fh: self.handles.open(node, libc::O_RDONLY)?, flags, is_accessed })
     }
 
     /// Where the file is open for appending, `offset` is the kernel's guess and the engine knows
@@ -434,7 +473,7 @@ impl Server {
     pub fn listxattr(&self, req: &Header) -> Result<Vec<u8>> {
         let at = self.at(req.node)?;
         let mut names = as_caller(req, self.origin(), |cred| at.fs.listxattr(cred, at.node))?;
-        names.retain(|name| !name.starts_with(USER) || self.xattr.load(Ordering::Relaxed));
+        names.retain(|name| !name.starts_with(USER) || self.options.has_xattr());
         Ok(names.into_iter().flat_map(|name| name.into_iter().chain([0])).collect())
     }
 
@@ -452,7 +491,7 @@ impl Server {
     /// Attributes of users are refused without xattr (`zpl_xattr_user_get` in
     /// module/os/linux/zfs/zpl_xattr.c).
     fn check_xattr_name(&self, name: &[u8]) -> Result<()> {
-        if name.starts_with(USER) && !self.xattr.load(Ordering::Relaxed) {
+        if name.starts_with(USER) && !self.options.has_xattr() {
             return Err(Error::Unsupported("extended attributes (xattr is off)".into()));
         }
         Ok(())

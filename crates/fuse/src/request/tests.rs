@@ -43,6 +43,17 @@ fn a_write_brings_its_data() {
 }
 
 #[test]
+fn a_read_says_how_the_file_is_open() {
+    let mut bytes = [3u64.to_ne_bytes(), 4096u64.to_ne_bytes()].concat();
+    bytes.extend(numbers(&[100, 0, 0, 0, libc::O_NOATIME as u32, 0]));
+    let asked = Read { fh: 3, offset: 4096, size: 100, flags: libc::O_NOATIME };
+    assert_eq!(body(abi::READ, &bytes), Ok(Body::Read(asked)));
+    assert_eq!(body(abi::READDIR, &bytes), Ok(Body::ReadDir(asked)));
+    assert_eq!(body(abi::READDIRPLUS, &bytes), Ok(Body::ReadDirPlus(asked)));
+    assert_eq!(body(abi::READ, &bytes[..32]), Err(Malformed));
+}
+
+#[test]
 fn attributes_are_set_where_their_bit_is() {
     use abi::setattr;
     let mut bytes = numbers(&[setattr::MODE | setattr::ATIME_NOW | setattr::MTIME, 0]);

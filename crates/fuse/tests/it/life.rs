@@ -42,6 +42,30 @@ fn what_another_client_changes_shows() {
     assert_eq!(fs::metadata(fixture.path("f")).unwrap_err().raw_os_error(), Some(libc::ENOENT));
 }
 
+/// The kernel answers from what it keeps, and shows the access time that this leaves all the same.
+#[test]
+fn what_the_kernel_keeps_is_read_with_an_access_time() {
+    use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+    let options = MountOptions { cache: Duration::from_secs(60), ..MountOptions::default() };
+    let fixture = Fixture::with(&options);
+    for text in ["", "some text"] {
+        let path = fixture.path("f");
+        fs::write(&path, text).unwrap();
+        let atime = || fs::metadata(&path).map(|meta| (meta.atime(), meta.atime_nsec())).unwrap();
+        let before = atime();
+        let read = |flags| {
+            let mut file = OpenOptions::new().read(true).custom_flags(flags).open(&path).unwrap();
+            assert_eq!(file.read(&mut [0; 100]).unwrap(), text.len());
+        };
+        read(libc::O_NOATIME);
+        assert_eq!(atime(), before);
+        read(0);
+        assert!(atime() > before, "{text:?}");
+        let node = fixture.fs.lookup(&Cred::root(), fixture.fs.root(), b"f").unwrap();
+        assert_eq!((node.atime.secs, i64::from(node.atime.nanos)), atime());
+    }
+}
+
 /// Pages of a file that the kernel has, of the first 16.
 fn pages_kept(file: &File) -> usize {
     let (len, mut kept) = (16 * 4096, [0u8; 16]);
