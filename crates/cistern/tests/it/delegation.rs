@@ -205,6 +205,49 @@ fn what_was_allowed_is_shown_and_in_force() {
     check(daemon, &scratch);
 }
 
+/// `zfs send … | zfs receive TARGET`, the second as joe.
+fn joe_receives(daemon: &Daemon, scratch: &Scratch, send: &str, target: &str) -> Ran {
+    let file = scratch.path("stream");
+    let mut sender = daemon.command(&["zfs", "send"]);
+    sender.args(send.split(' ')).stdout(std::fs::File::create(&file).expect("made"));
+    Ran::of(&mut sender).done();
+    let mut command = command_as(JOE, None, PROGRAM);
+    command.args(["zfs", "receive", target]).env("CISTERN_SOCKET", daemon.socket());
+    Ran::of(command.stdin(std::fs::File::open(&file).expect("there")))
+}
+
+#[test]
+fn what_is_received_counts_for_a_limit_of_snapshots() {
+    let scratch = Scratch::new("deleg-limit");
+    let daemon = pool(&scratch);
+    daemon.zfs("create tank/d/from").done();
+    for name in ["one", "two", "three"] {
+        daemon.zfs(&format!("snapshot tank/d/from@{name}")).done();
+    }
+    daemon.zfs("create tank/d/to").done();
+    daemon.zfs(&format!("allow -u {JOE} create,mount,receive tank/d/to")).done();
+    daemon.zfs("set snapshot_limit=0 tank/d/to").done();
+    let list = || daemon.zfs("list -H -r -t all -o name tank/d/to").done();
+    let receive = |send: &str| joe_receives(&daemon, &scratch, send, "tank/d/to/it");
+    let full = |what: &str, ran: Ran| {
+        let words = format!("cannot receive {what} stream: destination tank/d/to/it space quota exceeded.\n");
+        assert_eq!((ran.status, ran.err), (1, words));
+    };
+    full("new filesystem", receive("tank/d/from@one"));
+    assert_eq!(list(), "tank/d/to\n");
+    daemon.zfs("set snapshot_limit=1 tank/d/to").done();
+    receive("tank/d/from@one").done();
+    full("incremental", receive("-i @one tank/d/from@two"));
+    assert_eq!(list(), "tank/d/to\ntank/d/to/it\ntank/d/to/it@one\n");
+    // Who may set the limit may exceed it.
+    daemon.zfs(&format!("allow -l -u {JOE} snapshot_limit tank/d/to")).done();
+    receive("-i @one tank/d/from@two").done();
+    daemon.zfs("set snapshot_limit=2 tank/d/to/it").done();
+    full("incremental", receive("-i @two tank/d/from@three"));
+    assert_eq!(daemon.zfs("get -H -p -o value snapshot_count tank/d/to").done(), "2\n");
+    check(daemon, &scratch);
+}
+
 #[test]
 fn who_may_not_mount_does_not_and_takes_no_mount_away() {
     let scratch = Scratch::new("deleg-mounts");

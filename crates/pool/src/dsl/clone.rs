@@ -120,9 +120,12 @@ impl Dsl {
             return Err(PoolError::NameTooLong);
         }
         let (from, to) = (&promotion.origin_dir, &clone.dir);
-        let common = from.common_ancestor(to).map(|ancestor| (ancestor, promotion.moved.used as u64));
-        if to.available(self.pool_size(), common, false) < promotion.moved.used as u64 {
+        let (common, used) = (from.common_ancestor(to), promotion.moved.used as u64);
+        if to.available(self.pool_size(), common.map(|ancestor| (ancestor, used)), false) < used {
             return Err(PoolError::NoSpace);
+        }
+        if self.is_count_full(to, Counted::Snapshots, promotion.shared.len() as u64, common)? {
+            return Err(PoolError::Quota);
         }
         Ok(())
     }

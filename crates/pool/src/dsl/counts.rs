@@ -6,7 +6,8 @@
 //! below it, and the snapshots of its own dataset.
 //!
 //! Whoever may change a limit may exceed it: it binds none but users with delegated rights, and of
-//! these not who was given the limit itself.
+//! these not who was given the limit itself. It binds whatever brings more: creating, cloning,
+//! snapshots, receiving, renaming, promoting.
 //!
 //! Source: module/zfs/dsl_dir.c (`dsl_dir_init_fs_ss_count`, `dsl_fs_ss_limit_check`,
 //! `dsl_fs_ss_count_adjust`, `dsl_enforce_ds_ss_limits`), `dsl_dataset_create_sync` in

@@ -165,6 +165,9 @@ fn check_existing(dsl: &Dsl, target: &Target, head: &Found) -> Result<()> {
     if kind_of(&target.begin)? == ObjsetType::Zvol && !dsl.children(&head.dir)?.is_empty() {
         return Err(Failure::WrongParent.into());
     }
+    if dsl.is_count_full(&head.dir, Counted::Snapshots, 1, None)? {
+        return Err(PoolError::Quota);
+    }
     if target.begin.from_guid == 0 {
         return if target.force { Ok(()) } else { Err(Failure::Exists.into()) };
     }
@@ -217,8 +220,10 @@ fn check_new(dsl: &Dsl, target: &Target) -> Result<()> {
     if dsl.kind_of(&parent)? != DatasetKind::Filesystem {
         return Err(Failure::WrongParent.into());
     }
-    if dsl.is_count_full(&parent.dir, Counted::Filesystems, 1, None)? {
-        return Err(PoolError::Quota);
+    for what in [Counted::Filesystems, Counted::Snapshots] {
+        if dsl.is_count_full(&parent.dir, what, 1, None)? {
+            return Err(PoolError::Quota);
+        }
     }
     let Some(origin) = &target.origin else { return Ok(()) };
     let origin = match dsl.find(origin) {

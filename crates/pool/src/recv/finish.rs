@@ -11,6 +11,7 @@ use refusal::{Action, Reason, ReceiveFault, Refused};
 
 use super::{Failure, Received, Target, props};
 use crate::dsl::Dsl;
+use crate::dsl::counts::Counted;
 use crate::dsl::names::Found;
 use crate::dsl::task::SyncCx;
 use crate::namecheck::RECEIVE_CLONE;
@@ -37,6 +38,10 @@ pub(super) fn check(dsl: &Dsl, target: &Target, object: u64, group: Option<u64>)
     }
     if received.is_hidden {
         check_swap(dsl, target, &received.found, &head)?;
+    }
+    // Others may have taken snapshots since it began.
+    if dsl.is_count_full(&head.dir, Counted::Snapshots, 1, None)? {
+        return Err(PoolError::Quota);
     }
     match dsl.check_snapshot(&head, group) {
         Err(PoolError::Busy) if !received.is_hidden => Ok(()),

@@ -297,5 +297,28 @@ fn limits_bind_whom_they_were_not_given_to() {
     let props = vec![("filesystem_limit".to_owned(), "4".to_owned())];
     pool.dsl.commit(Change::SetProperties { name: "tank".into(), props }, "").unwrap();
     assert!(as_joe(make("tank/a/y")).is_err());
+    // Promoting brings snapshots along; below what both are below it brings none.
+    let clone = |from: &str, name: &str| Change::Clone {
+        snapshot: from.into(),
+        name: name.into(),
+        parents: false,
+        props: Vec::new(),
+    };
+    let promote = |name: &str| Change::Promote { name: name.into() };
+    let limit = |name: &str, number: &str| {
+        let props = vec![("snapshot_limit".to_owned(), number.to_owned())];
+        pool.dsl.commit(Change::SetProperties { name: name.into(), props }, "").unwrap();
+    };
+    pool.dsl.commit(clone("tank/a@t", "tank/c/new"), "").unwrap();
+    limit("tank", "0");
+    limit("tank/c", "1");
+    let refused = as_joe(promote("tank/c/new")).unwrap_err().to_string();
+    assert_eq!(refused, "cannot promote 'tank/c/new': out of space");
+    limit("tank/c", "2");
+    assert_eq!(as_joe(promote("tank/c/new")), Ok(()));
+    pool.dsl.commit(promote("tank/a"), "").unwrap();
+    limit("tank/c", "0");
+    allow(&pool, "tank/c", user(), "l", &["snapshot_limit"]);
+    assert_eq!(as_joe(promote("tank/c/new")), Ok(()));
     export(&dir, pool);
 }
