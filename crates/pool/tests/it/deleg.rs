@@ -1,6 +1,7 @@
 //! Delegated permissions on disk: written as OpenZFS does, read whoever wrote them, and gone with
 //! their datasets.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use api_types::{Delegation, Grant, Grantee, VdevSpec};
@@ -13,7 +14,7 @@ use pool::{Pool, PoolError};
 use stdx::behalf::{Actor, Way, on_behalf_of};
 
 use crate::create::spec;
-use crate::support::{Dir, around, zdb, zdb_accepts};
+use crate::support::{Delegations, Dir, around, cut_partitions, fixture, zdb, zdb_accepts};
 
 const SIZE: u64 = 256 << 20;
 const JOE: u32 = 1001;
@@ -65,6 +66,12 @@ fn export(dir: &Dir, pool: Arc<Pool>) {
     pool.export().unwrap();
     drop(pool);
     zdb_accepts(dir, "tank");
+}
+
+fn again(dir: &Dir) -> Arc<Pool> {
+    let around = around();
+    let found = search(&around.env, &[dir.path()]).remove(0);
+    import(&around, &found, &ImportSpec::default()).unwrap()
 }
 
 fn tree(dir: &Dir) -> Arc<Pool> {
@@ -195,9 +202,7 @@ fn what_is_delegated_is_kept_shown_to_zdb_and_goes_with_its_dataset() {
         assert!(seen.contains(word), "{word}");
     }
 
-    let around = around();
-    let found = search(&around.env, &[dir.path()]).remove(0);
-    let pool = import(&around, &found, &ImportSpec::default()).unwrap();
+    let pool = again(&dir);
     assert_eq!(pool.dsl.delegations("tank/a/b").unwrap(), expected);
     unallow(&pool, "tank/a", true, user(), "ld", &["snapshot"]);
     assert!(!joe(&pool, "tank/a/b", "snapshot") && joe(&pool, "tank/a/b", "readonly"));
@@ -321,4 +326,144 @@ fn limits_bind_whom_they_were_not_given_to() {
     allow(&pool, "tank/c", user(), "l", &["snapshot_limit"]);
     assert_eq!(as_joe(promote("tank/c/new")), Ok(()));
     export(&dir, pool);
+}
+
+/// What we say is delegated at a dataset and above, as OpenZFS would: dataset, key, name.
+fn as_openzfs_tells(pool: &Pool, name: &str) -> BTreeSet<String> {
+    let mut lines = BTreeSet::new();
+    for Delegation { dataset, grants } in pool.dsl.delegations(name).unwrap() {
+        for Grant { who, local, permissions, .. } in grants {
+            let reach = if local { 'l' } else { 'd' };
+            for permission in permissions.unwrap() {
+                let of_sets = permission.starts_with('@');
+                let letter = |letter: char| if of_sets { letter.to_ascii_uppercase() } else { letter };
+                let key = match &who {
+                    Grantee::User(id) => format!("{}{reach}${id}", letter('u')),
+                    Grantee::Group(id) => format!("{}{reach}${id}", letter('g')),
+                    Grantee::Everyone => format!("{}{reach}$", letter('e')),
+                    Grantee::Creator => format!("{}-$", letter('c')),
+                    Grantee::Set(set) => format!("{}-${set}", letter('s')),
+                };
+                lines.insert(format!("{dataset} {key} {permission}"));
+            }
+        }
+    }
+    lines
+}
+
+/// Every question that the tree gives rise to, as OpenZFS is asked it, and our answer.
+fn questions(pool: &Pool, names: &[&str]) -> Vec<(String, bool)> {
+    let callers: [(u32, &[u32]); 6] =
+        [(JOE, &[JOE]), (JOE, &[JOE, STAFF]), (7, &[STAFF]), (7, &[7, 8, STAFF]), (7, &[7]), (0, &[0])];
+    let permissions =
+        ["snapshot", "hold", "send", "rollback", "readonly", "userprop", "quota", "allow", "create"];
+    let mut asked = Vec::new();
+    for name in names {
+        for permission in permissions {
+            for (user, groups) in callers {
+                let ours = pool.dsl.may(Place::At(name), permission, &caller(user, groups)).unwrap();
+                let list: Vec<String> = groups.iter().map(u32::to_string).collect();
+                asked.push((format!("may {name} {permission} {user} {}", list.join(",")), ours));
+            }
+        }
+    }
+    asked
+}
+
+/// Has OpenZFS tell and judge all of it, and compares.
+fn openzfs_agrees(openzfs: &Delegations, dir: &Dir, pool: Arc<Pool>, image: &str, names: &[&str]) {
+    let told: Vec<BTreeSet<String>> = names.iter().map(|name| as_openzfs_tells(&pool, name)).collect();
+    let asked = questions(&pool, names);
+    let allowed = asked.iter().filter(|(_, is_allowed)| *is_allowed).count();
+    assert!(allowed > 20 && asked.len() - allowed > 20, "{allowed} of {}: no test", asked.len());
+    let pool_name = names[0].split('/').next().unwrap();
+    pool.export().unwrap();
+    drop(pool);
+    let heads = names.iter().filter(|name| !name.contains('@'));
+    let mut lines: Vec<String> = heads.clone().map(|name| format!("get {name}")).collect();
+    lines.extend(asked.iter().map(|(question, _)| question.clone()));
+    let answers = openzfs.obey(&dir.image_path(image).to_string_lossy(), &lines);
+    let mut answers = answers.iter();
+    for (name, ours) in names.iter().zip(&told).filter(|(name, _)| !name.contains('@')) {
+        let theirs: BTreeSet<String> = answers.by_ref().take_while(|line| *line != "end").cloned().collect();
+        assert_eq!(&theirs, ours, "OpenZFS of {name}, and we");
+    }
+    let wrong: Vec<&String> = asked
+        .iter()
+        .filter(|(_, ours)| answers.next().map(String::as_str) != Some(if *ours { "yes" } else { "no" }))
+        .map(|(question, _)| question)
+        .collect();
+    assert!(wrong.is_empty() && answers.next().is_none(), "OpenZFS says otherwise: {wrong:?}");
+    zdb_accepts(dir, pool_name);
+}
+
+#[test]
+fn openzfs_reads_what_is_delegated_here_and_judges_alike() {
+    let (dir, openzfs) = (Dir::new("deleg-judged"), Delegations::build("deleg-judge"));
+    let pool = tree(&dir);
+    allow(&pool, "tank", Grantee::Everyone, "d", &["quota"]);
+    allow(&pool, "tank", set("@some"), "", &["snapshot", "hold"]);
+    allow(&pool, "tank", Grantee::Creator, "", &["send", "@some"]);
+    allow(&pool, "tank", Grantee::Group(STAFF.into()), "l", &["@some", "create"]);
+    allow(&pool, "tank/a", set("@some"), "", &["send", "@more"]);
+    allow(&pool, "tank/a", set("@more"), "", &["userprop", "@some", "rollback"]);
+    allow(&pool, "tank/a", user(), "ld", &["@some", "rdonly"]);
+    allow(&pool, "tank/a/b", user(), "l", &["allow"]);
+    allow(&pool, "tank/a/b", Grantee::Group(STAFF.into()), "d", &["hold"]);
+    allow(&pool, "tank/c", user(), "d", &["@some"]);
+    allow(&pool, "tank/c", Grantee::Everyone, "ld", &["@nowhere"]);
+    allow(&pool, "tank/c", Grantee::User(0), "l", &["snapshot"]);
+    on_behalf_of(Arc::new(caller(JOE, &[JOE])), || pool.dsl.commit(make("tank/c/own"), "").unwrap());
+    let names = ["tank", "tank/a", "tank/a@s", "tank/a/b", "tank/c", "tank/c/own"];
+    openzfs_agrees(&openzfs, &dir, pool, "a.img", &names);
+    // What was taken back is gone for it, too.
+    let pool = again(&dir);
+    unallow(&pool, "tank/a", true, user(), "ld", &["@some", "rdonly"]);
+    unallow(&pool, "tank", false, set("@some"), "", &["hold"]);
+    unallow(&pool, "tank/c", false, Grantee::User(0), "l", &[]);
+    openzfs_agrees(&openzfs, &dir, pool, "a.img", &names);
+    let pool = again(&dir);
+    let props = vec![("delegation".to_owned(), "off".to_owned())];
+    pool.dsl.commit(Change::SetPoolProperties { props }, "").unwrap();
+    export(&dir, pool);
+    let image = dir.image_path("a.img");
+    assert_eq!(openzfs.obey(&image.to_string_lossy(), &["may tank/c quota 7 7".into()]), ["no"]);
+}
+
+#[test]
+fn what_openzfs_delegates_in_a_pool_of_its_own_counts_here() {
+    let (dir, openzfs) = (Dir::new("deleg-theirs"), Delegations::build("deleg-writer"));
+    fixture(&dir, "snapshots");
+    cut_partitions(&dir);
+    let image = dir.image_path("disk0.img");
+    let obey = |lines: &[&str]| {
+        let lines: Vec<String> = lines.iter().map(|line| (*line).to_owned()).collect();
+        openzfs.obey(&image.to_string_lossy(), &lines)
+    };
+    obey(&[
+        "set g_snap s-$@some snapshot hold",
+        "set g_snap ed$ quota",
+        "set g_snap C-$ @some",
+        "set g_snap c-$ send",
+        "set g_snap/fs ul$1001 rollback allow create",
+        "set g_snap/fs Ud$1001 @some",
+        "set g_snap/fs gd$50 readonly userprop",
+        "set g_snap/fs S-$@more @some",
+        "set g_snap/fs Gl$50 @more",
+    ]);
+    let names = ["g_snap", "g_snap/fs", "g_snap/fs@s01"];
+    let pool = again(&dir);
+    let told = as_openzfs_tells(&pool, "g_snap/fs");
+    assert_eq!(told.len(), 13, "{told:#?}");
+    assert!(joe(&pool, "g_snap/fs", "rollback") && joe(&pool, "g_snap/fs@s01", "hold"));
+    assert!(!joe(&pool, "g_snap/fs@s01", "rollback"));
+    openzfs_agrees(&openzfs, &dir, pool, "disk0.img", &names);
+    // Each goes on with what the other wrote.
+    obey(&["unset g_snap/fs ul$1001", "unset g_snap/fs gd$50 userprop", "unset g_snap s-$@some hold"]);
+    let pool = again(&dir);
+    assert_eq!(as_openzfs_tells(&pool, "g_snap/fs").len(), 8);
+    assert!(!joe(&pool, "g_snap/fs", "rollback") && !joe(&pool, "g_snap/fs@s01", "hold"));
+    unallow(&pool, "g_snap/fs", false, Grantee::Group(STAFF.into()), "d", &["readonly"]);
+    allow(&pool, "g_snap", set("@some"), "", &["rollback"]);
+    openzfs_agrees(&openzfs, &dir, pool, "disk0.img", &names);
 }

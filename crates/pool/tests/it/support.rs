@@ -1,7 +1,8 @@
 //! A folder of image files, a trivial file system format, and zdb.
 
+use std::io::Write;
 use std::path::PathBuf;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use dmu::zap::{Zap, ZapParams};
@@ -124,6 +125,34 @@ pub fn zdb_accepts(dir: &Dir, pool: &str) -> String {
     let text = String::from_utf8_lossy(&out.stdout).into_owned() + &String::from_utf8_lossy(&out.stderr);
     assert!(out.status.success() && text.contains("No leaks"), "zdb: {}\n{text}", out.status);
     text
+}
+
+/// OpenZFS's own code for delegations, built against its library.
+pub struct Delegations(Dir);
+
+impl Delegations {
+    pub fn build(name: &str) -> Delegations {
+        let dir = Dir::new(name);
+        let source = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/delegations.c");
+        let mut cc = Command::new("cc");
+        // Its headers are meant for its own build, and speak of what a compiler of today warns of.
+        cc.args(["-w", "-O1", "-rdynamic", "-I/usr/include/libzfs", "-I/usr/include/libspl", "-o"]);
+        cc.arg(dir.image_path("delegations")).args([source, "-lzpool", "-lnvpair"]);
+        assert!(cc.status().expect("cc is installed").success(), "libzfslinux-dev is installed");
+        Delegations(dir)
+    }
+
+    /// Has it obey these lines on the exported pool of one image; its answers.
+    pub fn obey(&self, image: &str, lines: &[String]) -> Vec<String> {
+        let mut command = Command::new("timeout");
+        command.arg("120").arg(self.0.image_path("delegations")).arg(image);
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        // It answers with little: nothing waits for a pipe.
+        child.stdin.take().unwrap().write_all((lines.join("\n") + "\n").as_bytes()).unwrap();
+        let out = child.wait_with_output().unwrap();
+        assert!(out.status.success(), "OpenZFS: {}", out.status);
+        String::from_utf8(out.stdout).unwrap().lines().map(str::to_owned).collect()
+    }
 }
 
 /// Unpacks a pool that OpenZFS made into the folder: its disks, and what its commands said.
