@@ -1,9 +1,10 @@
 //! Delegated permissions: `zfs allow` and `unallow`.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Whom permissions are for.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Grantee {
     User(u64),
@@ -16,7 +17,7 @@ pub enum Grantee {
 }
 
 /// Permissions that somebody has, gets or loses.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Grant {
     pub who: Grantee,
@@ -31,14 +32,14 @@ pub struct Grant {
 }
 
 /// `GET /v1/datasets/{name}/permissions`: what is delegated at one dataset, the nearest first.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Delegation {
     pub dataset: String,
     pub grants: Vec<Grant>,
 }
 
 /// `POST /v1/datasets/{name}/allow`
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Allow {
     pub grants: Vec<Grant>,
@@ -46,7 +47,7 @@ pub struct Allow {
 }
 
 /// `POST /v1/datasets/{name}/unallow`
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Unallow {
     pub grants: Vec<Grant>,

@@ -10,10 +10,11 @@ mod words;
 
 pub use import::{ImportCondition, UnknownFeature};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// See the module.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Condition {
     Suspended {
@@ -43,6 +44,7 @@ pub enum Condition {
     /// Its version is older than feature flags.
     LegacyVersion,
     /// One that only a newer program knows, in that program's words. It is read, never made.
+    #[schemars(skip)]
     Other {
         status: String,
         action: String,
@@ -51,7 +53,7 @@ pub enum Condition {
 }
 
 /// Why a pool is suspended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SuspendCause {
     /// I/O failed beyond redundancy.
@@ -63,7 +65,7 @@ pub enum SuspendCause {
 }
 
 /// The property `failmode`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FailMode {
     Wait,
@@ -72,7 +74,7 @@ pub enum FailMode {
 }
 
 /// What older programs have written wrongly, by OpenZFS's numbers (`zpool_errata_t`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Errata {
     /// Keys of encrypted datasets are of version 0.

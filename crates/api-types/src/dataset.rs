@@ -1,10 +1,11 @@
 //! Datasets and their properties.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::Warnings;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum DatasetKind {
     Filesystem,
@@ -26,7 +27,7 @@ impl DatasetKind {
 }
 
 /// Where a value comes from.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", tag = "kind", content = "from")]
 pub enum Source {
     None,
@@ -38,7 +39,7 @@ pub enum Source {
 }
 
 /// How a value is shown to people.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum PropKind {
     /// Bytes.
@@ -51,7 +52,7 @@ pub enum PropKind {
     Text,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PropValue {
     pub name: String,
     /// The exact form; empty where the property does not apply.
@@ -64,14 +65,14 @@ pub struct PropValue {
 }
 
 /// A property to set, as text.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PropertyChange {
     pub name: String,
     pub value: String,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DatasetInfo {
     pub name: String,
     pub kind: DatasetKind,
@@ -95,7 +96,7 @@ pub struct DatasetFilter {
 
 /// Query of `GET /v1/datasets`. Lists are comma-separated: no dataset or property has a comma in
 /// its name.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct DatasetQuery {
     /// Names; empty: every pool.
@@ -109,7 +110,7 @@ pub struct DatasetQuery {
 }
 
 /// `POST /v1/datasets`
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct DatasetCreate {
     pub name: String,
@@ -127,13 +128,13 @@ pub struct DatasetCreate {
 }
 
 /// What would come of the properties of a dataset that is to be made, which were judged.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DatasetPlan {
     pub volume: Option<VolumePlan>,
 }
 
 /// A volume that would be made.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct VolumePlan {
     /// Bytes: of it, whole blocks; of a block.
     pub size: u64,
@@ -144,7 +145,7 @@ pub struct VolumePlan {
 }
 
 /// What a change answers: what went wrong beside it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Changed {
     pub txg: u64,
     #[serde(flatten)]
@@ -152,7 +153,7 @@ pub struct Changed {
 }
 
 /// `POST /v1/datasets/{name}/destroy`
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct DatasetDestroy {
     pub recursive: bool,
@@ -177,7 +178,7 @@ pub struct DestroyQuery {
 }
 
 /// `GET /v1/datasets/{name}/destroy?recursive=…&clones=…&defer=…`
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DestroyPlan {
     /// What would go, in the order in which it does.
     pub names: Vec<String>,
@@ -186,7 +187,7 @@ pub struct DestroyPlan {
 }
 
 /// What goes along with what is destroyed; also the query of the preview.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct DestroyOptions {
     pub recursive: bool,
@@ -195,7 +196,7 @@ pub struct DestroyOptions {
 }
 
 /// `POST /v1/datasets/{name}/properties` and `POST /v1/pools/{name}/properties`
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PropertiesSet {
     pub props: Vec<PropertyChange>,
@@ -205,7 +206,7 @@ pub struct PropertiesSet {
 }
 
 /// `POST /v1/datasets/{name}/inherit`
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Inherit {
     pub property: String,
@@ -215,7 +216,7 @@ pub struct Inherit {
 }
 
 /// `POST /v1/datasets/{name}/rename`
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Rename {
     pub to: String,
@@ -228,7 +229,7 @@ pub struct Rename {
 }
 
 /// `POST /v1/snapshots`
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct SnapshotCreate {
     /// Of one pool: all at one moment, or none.
@@ -240,7 +241,7 @@ pub struct SnapshotCreate {
 }
 
 /// `POST /v1/datasets/{name}/rollback`, of the snapshot.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Rollback {
     /// Destroy snapshots and bookmarks that are younger.
@@ -251,7 +252,7 @@ pub struct Rollback {
 }
 
 /// `POST /v1/clones`
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct CloneCreate {
     pub snapshot: String,
@@ -263,14 +264,14 @@ pub struct CloneCreate {
 }
 
 /// `POST /v1/datasets/{name}/promote`
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Promote {
     pub history: String,
 }
 
 /// `POST /v1/bookmarks`
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct BookmarkCreate {
     /// A snapshot or a bookmark.
@@ -280,7 +281,7 @@ pub struct BookmarkCreate {
 }
 
 /// `POST /v1/holds` and `POST /v1/releases`
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct HoldRequest {
     pub snapshots: Vec<String>,
@@ -290,7 +291,7 @@ pub struct HoldRequest {
 }
 
 /// Whose space is counted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Spender {
     User,
@@ -310,7 +311,7 @@ impl Spender {
 }
 
 /// Query of `GET /v1/datasets/{name}/space-use`
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SpaceUseQuery {
     pub of: Spender,
@@ -318,7 +319,7 @@ pub struct SpaceUseQuery {
 
 /// What one user, group or project uses and may use. Absent: nobody counts that there; limits of 0
 /// are none.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct SpaceUse {
     pub id: u64,
@@ -330,7 +331,7 @@ pub struct SpaceUse {
 }
 
 /// Who holds a part of what a dataset uses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SpaceHolder {
     /// Files that have a name, or a volume; as compressed.
@@ -380,7 +381,7 @@ impl SpaceHolder {
 }
 
 /// One part, in bytes.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SpacePart {
     pub holder: SpaceHolder,
     pub names: Vec<String>,
@@ -390,7 +391,7 @@ pub struct SpacePart {
 }
 
 /// `GET /v1/datasets/{name}/space`: what `used` is made of. Bytes.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SpaceExplained {
     pub name: String,
     pub used: u64,
@@ -403,7 +404,7 @@ pub struct SpaceExplained {
 }
 
 /// Query of `GET /v1/datasets/{name}/diff`, of the snapshot to begin with.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DiffQuery {
     /// A snapshot, or a file system as it is now.
@@ -411,7 +412,7 @@ pub struct DiffQuery {
 }
 
 /// What became of a node.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DiffEntry {
     /// `+`, `-`, `M` or `R`.
     pub change: char,
@@ -453,13 +454,13 @@ pub fn unescape_path(path: &str) -> Vec<u8> {
 }
 
 /// `GET /v1/datasets/{name}/deleted`: files without a name that are not freed yet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DeletedFiles {
     pub files: u64,
 }
 
 /// One tag on a snapshot.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Hold {
     pub tag: String,
     /// Seconds since 1970.

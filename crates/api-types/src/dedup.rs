@@ -1,9 +1,10 @@
 //! What tables of deduplication hold, and what they would.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What there is in all tables of a pool together. Bytes.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DedupTables {
     pub entries: u64,
     /// What the tables occupy, and what they would in memory.
@@ -14,7 +15,7 @@ pub struct DedupTables {
 }
 
 /// Query of `GET /v1/pools/{name}/dedup-estimate`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct DedupEstimateQuery {
     /// A dataset, with all below it; empty: the whole pool.
@@ -22,7 +23,7 @@ pub struct DedupEstimateQuery {
 }
 
 /// `GET /v1/pools/{name}/dedup-estimate`: what deduplication would bring.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DedupEstimate {
     /// Of all blocks of data, by the checksums that they have.
     pub buckets: Vec<DedupBucket>,
@@ -44,7 +45,7 @@ pub struct DedupEstimate {
 
 /// Blocks with about as many references: as they lie on disk, and as pointers see them. Logical,
 /// stored and allocated bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DedupBucket {
     /// References of an entry: from so many on, up to twice as many.
     pub references: u64,

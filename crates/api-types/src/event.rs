@@ -1,9 +1,10 @@
 //! Events of pools.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Query of `GET /v1/events`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct EventsQuery {
     /// Only events with greater numbers.
@@ -13,7 +14,7 @@ pub struct EventsQuery {
 }
 
 /// A value of an event.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum ZeventValue {
     Number(u64),
@@ -33,7 +34,7 @@ impl From<&str> for ZeventValue {
 }
 
 /// One event, as `zpool events -v` shows it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Zevent {
     /// Its number, from 1.
     pub eid: u64,
@@ -46,7 +47,7 @@ pub struct Zevent {
 }
 
 /// `POST /v1/events/clear`
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct EventsCleared {
     pub cleared: u64,
 }

@@ -1,9 +1,10 @@
 //! Faults that an operator asks for.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Which I/O of a device.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FaultIo {
     Read,
@@ -15,7 +16,7 @@ pub enum FaultIo {
 }
 
 /// What becomes of it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FaultEffect {
     /// EIO.
@@ -32,7 +33,7 @@ pub enum FaultEffect {
 }
 
 /// A device that misbehaves.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct DeviceFault {
     pub pool: String,
@@ -45,7 +46,7 @@ pub struct DeviceFault {
 }
 
 /// What blocks belong to.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum BlockKind {
     /// An object, by number.
@@ -64,7 +65,7 @@ pub enum BlockKind {
 }
 
 /// Of blocks at one level: the first and the last, by number or by the bytes they hold.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum BlockRange {
     #[default]
@@ -74,7 +75,7 @@ pub enum BlockRange {
 }
 
 /// How blocks cannot be read.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum BlockError {
     /// EIO.
@@ -85,7 +86,7 @@ pub enum BlockError {
 }
 
 /// Blocks that cannot be read: those that are on disk when this is asked for.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct BlockFault {
     pub pool: String,
@@ -104,7 +105,7 @@ pub struct BlockFault {
 }
 
 /// `POST /v1/faults`
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Fault {
     Device(DeviceFault),
@@ -118,7 +119,7 @@ impl Default for Fault {
 }
 
 /// `GET /v1/faults`: one in force.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ActiveFault {
     pub id: u64,
     /// Of blocks with the number of the dataset, and the numbers of blocks.
@@ -129,7 +130,7 @@ pub struct ActiveFault {
 }
 
 /// `POST /v1/faults/cancel`: that the fault is in force no more. Answers as `GET /v1/faults`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct FaultCancel {
     pub id: u64,
@@ -137,7 +138,7 @@ pub struct FaultCancel {
 
 /// `POST /v1/pools/{name}/condemn`: a device is thought of as if it had erred too often. Answers
 /// with nothing.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Condemn {
     /// Of the leaf.

@@ -1,9 +1,10 @@
 //! Sessions of iSCSI initiators, and what they do to volumes.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// `GET /v1/iscsi/sessions`
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct IscsiSession {
     /// The initiator's port: `iqn.…,i,0x…`.
     pub initiator: String,
@@ -15,7 +16,7 @@ pub struct IscsiSession {
     pub units: Vec<IscsiUnit>,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct IscsiUnit {
     pub lun: u16,
     /// Empty where it is no more.
@@ -30,7 +31,7 @@ pub struct IscsiUnit {
 }
 
 /// Since the session began.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct IscsiTally {
     pub commands: u64,
     pub bytes: u64,

@@ -1,9 +1,10 @@
 //! Long work: started by a request, looked at by another.
 
 use crate::{Problem, Warnings};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum JobState {
     Running,
@@ -12,7 +13,7 @@ pub enum JobState {
 }
 
 /// How far a job is; `total` 0 means that nobody knows yet.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Progress {
     /// What is being done now, as in "mounting tank/home".
     pub step: String,
@@ -21,7 +22,7 @@ pub struct Progress {
 }
 
 /// What a finished job tells.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct JobResult {
     /// The pool made or imported, by the name it has now.
     pub pool: Option<String>,
@@ -36,7 +37,7 @@ pub struct JobResult {
 }
 
 /// `GET /v1/jobs/{id}`, and the answer of every request that starts long work.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Job {
     pub id: u64,
     /// As in `pool.create`.
@@ -55,7 +56,7 @@ pub struct Job {
 }
 
 /// Query of `GET /v1/jobs/{id}`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct JobQuery {
     /// Answer when the job ends or its progress changes, at the latest after this many milliseconds

@@ -51,7 +51,7 @@ pub use upgrade::*;
 pub use warning::*;
 
 /// `GET /v1/version`
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 pub struct Version {
     /// Of the daemon.
     pub version: String,

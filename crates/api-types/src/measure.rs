@@ -1,5 +1,6 @@
 //! Counters, and advice that follows from them.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -9,14 +10,14 @@ pub type Counts = BTreeMap<String, u64>;
 
 /// `GET /v1/pools/{name}/iostat` gives one for each vdev: what OpenZFS has in `vdev_stats_ex`, by
 /// its names. Bucket `i` of a histogram counts nanoseconds or bytes in `2^i .. 2^(i+1)`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct VdevTallies {
     pub guid: u64,
     pub tallies: BTreeMap<String, Vec<u64>>,
 }
 
 /// Query of `GET /v1/pools/{name}/advice`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct AdviceQuestion {
     /// Nanoseconds until a log device has made a block durable.
@@ -33,12 +34,12 @@ pub struct AdviceQuestion {
 }
 
 /// `GET /v1/pools/{name}/advice`: what log devices, memory and cache devices would change.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Advice {
     pub findings: Vec<Finding>,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Finding {
     /// `log`, `memory` or `cache`.
     pub about: String,
@@ -64,7 +65,7 @@ impl Advice {
 }
 
 /// `GET` and `POST /v1/log`
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct LogFilter {
     /// `info`, or with others for parts: `info,nfs=debug`.

@@ -1,9 +1,10 @@
 //! Local mounts and shares.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A file system mounted on the appliance itself.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Mount {
     pub dataset: String,
     pub mountpoint: String,
@@ -12,7 +13,7 @@ pub struct Mount {
 }
 
 /// `POST /v1/mounts`
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct MountRequest {
     /// A file system; ignored where `all` is set.
@@ -29,7 +30,7 @@ pub struct MountRequest {
 }
 
 /// `POST /v1/unmounts`. A file system in use stays mounted, as on Linux with `zfs unmount -f`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct UnmountRequest {
     /// A file system, or the path that it is mounted on; ignored where `all` is set.
@@ -38,7 +39,7 @@ pub struct UnmountRequest {
 }
 
 /// A file system offered to NFS clients.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Share {
     pub dataset: String,
     /// What clients mount.
@@ -48,7 +49,7 @@ pub struct Share {
 }
 
 /// `POST /v1/shares` and `POST /v1/unshares`
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ShareRequest {
     /// A file system, or its mount point; ignored where `all` is set.
@@ -57,7 +58,7 @@ pub struct ShareRequest {
 }
 
 /// What was done, and for which file systems it could not be.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MountOutcome {
     /// Names of file systems.
     pub done: Vec<String>,

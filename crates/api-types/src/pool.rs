@@ -1,10 +1,11 @@
 //! Pools, their devices and their history.
 
 use crate::{Condition, DedupTables, ImportCondition, PropertyChange};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Health of a vdev or pool.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Health {
     Online,
@@ -32,8 +33,8 @@ impl Health {
 }
 
 /// A vdev to make.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum VdevSpec {
     /// A file, block device or partition, by absolute path.
     Leaf(String),
@@ -46,7 +47,7 @@ pub enum VdevSpec {
 }
 
 /// `POST /v1/pools`
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PoolSpec {
     pub name: String,
@@ -75,7 +76,7 @@ pub struct PoolSpec {
 }
 
 /// `POST /v1/pools/{name}/vdevs`
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PoolAdd {
     /// On the wire, its fields are members of the request.
@@ -86,7 +87,7 @@ pub struct PoolAdd {
 }
 
 /// Vdevs to add, by what they are for.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct NewVdevs {
     #[serde(rename = "vdevs")]
@@ -106,7 +107,7 @@ pub struct NewVdevs {
 }
 
 /// `POST /v1/pools/{name}/remove` and `/detach`
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PoolVdev {
     /// Of the vdev.
@@ -115,7 +116,7 @@ pub struct PoolVdev {
 }
 
 /// `POST /v1/pools/{name}/online`
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PoolOnline {
     /// Of the vdev.
@@ -126,7 +127,7 @@ pub struct PoolOnline {
 }
 
 /// `POST /v1/pools/{name}/reguid`
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PoolReguid {
     /// The new one; else any.
@@ -135,7 +136,7 @@ pub struct PoolReguid {
 }
 
 /// `POST /v1/pools/{name}/checkpoint`
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PoolCheckpoint {
     /// Give up the checkpoint there is, instead of taking one.
@@ -144,14 +145,14 @@ pub struct PoolCheckpoint {
 }
 
 /// `POST /v1/pools/{name}/reopen`
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PoolReopen {
     pub history: String,
 }
 
 /// `POST /v1/pools/{name}/offline`
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PoolOffline {
     /// Of the vdev.
@@ -164,7 +165,7 @@ pub struct PoolOffline {
 }
 
 /// `POST /v1/pools/{name}/attach` and `/replace`
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PoolAttach {
     /// Of the vdev that is mirrored or replaced.
@@ -177,7 +178,7 @@ pub struct PoolAttach {
 }
 
 /// A device that is to join a vdev.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct NewDevice {
     /// `None` where it lies at the place of the one that it replaces.
@@ -199,7 +200,7 @@ impl NewDevice {
 }
 
 /// `POST /v1/pools/{name}/clear`
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PoolClear {
     /// One vdev; else all.
@@ -208,7 +209,7 @@ pub struct PoolClear {
 }
 
 /// What to do about the trimming of disks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TrimCommand {
     #[default]
@@ -218,7 +219,7 @@ pub enum TrimCommand {
 }
 
 /// What to do about the initializing of disks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum InitializeCommand {
     #[default]
@@ -230,7 +231,7 @@ pub enum InitializeCommand {
 }
 
 /// `POST /v1/pools/{name}/initialize`
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PoolInitialize {
     /// Of the disks.
@@ -242,7 +243,7 @@ pub struct PoolInitialize {
 }
 
 /// `POST /v1/pools/{name}/trim`
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PoolTrim {
     pub guids: Vec<u64>,
@@ -253,7 +254,7 @@ pub struct PoolTrim {
 }
 
 /// How far a disk has been told which of its space is free.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SweepState {
     #[default]
@@ -264,7 +265,7 @@ pub enum SweepState {
     Complete,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct SweepStatus {
     pub state: SweepState,
@@ -276,7 +277,7 @@ pub struct SweepStatus {
 }
 
 /// `POST /v1/pools/{name}/scan`
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PoolScan {
     pub command: ScanCommand,
@@ -284,7 +285,7 @@ pub struct PoolScan {
 }
 
 /// What is asked of scans.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ScanCommand {
     /// Begins, or goes on after a pause.
@@ -299,7 +300,7 @@ pub enum ScanCommand {
 }
 
 /// `POST /v1/imports`
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PoolImport {
     /// Name or decimal guid.
@@ -333,7 +334,7 @@ pub struct PoolImport {
 }
 
 /// `POST /v1/importable`
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ImportSearch {
     pub search: Vec<String>,
@@ -341,7 +342,7 @@ pub struct ImportSearch {
 }
 
 /// Where pools are looked for that a cache file names, instead of by `search`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct CacheFileSearch {
     pub path: String,
@@ -350,7 +351,7 @@ pub struct CacheFileSearch {
 }
 
 /// A pool on devices that is not imported.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Importable {
     pub name: String,
     pub guid: u64,
@@ -358,6 +359,7 @@ pub struct Importable {
     pub vdevs: VdevStatus,
     /// Whether it can be imported, on the wire with its words as `status` and `action`.
     #[serde(flatten, with = "crate::condition::wire::import")]
+    #[schemars(with = "crate::condition::wire::import::Told<'static>")]
     pub condition: ImportCondition,
     pub exported: bool,
     pub destroyed: bool,
@@ -366,14 +368,14 @@ pub struct Importable {
 }
 
 /// `POST /v1/pools/{name}/export` and `/destroy`
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PoolRelease {
     pub force: bool,
 }
 
 /// `POST /v1/labelclear`
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct LabelClear {
     pub path: String,
@@ -381,7 +383,7 @@ pub struct LabelClear {
 }
 
 /// I/O since import; times in nanoseconds, added up.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct IoCounters {
     pub read_ops: u64,
     pub write_ops: u64,
@@ -391,7 +393,7 @@ pub struct IoCounters {
     pub write_nanos: u64,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct VdevStatus {
     /// As in `zpool status`.
     pub name: String,
@@ -445,7 +447,7 @@ pub struct VdevStatus {
 }
 
 /// How a sequential resilver is doing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RebuildState {
     Running,
@@ -454,7 +456,7 @@ pub enum RebuildState {
 }
 
 /// The sequential resilver of a top-level vdev. Amounts in bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RebuildStatus {
     pub state: RebuildState,
     /// Seconds since 1970.
@@ -476,7 +478,7 @@ pub struct RebuildStatus {
 }
 
 /// What an import that went back to an older transaction group cost, or would.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Rewound {
     /// Of the group: seconds since 1970.
     pub time: u64,
@@ -486,7 +488,7 @@ pub struct Rewound {
     pub data_errors: u64,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RemovalState {
     Running,
@@ -495,7 +497,7 @@ pub enum RemovalState {
 }
 
 /// What a scan is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ScanKind {
     /// Everything is read, what is bad is repaired.
@@ -505,7 +507,7 @@ pub enum ScanKind {
 }
 
 /// How a scan is doing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ScanState {
     Running,
@@ -515,7 +517,7 @@ pub enum ScanState {
 }
 
 /// A state of the pool that can be gone back to, or what is left of one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Checkpoint {
     /// It cannot be gone back to any more: its space is being given back.
     pub discarding: bool,
@@ -526,7 +528,7 @@ pub struct Checkpoint {
 }
 
 /// A removal of a top-level vdev. Times in seconds since 1970, amounts in bytes.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Removal {
     pub state: RemovalState,
     /// Number of the vdev, and its name where it has one still.
@@ -541,7 +543,7 @@ pub struct Removal {
 }
 
 /// The scan that runs, or the last one. Bytes, and seconds since 1970.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ScanStatus {
     pub kind: ScanKind,
     pub state: ScanState,
@@ -567,7 +569,7 @@ pub struct ScanStatus {
 
 /// The scrub of known errors that runs, or the last one since the last scan. Blocks, and seconds
 /// since 1970.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ErrorScrubStatus {
     pub state: ScanState,
     pub start: u64,
@@ -579,7 +581,7 @@ pub struct ErrorScrubStatus {
 }
 
 /// `GET /v1/pools/{name}`; `GET /v1/pools` gives all.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PoolStatus {
     pub name: String,
     pub guid: u64,
@@ -593,6 +595,7 @@ pub struct PoolStatus {
     pub spares: Vec<VdevStatus>,
     /// What is wrong, on the wire with its words as `status`, `action` and `msgid`.
     #[serde(flatten, with = "crate::condition::wire")]
+    #[schemars(with = "crate::condition::wire::Told<'static>")]
     pub condition: Option<Condition>,
     #[serde(default)]
     pub scan: Option<ScanStatus>,
@@ -615,7 +618,7 @@ pub struct PoolStatus {
 }
 
 /// Query of `GET /v1/pools/{name}/properties`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PropertiesQuery {
     /// Comma-separated; empty: all.
@@ -623,13 +626,13 @@ pub struct PropertiesQuery {
 }
 
 /// Query of `GET /v1/pools/{name}/history`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct HistoryQuery {
     pub internal: bool,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct HistoryRecord {
     /// Seconds since 1970.
     pub time: u64,

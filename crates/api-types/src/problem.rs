@@ -1,6 +1,7 @@
 //! RFC 9457 problem details: the one form of every refusal.
 
 use refusal::Refused;
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::known::Known;
@@ -33,10 +34,33 @@ pub mod kind {
     pub const BAD_REQUEST: &str = "/problems/bad-request";
     /// A fault of ours.
     pub const INTERNAL: &str = "/problems/internal";
+
+    /// All of them.
+    pub const ALL: &[&str] = &[
+        NOT_FOUND,
+        EXISTS,
+        NOT_EMPTY,
+        DENIED,
+        READ_ONLY,
+        BUSY,
+        NAME_TOO_LONG,
+        NO_SPACE,
+        QUOTA,
+        INVALID,
+        UNSUPPORTED,
+        REFUSED,
+        KEY_NOT_LOADED,
+        CORRUPT,
+        SUSPENDED,
+        CANCELLED,
+        INTERRUPTED,
+        BAD_REQUEST,
+        INTERNAL,
+    ];
 }
 
 /// Why a request was refused.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Problem {
     /// One of [`kind`].
     #[serde(rename = "type")]
@@ -68,3 +92,18 @@ impl std::fmt::Display for Problem {
 }
 
 impl std::error::Error for Problem {}
+
+#[cfg(test)]
+mod tests {
+    use super::kind;
+
+    #[test]
+    fn the_list_of_kinds_has_each_of_them_once() {
+        let source = include_str!("problem.rs");
+        let mut kinds: Vec<&str> =
+            source.lines().filter_map(|line| line.trim().strip_prefix("pub const ")).collect();
+        kinds.retain(|line| line.contains("= \"/problems/"));
+        let texts = kinds.iter().filter_map(|line| line.split('"').nth(1));
+        assert_eq!(texts.collect::<Vec<_>>(), kind::ALL);
+    }
+}

@@ -1,12 +1,13 @@
 //! Projects of files and directories: what their space is counted for beside user and group.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Most nodes that one request may name, or one answer tells of.
 pub const PROJECT_NODES_MAX: usize = 1000;
 
 /// Query of `GET /v1/datasets/{name}/projects`, of a file system.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ProjectQuery {
     /// From the file system's root on, as [`crate::escape_path`] has it; links are not followed.
@@ -18,7 +19,7 @@ pub struct ProjectQuery {
 }
 
 /// A regular file or directory.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NodeProject {
     /// In its directory, as [`crate::escape_path`] has it; empty for the node that was asked for.
     pub name: String,
@@ -28,7 +29,7 @@ pub struct NodeProject {
     pub inherit: bool,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ProjectPage {
     pub node: NodeProject,
     /// Those in the directory that have projects, some [`PROJECT_NODES_MAX`] at a time.
@@ -38,7 +39,7 @@ pub struct ProjectPage {
 }
 
 /// `POST /v1/datasets/{name}/projects`
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ProjectSet {
     /// As in [`ProjectQuery`].
@@ -51,7 +52,7 @@ pub struct ProjectSet {
 }
 
 /// How far that went: in their order, until one could not be set.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ProjectsSet {
     pub done: usize,
     /// Why the one after those was not.

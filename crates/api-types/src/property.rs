@@ -11,6 +11,7 @@
 //! zpool_prop.c, zprop_common.c, include/sys/fs/zfs.h.
 
 use crate::{DatasetKind, PropKind};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Makes the enumeration of the properties of one table from their rows.
@@ -88,7 +89,7 @@ pub enum Setting {
 }
 
 /// When a property may be set.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Edit {
     Never,
@@ -311,7 +312,7 @@ impl PropertyDef {
 }
 
 /// A row as it goes over the wire.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PropertyInfo {
     pub name: String,
     pub values: String,
@@ -322,7 +323,7 @@ pub struct PropertyInfo {
 }
 
 /// `GET /v1/properties`
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PropertyTables {
     pub datasets: Vec<PropertyInfo>,
     pub pools: Vec<PropertyInfo>,

@@ -2,6 +2,8 @@
 //! (see [`segment`]).
 
 pub const VERSION: &str = "/v1/version";
+/// GET the description of this interface, by OpenAPI 3.1
+pub const OPENAPI: &str = "/v1/openapi.json";
 /// GET every [`crate::FeatureInfo`] that pools can be given
 pub const FEATURES: &str = "/v1/features";
 /// GET all · POST [`crate::PoolSpec`] → job

@@ -2,6 +2,7 @@
 //! body of any length. The answer comes while that is read: frames of a kind, a length and so many
 //! bytes, of which the last is an event that says how it ended.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{Problem, PropertyChange, Warnings};
@@ -26,7 +27,7 @@ pub fn read_frame_head([kind, a, b, c, d]: [u8; FRAME_HEAD]) -> (u8, u32) {
 pub const REQUEST_MAX: usize = 1 << 20;
 
 /// `POST /v1/receive`
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Receive {
     /// A dataset, or a snapshot to be made.
@@ -56,7 +57,7 @@ pub struct Receive {
 }
 
 /// What is told while a stream flows.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum StreamEvent {
     /// To be shown as it is.
@@ -83,14 +84,14 @@ pub enum StreamEvent {
 }
 
 /// `POST /v1/datasets/{name}/abort-receive`: destroys what a receive that can be resumed has left.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct AbortReceive {
     pub history: String,
 }
 
 /// `POST /v1/send`
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct SendRequest {
     /// With `saved` a dataset. Left alone where there is a token.

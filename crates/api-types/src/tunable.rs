@@ -1,9 +1,10 @@
 //! Numbers that may be turned while the daemon runs.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// `GET /v1/tunables` gives all of them.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Tunable {
     /// As OpenZFS's module parameter is called.
     pub name: String,
@@ -17,7 +18,7 @@ pub struct Tunable {
 }
 
 /// `POST /v1/tunables`: holds until the daemon ends.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TunableSet {
     pub name: String,

@@ -1,7 +1,7 @@
 //! Features that pools can be given, and what an upgrade would bring.
 
 /// `GET /v1/features`: one that pools can be given.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 pub struct FeatureInfo {
     pub name: String,
     pub description: String,
@@ -11,7 +11,7 @@ pub struct FeatureInfo {
 
 /// `GET /v1/pools/{name}/upgrade`. The upgrade itself is setting the properties `version` and
 /// `feature@…`.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 pub struct Upgradable {
     /// The pool's version; 5000 with feature flags.
     pub version: u64,

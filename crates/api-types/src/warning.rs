@@ -1,12 +1,13 @@
 //! What went wrong beside work that was done: sentences for people, and the same as data.
 
 use refusal::Refused;
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::known::Known;
 
 /// Beside an answer. Both lists are of one length and order.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Warnings {
     #[serde(rename = "warnings")]
     pub sentences: Vec<String>,
@@ -22,7 +23,7 @@ impl Warnings {
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Warning {
     /// A part was not done: a file system that was to be mounted is not.

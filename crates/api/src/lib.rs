@@ -5,7 +5,8 @@
 //! job. An `engine_api::Error` becomes a problem in one place ([`problem`]), a failure of the
 //! appliance in another ([`words`]). Bodies are bounded, but for streams ([`flow`]). Everybody on
 //! this machine may connect ([`door`]); who may do what is said route by route ([`server`],
-//! [`rights`]) and decided in the engine.
+//! [`rights`]) and decided in the engine. The same table says what each request takes and gives;
+//! the description by OpenAPI is made from it ([`openapi`]).
 
 mod app;
 mod caller;
@@ -13,6 +14,8 @@ mod convert;
 mod door;
 mod flow;
 mod handlers;
+mod openapi;
+mod path;
 mod problem;
 mod program;
 mod rights;

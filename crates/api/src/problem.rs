@@ -40,7 +40,7 @@ pub fn refused(kind: &str, why: Refused) -> Refusal {
 }
 
 /// Title, HTTP status and exit status of a kind.
-fn describe(kind: &str) -> (&'static str, u16, u8) {
+pub fn describe(kind: &str) -> (&'static str, u16, u8) {
     match kind {
         kind::NOT_FOUND => ("Not found", 404, 1),
         kind::EXISTS => ("Already exists", 409, 1),

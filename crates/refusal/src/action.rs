@@ -1,9 +1,10 @@
 //! What was to be done, and with what.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What was refused. Names are as people call things.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "do", rename_all = "kebab-case")]
 pub enum Action {
     /// A dataset or a pool.
@@ -129,7 +130,7 @@ pub enum Action {
 }
 
 /// What a stream is to become.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Stream {
     /// Not known, or of several datasets.

@@ -1,9 +1,10 @@
 //! Why a pool is not imported.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// See the module.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "fault", rename_all = "kebab-case")]
 pub enum ImportFault {
     /// None of that name or number.
@@ -53,7 +54,7 @@ pub enum ImportFault {
 }
 
 /// A top-level vdev that is missing, and its devices.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Member {
     pub name: String,
     pub is_log: bool,

@@ -34,10 +34,11 @@ pub use scan::{ScanFault, SweepFault};
 pub use stream::{ReceiveFault, SendFault};
 pub use vdev::{Use, VdevFault};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A refusal: nothing was changed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Refused {
     /// What was to be done; `None` where the reason says it, or only whoever asked knows it.
     #[serde(default, skip_serializing_if = "Option::is_none")]

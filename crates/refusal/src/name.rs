@@ -2,10 +2,11 @@
 //!
 //! Source: module/zcommon/zfs_namecheck.c.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Why a name is none for a dataset, a snapshot, a bookmark or a pool.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum NameFault {
     TooDeep,

@@ -1,9 +1,10 @@
 //! What is wrong with a property or its value.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Why a property cannot be set, or given up.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "fault", rename_all = "kebab-case")]
 pub enum PropertyFault {
     /// There is no such property.

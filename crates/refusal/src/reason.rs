@@ -1,5 +1,6 @@
 //! Why something is refused.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -8,7 +9,7 @@ use crate::{
 };
 
 /// See the module. Faults of one subject are in an enum of their own.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reason {
     NoDataset,
@@ -146,7 +147,7 @@ pub enum Reason {
 }
 
 /// What has to be destroyed, too.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Dependents {
     /// `filesystem`, `volume` or `snapshot`.
     pub of: String,
@@ -156,7 +157,7 @@ pub struct Dependents {
 }
 
 /// What a pool of a newer version, or with a feature, could do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Upgrade {
     This,

@@ -1,9 +1,10 @@
 //! Why a stream is not sent or not received.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Why nothing is sent.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "fault", rename_all = "kebab-case")]
 pub enum SendFault {
     NoSource {
@@ -42,7 +43,7 @@ pub enum SendFault {
 }
 
 /// Why nothing is received; what was there is as it was.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "fault", rename_all = "kebab-case")]
 pub enum ReceiveFault {
     // The request.

@@ -1,9 +1,10 @@
 //! What is wrong with devices that are to be used, changed or let go of.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Why nothing is done with a vdev.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "fault", rename_all = "kebab-case")]
 pub enum VdevFault {
     // What a pool may be made of.
@@ -74,7 +75,7 @@ pub enum VdevFault {
 }
 
 /// What a device is used for already.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "use", rename_all = "kebab-case")]
 pub enum Use {
     /// A hot spare of this pool.

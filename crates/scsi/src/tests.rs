@@ -127,7 +127,7 @@ fn what_is_written_is_read_in_every_length_of_command() {
     }
     // None means 256 blocks in the shortest, and none in the others.
     assert_eq!(rig.good(&[0x08, 0, 0, 0, 0, 0], &[]).len(), 256 * 512);
-    assert_eq!(rig.good(&short(0x28, 0, 0, 0), &[]), []);
+    assert_eq!(rig.good(&short(0x28, 0, 0, 0), &[]), [0_u8; 0]);
     rig.good(&short(0x35, 0, 0, 0), &[]);
 }
 

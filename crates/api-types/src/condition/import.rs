@@ -1,9 +1,10 @@
 //! What `zpool import` explains of a pool that is not imported.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// See the module.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ImportCondition {
     Ready,
@@ -20,6 +21,7 @@ pub enum ImportCondition {
         features: Vec<UnknownFeature>,
     },
     /// One that only a newer program knows, in that program's words. It is read, never made.
+    #[schemars(skip)]
     Other {
         status: Option<String>,
         action: String,
@@ -27,7 +29,7 @@ pub enum ImportCondition {
 }
 
 /// A feature of a pool that this program cannot read.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct UnknownFeature {
     pub guid: String,
     /// What it does, where it is known.

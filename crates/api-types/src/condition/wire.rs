@@ -4,19 +4,26 @@
 
 use std::borrow::Cow;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::Condition;
 use crate::known::Known;
 
+/// The fields of a pool that tell its condition.
+#[derive(Serialize, JsonSchema)]
+pub struct Told<'a> {
+    /// `null` where nothing is wrong; so are its words then.
+    condition: Option<&'a Condition>,
+    /// What is wrong, in the words of `zpool status`.
+    status: Option<Cow<'a, str>>,
+    /// What to do.
+    action: Option<&'a str>,
+    /// OpenZFS's page about it, where there is one.
+    msgid: Option<&'a str>,
+}
+
 pub fn serialize<S: Serializer>(condition: &Option<Condition>, to: S) -> Result<S::Ok, S::Error> {
-    #[derive(Serialize)]
-    struct Told<'a> {
-        condition: Option<&'a Condition>,
-        status: Option<Cow<'a, str>>,
-        action: Option<&'a str>,
-        msgid: Option<&'a str>,
-    }
     let condition = condition.as_ref();
     let told = Told {
         condition,
@@ -49,13 +56,17 @@ pub mod import {
     use super::*;
     use crate::condition::ImportCondition;
 
+    /// The fields of such a pool that tell its condition.
+    #[derive(Serialize, JsonSchema)]
+    pub struct Told<'a> {
+        condition: &'a ImportCondition,
+        /// What is wrong, in the words of `zpool import`; `null` where the pool is ready.
+        status: Option<Cow<'a, str>>,
+        /// What to do.
+        action: &'a str,
+    }
+
     pub fn serialize<S: Serializer>(condition: &ImportCondition, to: S) -> Result<S::Ok, S::Error> {
-        #[derive(Serialize)]
-        struct Told<'a> {
-            condition: &'a ImportCondition,
-            status: Option<Cow<'a, str>>,
-            action: &'a str,
-        }
         Told { condition, status: condition.status(), action: condition.action() }.serialize(to)
     }
 

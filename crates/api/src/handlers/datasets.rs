@@ -3,6 +3,7 @@
 use crate::app::{App, Body, Shared, answer, blocking, changed, job, posted};
 use crate::convert;
 use crate::handlers::pools::{Asked, list_of, query};
+use crate::path::Path;
 use crate::problem::{Refusal, refuse};
 use crate::words::warnings;
 use api_types::{
@@ -10,7 +11,7 @@ use api_types::{
     DestroyOptions, JobResult, PropKind, PropValue, PropertyTables, Rename, Source, SpaceUseQuery, kind,
 };
 use appliance::{Reporter, mount_props, mount_word};
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::response::Response;
 use engine_api::{Change, DatasetFilter};
 

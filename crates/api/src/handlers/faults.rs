@@ -1,9 +1,10 @@
 //! Faults that an operator asks for.
 
 use crate::app::{App, Body, Shared, blocking, posted};
+use crate::path::Path;
 use crate::problem::{Refusal, refuse};
 use api_types::{ActiveFault, Condemn, Fault, FaultCancel, kind};
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::response::Response;
 
 pub async fn list(State(app): State<Shared>) -> Response {

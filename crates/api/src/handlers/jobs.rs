@@ -3,9 +3,10 @@
 use crate::app::{Shared, answer};
 use crate::caller::asker;
 use crate::handlers::pools::{Asked, query};
+use crate::path::Path;
 use crate::problem::{Refusal, refuse};
 use api_types::{API_VERSION, JobQuery, Version, kind};
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use std::time::Duration;
 

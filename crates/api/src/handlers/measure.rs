@@ -3,8 +3,9 @@
 use super::pools::{Asked, query};
 use crate::app::{Body, Shared, blocking, posted};
 use crate::convert;
+use crate::path::Path;
 use api_types::{AdviceQuestion, DedupEstimateQuery, LogFilter};
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::response::Response;
 
 pub async fn cache(State(app): State<Shared>) -> Response {

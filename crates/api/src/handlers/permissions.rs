@@ -1,8 +1,9 @@
 //! Delegated permissions.
 
 use crate::app::{Body, Shared, blocking, commit, posted};
+use crate::path::Path;
 use api_types::{Allow, Unallow};
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::response::Response;
 use engine_api::Change;
 

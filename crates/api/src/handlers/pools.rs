@@ -2,6 +2,7 @@
 
 use crate::app::{App, Body, Shared, blocking, commit, job, posted, prompt};
 use crate::convert;
+use crate::path::Path;
 use crate::problem::{Refusal, refuse};
 use crate::words::warnings;
 use api_types::{
@@ -11,7 +12,7 @@ use api_types::{
 };
 use appliance::{Release, Reporter};
 use axum::extract::rejection::QueryRejection;
-use axum::extract::{Path, Query, State};
+use axum::extract::{Query, State};
 use axum::response::Response;
 use engine_api::Change;
 use std::ops::ControlFlow;

@@ -2,12 +2,13 @@
 
 use crate::app::{Body, Shared, blocking, posted};
 use crate::handlers::pools::{Asked, query};
+use crate::path::Path;
 use crate::problem::{Refusal, refuse};
 use api_types::{
     NodeProject, PROJECT_NODES_MAX, ProjectPage, ProjectQuery, ProjectSet, ProjectsSet, escape_path, kind,
     unescape_path,
 };
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::response::Response;
 use engine_api::refusal::{Reason, Refused};
 use engine_api::{Attr, Cred, DirLimit, Error, FileSystem, NodeId, NodeKind, Project, Result};

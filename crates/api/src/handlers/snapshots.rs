@@ -3,10 +3,11 @@
 use crate::app::{Body, Shared, blocking, changed, commit, posted};
 use crate::convert;
 use crate::handlers::pools::{Asked, query};
+use crate::path::Path;
 use api_types::{
     BookmarkCreate, CloneCreate, DiffQuery, Hold, HoldRequest, Promote, Rollback, SnapshotCreate,
 };
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::response::Response;
 use engine_api::Change;
 

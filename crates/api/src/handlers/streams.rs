@@ -2,12 +2,13 @@
 
 use crate::app::{App, Body as Json, Shared, blocking, commit, parse};
 use crate::flow::{self, Incoming, Outgoing};
+use crate::path::Path;
 use crate::problem::{Refusal, refused};
 use crate::words::warnings;
 use api_types::{AbortReceive, Receive, SendRequest, StreamEvent, Warnings, kind};
 use appliance::ReceiveTold;
 use axum::body::Body;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::response::Response;
 use engine_api::refusal::{Action, Refused, SendFault};
 use engine_api::{Change, Pool, ReceiveEvent, ReceiveRequest, SendEvent};

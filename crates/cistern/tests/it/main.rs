@@ -32,6 +32,7 @@ mod multihost;
 mod nbd;
 mod nfs3;
 mod old_pools;
+mod openapi;
 mod operations;
 mod people;
 mod policies;

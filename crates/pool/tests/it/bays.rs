@@ -47,7 +47,7 @@ fn change_places(test: &str, top: impl Fn(&Dir) -> VdevSpec, circles: &[(&[&str]
         files.check(&pool);
         files.write(&pool);
         assert_eq!(shown(&pool), *tree);
-        assert_eq!(pool.core().storage.behind(), []);
+        assert_eq!(pool.core().storage.behind(), [0_u64; 0]);
         assert_eq!(pool.scan_report().phys.state, STATE_NONE, "there was nothing to be resilvered");
         let crashed = crash(&dir, &format!("{test}-crashed"));
         zdb_accepts(&crashed, "tank");

@@ -156,7 +156,7 @@ fn a_clone_is_freed_by_what_its_livelist_says() {
     assert_eq!((said("(livelist, mintxg="), said("(bptree, mintxg=")), (2, 0), "no tree is walked");
     pool.export().unwrap();
     drop(pool);
-    assert_eq!(judged(&dir, "Deleted Livelist"), []);
+    assert_eq!(judged(&dir, "Deleted Livelist"), [0_u64; 0]);
 }
 
 #[test]
@@ -193,6 +193,6 @@ fn a_livelist_that_is_of_no_use_is_given_up() {
     drain(&pool);
     pool.export().unwrap();
     drop(pool);
-    assert_eq!(judged(&dir, "Livelist"), []);
+    assert_eq!(judged(&dir, "Livelist"), [0_u64; 0]);
     whole(&dir, &around);
 }

@@ -303,7 +303,7 @@ fn every_order(logs: &'static [usize], mut events: Vec<Event>) {
         });
         on_log += told.unwrap_or_else(|_| panic!("order {orders}: {order:?}"));
     });
-    assert_eq!(orders, (1..=events.len() as u64).product());
+    assert_eq!(orders, (1..=events.len() as u64).product::<u64>());
     assert!(on_log > 4 * orders, "{on_log} log blocks on log devices");
 }
 

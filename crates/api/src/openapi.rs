@@ -1,0 +1,211 @@
+//! The description of this interface by OpenAPI 3.1, made from the table of requests and the types
+//! that its rows name.
+//!
+//! Nothing in it is written twice: paths, rights and types are those that are served, the schemas
+//! come from the types ([`schemas`]), and problems from their kinds.
+//!
+//! Invariants: a request that is served is in it; no answer has a status that it leaves out.
+
+mod schemas;
+mod types;
+
+pub use types::{Description, Frames, Line, Nothing, Started, Types};
+
+use std::collections::BTreeSet;
+use std::hash::{DefaultHasher, Hasher};
+
+use api_types::{API_VERSION, PROBLEM_MEDIA_TYPE, Problem, kind, routes};
+use axum::body::Bytes;
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde_json::{Map, Value, json};
+
+use crate::problem::describe;
+use crate::rights::Right;
+use schemas::Schemas;
+
+/// Requests that no login is needed for, on any way in.
+const FOR_STRANGERS: &[&str] = &[routes::OPENAPI];
+
+/// A row of the table, but for its verb and who carries it out.
+pub struct Operation {
+    pub path: &'static str,
+    pub right: Right,
+    /// What it is about.
+    pub tag: &'static str,
+    /// What it does, in a sentence.
+    pub summary: &'static str,
+    pub types: Types,
+}
+
+/// The description as it is sent.
+pub struct Document {
+    text: Bytes,
+    etag: HeaderValue,
+}
+
+impl Document {
+    /// Of these verbs and rows.
+    pub fn of(operations: impl IntoIterator<Item = (&'static str, Operation)>) -> Document {
+        let text = description(operations).to_string();
+        let mut hasher = DefaultHasher::new();
+        hasher.write(text.as_bytes());
+        let etag = format!("\"{:016x}\"", hasher.finish());
+        let etag = HeaderValue::try_from(etag).expect("digits in quotes are a header's value");
+        Document { text: text.into(), etag }
+    }
+
+    /// Itself, or that it is still what the client has.
+    pub fn answer(&self, headers: &HeaderMap) -> Response {
+        let etag = (header::ETAG, self.etag.clone());
+        if self.is_known(headers) {
+            return (StatusCode::NOT_MODIFIED, [etag]).into_response();
+        }
+        let media_type = (header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        ([etag, media_type], self.text.clone()).into_response()
+    }
+
+    /// Whether `If-None-Match` has it.
+    fn is_known(&self, headers: &HeaderMap) -> bool {
+        // What is no text is no tag of ours.
+        let lists = headers.get_all(header::IF_NONE_MATCH).iter().filter_map(|list| list.to_str().ok());
+        let mut tags = lists.flat_map(|list| list.split(',')).map(str::trim);
+        tags.any(|tag| tag == "*" || self.etag == tag.strip_prefix("W/").unwrap_or(tag))
+    }
+}
+
+fn description(operations: impl IntoIterator<Item = (&'static str, Operation)>) -> Value {
+    let mut schemas = Schemas::new();
+    let problem = schemas.answer::<Problem>();
+    let (mut paths, mut tags) = (Map::new(), Vec::new());
+    for (verb, operation) in operations {
+        if !tags.contains(&operation.tag) {
+            tags.push(operation.tag);
+        }
+        let path = paths.entry(operation.path).or_insert_with(|| json!({}));
+        path[verb.to_ascii_lowercase()] = described(verb, &operation, &mut schemas);
+    }
+    let tags: Vec<Value> = tags.into_iter().map(|tag| json!({ "name": tag })).collect();
+    let mut description = json!({
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Cistern's management API",
+            "version": API_VERSION.to_string(),
+            "description": ABOUT,
+            "license": { "name": "Apache-2.0", "identifier": "Apache-2.0" },
+        },
+        "servers": [{ "url": "/" }],
+        "tags": tags,
+        // Nothing is needed on the Unix socket.
+        "security": [{}, { "bearer": [] }, { "cookie": [] }],
+        "paths": paths,
+        "components": {
+            "responses": problem_responses(&problem),
+            "securitySchemes": {
+                "bearer": { "type": "http", "scheme": "bearer", "description": "An API token." },
+                "cookie": {
+                    "type": "apiKey",
+                    "in": "cookie",
+                    "name": "__Host-cistern",
+                    "description": "A session, as a login begins it.",
+                },
+            },
+        },
+    });
+    schemas.settle(&mut description);
+    description
+}
+
+const ABOUT: &str = "On the Unix socket the kernel says who asks, and neither token nor session is needed. \
+                     Unknown members of a request are refused; unknown members of an answer are to be \
+                     ignored. Sizes are in bytes, times in seconds since 1970. Decide by the `type` of a \
+                     problem, never by its words.";
+
+fn described(verb: &str, operation: &Operation, schemas: &mut Schemas) -> Value {
+    let Operation { path, right, tag, summary, ref types } = *operation;
+    let mut parameters = path_parameters(path);
+    parameters.extend((types.parameters)(schemas));
+    let body = (types.body)(schemas);
+    let asks = !parameters.is_empty() || body.is_some();
+    let mut responses: Map<String, Value> =
+        (types.answers)(schemas).into_iter().map(|(status, answer)| (status.to_owned(), answer)).collect();
+    for status in problem_statuses(right, asks) {
+        responses.insert(
+            status.to_string(),
+            json!({ "$ref": format!("#/components/responses/problem-{status}") }),
+        );
+    }
+    let (right, whom) = match right {
+        Right::Anyone => ("anyone", "For everybody."),
+        Right::Delegated => ("delegated", "For whom the permissions that it takes were delegated to."),
+        Right::Administrator => ("administrator", "For administrators."),
+    };
+    let mut described = json!({
+        "operationId": operation_id(verb, path),
+        "tags": [tag],
+        "summary": summary,
+        "description": whom,
+        "x-right": right,
+        "parameters": parameters,
+        "responses": responses,
+    });
+    if let Some(body) = body {
+        described["requestBody"] = body;
+    }
+    if FOR_STRANGERS.contains(&path) {
+        described["security"] = json!([]);
+    }
+    described
+}
+
+/// `get_pools_name_iostat`: as lasting as the path.
+fn operation_id(verb: &str, path: &str) -> String {
+    let path = path.strip_prefix("/v1").unwrap_or(path);
+    let words = path.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+    let words: Vec<&str> = words.collect();
+    format!("{}_{}", verb.to_ascii_lowercase(), words.join("_"))
+}
+
+/// What stands in braces in a path.
+fn path_parameters(path: &str) -> Vec<Value> {
+    let names = path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'));
+    let parameter = |name: &str| {
+        let (schema, description) = match name {
+            "id" => {
+                let schema =
+                    json!({ "type": "integer", "format": "uint64", "minimum": 0, "maximum": u64::MAX });
+                (schema, "Its number.")
+            }
+            _ => (json!({ "type": "string", "minLength": 1 }), "One segment: a slash travels as `%2F`."),
+        };
+        json!({ "name": name, "in": "path", "required": true, "schema": schema, "description": description })
+    };
+    names.map(parameter).collect()
+}
+
+/// Statuses of problems that a request may be answered with. One that asks for nothing and that
+/// everybody may send does not come to the engine's judgement.
+fn problem_statuses(right: Right, asks: bool) -> BTreeSet<u16> {
+    let status = |kind: &&str| describe(kind).1;
+    match asks || right != Right::Anyone {
+        true => kind::ALL.iter().map(status).collect(),
+        // The last is said at the door, where there is no place.
+        false => [kind::BAD_REQUEST, kind::INTERNAL, kind::SUSPENDED].iter().map(status).collect(),
+    }
+}
+
+/// Each status with the kinds of problems that have it.
+fn problem_responses(problem: &Value) -> Map<String, Value> {
+    let mut responses = Map::new();
+    let statuses: BTreeSet<u16> = kind::ALL.iter().map(|kind| describe(kind).1).collect();
+    for status in statuses {
+        let kinds = kind::ALL.iter().filter(|kind| describe(kind).1 == status);
+        let kinds: Vec<String> = kinds.map(|kind| format!("`{kind}` ({})", describe(kind).0)).collect();
+        let response = json!({
+            "description": format!("A problem: {}.", kinds.join(", ")),
+            "content": { PROBLEM_MEDIA_TYPE: { "schema": problem } },
+        });
+        responses.insert(format!("problem-{status}"), response);
+    }
+    responses
+}
