@@ -91,6 +91,7 @@ pub enum Reason {
     TagExists,
     NoTag,
     TagTooLong,
+    InvalidTag,
     PoolTooOld(Upgrade),
     /// The pool has too old a version to mount a file system of this one.
     FileSystemTooNew {

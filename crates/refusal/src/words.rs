@@ -217,6 +217,7 @@ impl Display for Reason {
             Reason::TagExists => f.write_str("tag already exists on this dataset"),
             Reason::NoTag => f.write_str("no such tag on this dataset"),
             Reason::TagTooLong => f.write_str("tag too long"),
+            Reason::InvalidTag => f.write_str("invalid tag"),
             Reason::PoolTooOld(upgrade) => upgrade.fmt(f),
             Reason::FileSystemTooNew { version, pool } => too_new(f, *version, *pool),
             Reason::HasCheckpoint => f.write_str("checkpoint exists"),

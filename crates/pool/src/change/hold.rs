@@ -63,6 +63,10 @@ pub(super) fn check(dsl: &Dsl, names: &[String], tag: &str, recursive: bool) -> 
         if tag.len() > TAG_MAX {
             return Err(Refused::new(hold(&name), Reason::TagTooLong).into());
         }
+        // No ZAP takes it as a name.
+        if tag.is_empty() || tag.contains('\0') {
+            return Err(Refused::new(hold(&name), Reason::InvalidTag).into());
+        }
         if dsl.has_hold(&found.phys, tag)? {
             return Err(Refused::new(hold(&name), Reason::TagExists).into());
         }

@@ -600,6 +600,11 @@ fn a_tag_that_one_of_several_snapshots_lacks_is_refused() {
     let hold = |of: &[&str]| Change::Hold { snapshots: names(of), tag: "t".into(), recursive: false };
     let release =
         |of: &[&str], recursive| Change::Release { snapshots: names(of), tag: "t".into(), recursive };
+    // What no ZAP takes as a name is refused before it comes to a sync, which it would suspend.
+    for (tag, why) in [("", "invalid tag"), ("a\0b", "invalid tag"), (&"t".repeat(256), "tag too long")] {
+        let hold = Change::Hold { snapshots: names(&["tank/ab@s"]), tag: tag.into(), recursive: false };
+        assert!(commit(&pool, hold).unwrap_err().ends_with(why), "{tag:?}");
+    }
     commit(&pool, hold(&["tank/ab@s", "tank/a/c@s"])).unwrap();
     let both = &["tank/a@s", "tank/ab@s"];
     assert!(commit(&pool, release(&["tank@s", "tank/ab@s"], false)).is_err(), "tank@s is not there");
