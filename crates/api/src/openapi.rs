@@ -14,7 +14,7 @@ pub use types::{Description, Frames, Line, Nothing, Started, Types};
 use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hasher};
 
-use api_types::{API_VERSION, PROBLEM_MEDIA_TYPE, Problem, kind, routes};
+use api_types::{API_VERSION, PROBLEM_MEDIA_TYPE, Problem, kind};
 use axum::body::Bytes;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -23,9 +23,6 @@ use serde_json::{Map, Value, json};
 use crate::problem::describe;
 use crate::rights::Right;
 use schemas::Schemas;
-
-/// Requests that no login is needed for, on any way in.
-const FOR_STRANGERS: &[&str] = &[routes::OPENAPI];
 
 /// A row of the table, but for its verb and who carries it out.
 pub struct Operation {
@@ -96,27 +93,16 @@ fn description(operations: impl IntoIterator<Item = (&'static str, Operation)>) 
         },
         "servers": [{ "url": "/" }],
         "tags": tags,
-        // Nothing is needed on the Unix socket.
-        "security": [{}, { "bearer": [] }, { "cookie": [] }],
         "paths": paths,
         "components": {
             "responses": problem_responses(&problem),
-            "securitySchemes": {
-                "bearer": { "type": "http", "scheme": "bearer", "description": "An API token." },
-                "cookie": {
-                    "type": "apiKey",
-                    "in": "cookie",
-                    "name": "__Host-cistern",
-                    "description": "A session, as a login begins it.",
-                },
-            },
         },
     });
     schemas.settle(&mut description);
     description
 }
 
-const ABOUT: &str = "On the Unix socket the kernel says who asks, and neither token nor session is needed. \
+const ABOUT: &str = "The kernel says who asks: this is served on a Unix socket. \
                      Unknown members of a request are refused; unknown members of an answer are to be \
                      ignored. Sizes are in bytes, times in seconds since 1970. Decide by the `type` of a \
                      problem, never by its words.";
@@ -151,9 +137,6 @@ fn described(verb: &str, operation: &Operation, schemas: &mut Schemas) -> Value 
     });
     if let Some(body) = body {
         described["requestBody"] = body;
-    }
-    if FOR_STRANGERS.contains(&path) {
-        described["security"] = json!([]);
     }
     described
 }
