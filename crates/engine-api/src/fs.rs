@@ -414,7 +414,7 @@ pub trait FileSystem: Send + Sync {
     fn read(&self, cred: &Cred, node: NodeId, offset: u64, len: usize) -> Result<ReadBuf>;
     /// What the node holds is read from somebody's own cache: that leaves an access time where a
     /// read here would. Says whether it is another one now.
-    fn accessed(&self, node: NodeId) -> Result<bool>;
+    fn accessed(&self, cred: &Cred, node: NodeId) -> Result<bool>;
     fn write(&self, cred: &Cred, node: NodeId, offset: u64, data: &[u8], stable: Stable) -> Result<Written>;
     /// At the end of the file, whatever it is when the write happens. Gives the offset too.
     fn append(&self, cred: &Cred, node: NodeId, data: &[u8], stable: Stable) -> Result<(u64, Written)>;

@@ -155,7 +155,7 @@ impl Server {
         let target = as_caller(req, self.origin(), |cred| {
             at.fs.readlink(&Cred { noatime: true, ..cred.clone() }, at.node)
         })?;
-        let is_accessed = self.counts(0) && at.fs.accessed(at.node)?;
+        let is_accessed = at.fs.accessed(&self.reader(0), at.node)?;
         Ok((target, is_accessed.then_some(node)))
     }
 
@@ -185,14 +185,9 @@ impl Server {
         at.fs.read(&self.reader(read.flags), at.node, read.offset, read.size as usize)
     }
 
-    /// Reading what is open with these flags counts.
-    fn counts(&self, flags: i32) -> bool {
-        flags & libc::O_NOATIME == 0 && self.options.has_atime()
-    }
-
     /// Who reads what is open with these flags.
     pub fn reader(&self, flags: i32) -> Cred {
-        Cred { noatime: !self.counts(flags), ..self.root() }
+        Cred { noatime: flags & libc::O_NOATIME != 0 || !self.options.has_atime(), ..self.root() }
     }
 
     pub fn commit(&self, fh: u64) -> Result<()> {
@@ -302,11 +297,11 @@ impl Server {
     /// read here.
     fn accessed(&self, node: NodeId, flags: i32) -> Result<bool> {
         let reads = matches!(flags & libc::O_ACCMODE, libc::O_RDONLY | libc::O_RDWR);
-        if !reads || !self.counts(flags) || is_direct(flags) {
+        if !reads || is_direct(flags) {
             return Ok(false);
         }
         let at = self.fs.at(node)?;
-        at.fs.accessed(at.node)
+        at.fs.accessed(&self.reader(flags), at.node)
     }
 
     /// The node is opened: whether what the kernel has of its data is still right.

@@ -135,8 +135,8 @@ impl FileSystem for MemFs {
         self.state().read(cred, node, offset, len)
     }
 
-    fn accessed(&self, node: NodeId) -> Result<bool> {
-        self.state().note_access(&Cred::root(), node)
+    fn accessed(&self, cred: &Cred, node: NodeId) -> Result<bool> {
+        self.state().note_access(cred, node)
     }
 
     fn write(&self, cred: &Cred, node: NodeId, offset: u64, data: &[u8], _stable: Stable) -> Result<Written> {

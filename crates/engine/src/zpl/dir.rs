@@ -155,9 +155,7 @@ impl Zpl {
             }
             at = found.next;
         }
-        if !cred.noatime {
-            self.touch_atime(&dir, &attrs);
-        }
+        self.touch_atime(cred, &dir, &attrs);
         Ok(page)
     }
 

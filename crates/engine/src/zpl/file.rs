@@ -33,9 +33,7 @@ impl Zpl {
         let parts =
             if len == 0 { Vec::new() } else { slices(node.dnode().read(offset, len).map_err(api_error)?) };
         drop(range);
-        if !cred.noatime {
-            self.touch_atime(&node, &attrs);
-        }
+        self.touch_atime(cred, &node, &attrs);
         Ok(ReadBuf { parts, eof: offset.saturating_add(len as u64) >= size })
     }
 
@@ -220,16 +218,20 @@ impl Zpl {
         Ok(next(dmu::Seek::Hole)?.unwrap_or(end))
     }
 
-    /// Access times are kept here.
-    fn keeps_atime(&self, settings: &Settings) -> bool {
-        settings.atime && !settings.readonly && !self.frozen
+    /// What is read with this credential may leave an access time here.
+    fn keeps_atime(&self, cred: &Cred, settings: &Settings) -> bool {
+        !cred.noatime && settings.atime && !settings.readonly && !self.frozen
     }
 
     /// Contents were read. Reading must not wait for a transaction group, so where none can be had
     /// the time is kept in memory until the next change. Whether it is another one now.
-    pub(super) fn touch_atime(&self, node: &Node, attrs: &Attrs) -> bool {
-        let (settings, now) = (self.settings(), self.now());
-        if !self.keeps_atime(&settings) || !wants_atime(attrs, now, settings.relatime) {
+    pub(super) fn touch_atime(&self, cred: &Cred, node: &Node, attrs: &Attrs) -> bool {
+        let settings = self.settings();
+        if !self.keeps_atime(cred, &settings) {
+            return false;
+        }
+        let now = self.now();
+        if !wants_atime(attrs, now, settings.relatime) {
             return false;
         }
         let Ok(tx) = self.objset.try_begin(Holds::new(0, 1)) else {
@@ -244,13 +246,13 @@ impl Zpl {
     }
 
     /// As [`Zpl::touch_atime`] of what is read elsewhere.
-    pub(super) fn note_access(&self, id: NodeId) -> Result<bool> {
-        if !self.keeps_atime(&self.settings()) {
+    pub(super) fn note_access(&self, cred: &Cred, id: NodeId) -> Result<bool> {
+        if !self.keeps_atime(cred, &self.settings()) {
             return Ok(false);
         }
         let node = self.node(id)?;
         let attrs = self.attrs(&node)?;
-        Ok(self.touch_atime(&node, &attrs))
+        Ok(self.touch_atime(cred, &node, &attrs))
     }
 
     pub(super) fn store_atime(&self, node: &Node, atime: Time, tx: &dmu::Tx) {
@@ -273,9 +275,7 @@ impl Zpl {
             Some(target) => target,
             None => self.old_link(&node, attrs.size)?,
         };
-        if !cred.noatime {
-            self.touch_atime(&node, &attrs);
-        }
+        self.touch_atime(cred, &node, &attrs);
         Ok(target)
     }
 

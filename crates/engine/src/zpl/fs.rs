@@ -78,8 +78,8 @@ impl FileSystem for Zpl {
         self.read_file(cred, node, offset, len)
     }
 
-    fn accessed(&self, node: NodeId) -> Result<bool> {
-        self.note_access(node)
+    fn accessed(&self, cred: &Cred, node: NodeId) -> Result<bool> {
+        self.note_access(cred, node)
     }
 
     fn write(&self, cred: &Cred, node: NodeId, offset: u64, data: &[u8], stable: Stable) -> Result<Written> {

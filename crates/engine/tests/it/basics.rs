@@ -288,18 +288,19 @@ fn access_times_are_noted_of_what_is_read_elsewhere() {
         bench.fs.read(&quiet, node, 0, 4).unwrap();
         bench.fs.readlink(&quiet, link).unwrap();
         bench.fs.readdir(&quiet, root, 0, all).unwrap();
+        assert_eq!(bench.fs.accessed(&quiet, node), Ok(false));
         assert_eq!(atimes(&bench), before);
         for (at, node) in [root, node, link].into_iter().enumerate() {
             let change = bench.fs.getattr(node).unwrap().change;
-            assert_eq!(bench.fs.accessed(node), Ok(true));
+            assert_eq!(bench.fs.accessed(&ROOT, node), Ok(true));
             assert!(atimes(&bench)[at] > before[at]);
-            assert_eq!(bench.fs.accessed(node), Ok(!relatime));
+            assert_eq!(bench.fs.accessed(&ROOT, node), Ok(!relatime));
             assert_eq!(bench.fs.getattr(node).unwrap().change, change, "reading is no change");
         }
     }
     bench.settings.atime = false;
     bench.fs.set_settings(bench.settings.clone());
-    assert_eq!(bench.fs.accessed(node), Ok(false));
+    assert_eq!(bench.fs.accessed(&ROOT, node), Ok(false));
 }
 
 #[test]
@@ -327,6 +328,6 @@ fn access_times_follow_the_property() {
     assert!(bench.fs.getattr(node).unwrap().atime > first.atime);
     bench.settings.readonly = true;
     bench.fs.set_settings(bench.settings.clone());
-    assert_eq!(bench.fs.accessed(node), Ok(false));
+    assert_eq!(bench.fs.accessed(&ROOT, node), Ok(false));
     assert_eq!(bench.fs.write(&ROOT, node, 0, b"x", Stable::Unstable), Err(Error::ReadOnly));
 }

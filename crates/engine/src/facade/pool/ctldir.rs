@@ -368,8 +368,8 @@ impl FileSystem for Ctldir {
         if is_control(node) { Err(Error::IsDir) } else { self.fs()?.read(cred, node, offset, len) }
     }
 
-    fn accessed(&self, node: NodeId) -> Result<bool> {
-        if is_control(node) { Ok(false) } else { self.fs()?.accessed(node) }
+    fn accessed(&self, cred: &Cred, node: NodeId) -> Result<bool> {
+        if is_control(node) { Ok(false) } else { self.fs()?.accessed(cred, node) }
     }
 
     fn write(&self, cred: &Cred, node: NodeId, offset: u64, data: &[u8], stable: Stable) -> Result<Written> {
