@@ -7,8 +7,8 @@ use crate::fail::{Noun, Outcome, Stop, fail, usage};
 use crate::human::nicenum;
 use crate::{getopt, jobs};
 use api_types::{
-    PoolScan, PoolStatus, PropValue, RebuildState, ScanCommand, ScanKind, ScanState, SweepState, SweepStatus,
-    VdevStatus, kind, routes,
+    PoolRelease, PoolScan, PoolStatus, PropValue, RebuildState, ScanCommand, ScanKind, ScanState, SweepState,
+    SweepStatus, VdevStatus, kind, routes,
 };
 use std::time::{Duration, Instant};
 
@@ -121,6 +121,7 @@ pub fn wait(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
     if pools(cx, std::slice::from_ref(name))?.1 != 0 {
         return Ok(1);
     }
+    let mut waited = false;
     loop {
         if repeat.interval > 0.0 && (row == 0 || shown.elapsed().as_secs_f32() >= repeat.interval) {
             if let Some(time) = timestamp(options.value("T"))? {
@@ -137,10 +138,15 @@ pub fn wait(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
             }
         }
         if !any {
-            return Ok(0);
+            break;
         }
+        waited = true;
         std::thread::sleep(LOOK);
     }
+    if waited {
+        until_durable(cx, name)?;
+    }
+    Ok(0)
 }
 
 /// Lines of `wait` with an interval.
@@ -176,10 +182,20 @@ impl Rows<'_> {
 
 /// Waits until nothing of the kind goes on in a pool, or there is no such pool any more.
 pub(super) fn await_end(cx: &mut Cx<'_>, pool: &str, activity: &str) -> Result<(), Stop> {
-    while is_active(cx, pool, activity)? == Some(true) {
-        std::thread::sleep(LOOK);
+    loop {
+        match is_active(cx, pool, activity)? {
+            Some(true) => std::thread::sleep(LOOK),
+            Some(false) => return until_durable(cx, pool),
+            None => return Ok(()),
+        }
     }
-    Ok(())
+}
+
+/// What has ended is seen before it is durable: a disk that was replaced is gone from the tree
+/// while its group is being written, and the space of a larger one comes with the end of that.
+fn until_durable(cx: &mut Cx<'_>, pool: &str) -> Result<(), Stop> {
+    let how = PoolRelease { force: false };
+    absent(jobs::run(cx, &routes::at(routes::POOL_SYNC, pool), &how)).map(drop)
 }
 
 /// Whether something is going on in a pool; `None` if there is no such pool (any more).
