@@ -64,7 +64,6 @@ The commands reach the daemon through the socket in $CISTERN_SOCKET.
 ";
 
 fn main() -> ExitCode {
-    env::memory::use_small_pages();
     allocator::keep_free_memory();
     let mut args = std::env::args();
     let program = args.next().unwrap_or_default();
