@@ -49,6 +49,15 @@ pub struct Job {
     #[serde(default)]
     pub cancellable: bool,
     pub progress: Progress,
+    /// Seconds since 1970; `None` of a job of a program that did not write it down.
+    #[serde(default)]
+    pub began: Option<u64>,
+    /// Likewise; `None` while it runs, and where the program ended before it.
+    #[serde(default)]
+    pub ended: Option<u64>,
+    /// The number of the user who has asked for it.
+    #[serde(default)]
+    pub asked_by: Option<u32>,
     /// Of a job that is done.
     pub result: Option<JobResult>,
     /// Of a job that failed.

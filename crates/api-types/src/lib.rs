@@ -2,11 +2,12 @@
 //! that stay, for they go over the wire of the management API. The engine gives and takes the same
 //! types.
 //!
-//! HTTP and JSON under `/v1` (see [`routes`]) on a Unix socket. Reading answers at once; what may
-//! take long is a POST or DELETE that answers with a [`Job`] to wait for. Every refusal is a
-//! [`Problem`]. Unknown fields in a request are an error, so that a misspelt option never passes
-//! silently; unknown fields in an answer are to be ignored.
+//! HTTP and JSON under `/v1` (see [`routes`]) on a Unix socket and over HTTPS. Reading answers at
+//! once; what may take long is a POST or DELETE that answers with a [`Job`] to wait for. Every
+//! refusal is a [`Problem`]. Unknown fields in a request are an error, so that a misspelt option
+//! never passes silently; unknown fields in an answer are to be ignored.
 
+mod account;
 mod allow;
 mod condition;
 mod dataset;
@@ -28,6 +29,7 @@ mod tunable;
 mod upgrade;
 mod warning;
 
+pub use account::*;
 pub use allow::*;
 pub use condition::*;
 pub use dataset::*;
@@ -60,7 +62,7 @@ pub struct Version {
 }
 
 /// The interface's version that this crate describes.
-pub const API_VERSION: u32 = 3;
+pub const API_VERSION: u32 = 4;
 
 /// Where volumes are served as network block devices: a socket of this name beside that of the
 /// interface.

@@ -32,6 +32,24 @@ pub mod kind {
     pub const INTERRUPTED: &str = "/problems/interrupted";
     /// The request itself can't be read: no such route, bad JSON, too large.
     pub const BAD_REQUEST: &str = "/problems/bad-request";
+    /// Nobody is logged in, or name, password, code or token is wrong; which of them is not told.
+    pub const UNAUTHENTICATED: &str = "/problems/unauthenticated";
+    /// The password is right, and the account wants a second factor.
+    pub const SECOND_FACTOR_NEEDED: &str = "/problems/second-factor-needed";
+    /// Too many tries: header `Retry-After` says when the next one is looked at.
+    pub const THROTTLED: &str = "/problems/throttled";
+    /// A request that another web site had a browser send, or that cannot be told from one.
+    pub const CROSS_SITE: &str = "/problems/cross-site";
+    /// Header `Host` names another machine.
+    pub const MISDIRECTED: &str = "/problems/misdirected";
+    /// No administrator who can log in would be left.
+    pub const LAST_ADMINISTRATOR: &str = "/problems/last-administrator";
+    /// There is an administrator, or no code was made.
+    pub const NO_FIRST_CODE: &str = "/problems/no-first-code";
+    /// A bound is reached.
+    pub const TOO_MANY: &str = "/problems/too-many";
+    /// A part of the daemon that it takes is not there, or has no room at the moment.
+    pub const UNAVAILABLE: &str = "/problems/unavailable";
     /// A fault of ours.
     pub const INTERNAL: &str = "/problems/internal";
 

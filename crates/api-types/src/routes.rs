@@ -156,6 +156,39 @@ pub const JOB: &str = "/v1/jobs/{id}";
 /// POST: it is to end at its next step. Answered with the [`crate::Job`]
 pub const JOB_CANCEL: &str = "/v1/jobs/{id}/cancel";
 
+/// POST [`crate::FirstAdministrator`] → [`crate::User`]: for who is not logged in
+pub const FIRST_ADMINISTRATOR: &str = "/v1/first-administrator";
+/// POST [`crate::LogIn`] → [`crate::LoggedIn`] and a cookie: for who is not logged in
+pub const LOGIN: &str = "/v1/login";
+/// POST: the session ends
+pub const LOGOUT: &str = "/v1/logout";
+/// GET [`crate::Me`]
+pub const ME: &str = "/v1/me";
+/// GET every [`crate::User`] · POST [`crate::UserAdd`] → [`crate::User`]
+pub const USERS: &str = "/v1/users";
+/// POST [`crate::UserChange`] → [`crate::User`]
+pub const USER_CHANGE: &str = "/v1/users/{name}/change";
+/// POST: with all sessions and tokens
+pub const USER_REMOVE: &str = "/v1/users/{name}/remove";
+/// POST → [`crate::TotpOffer`]
+pub const USER_TOTP: &str = "/v1/users/{name}/totp";
+/// POST [`crate::TotpConfirm`] → [`crate::RecoveryCodes`]
+pub const USER_TOTP_CONFIRM: &str = "/v1/users/{name}/totp/confirm";
+/// GET every [`crate::UserSession`] that lasts
+pub const SESSIONS: &str = "/v1/sessions";
+/// POST
+pub const SESSION_END: &str = "/v1/sessions/{id}/end";
+/// GET every [`crate::Token`] · POST [`crate::TokenAdd`] → [`crate::TokenMade`]
+pub const TOKENS: &str = "/v1/tokens";
+/// POST
+pub const TOKEN_REMOVE: &str = "/v1/tokens/{id}/remove";
+/// GET [`crate::AuditQuery`] → [`crate::AuditRecord`]s
+pub const AUDIT: &str = "/v1/audit";
+/// GET [`crate::CertificateInfo`] · POST [`crate::CertificateSet`], answered with the same
+pub const CERTIFICATE: &str = "/v1/certificate";
+/// POST → [`crate::MachineBackup`]: users, tokens and the audit log
+pub const MACHINE_BACKUP: &str = "/v1/machine/backup";
+
 /// `route` with its parameter filled in.
 pub fn at(route: &str, parameter: &str) -> String {
     let (Some(open), Some(close)) = (route.find('{'), route.find('}')) else {

@@ -1,6 +1,9 @@
 //! What every handler shares, and the hop from the runtime to a blocking thread.
 
+use crate::accounts::{self, Accounts};
 use crate::caller::{asker, on_behalf};
+use crate::denied::Unserved;
+use crate::https::certificate::Certificates;
 use crate::problem::{Refusal, refuse, refused};
 use crate::program::Program;
 use crate::words::warnings;
@@ -26,11 +29,11 @@ const PATIENCE: Duration = Duration::from_millis(250);
 /// those that do not: they are answered whatever becomes of the others.
 const PATIENT: usize = 64;
 const PROMPT: usize = 16;
-/// Likewise of guests, who are no administrators: they have a part of their own, and wait for each
-/// other alone.
+/// Likewise of guests, who are no administrators, whether they have an account or not: they have a
+/// part of their own, and wait for each other alone.
 const GUESTS: usize = 16;
 /// Together.
-pub const BLOCKING: usize = PATIENT + PROMPT + GUESTS;
+pub const BLOCKING: usize = PATIENT + PROMPT + GUESTS + accounts::THREADS;
 /// Streams, and requests that wait for what is to happen: each has a thread of its own.
 const APART: usize = 256;
 const GUESTS_APART: usize = 32;
@@ -43,6 +46,15 @@ pub struct App {
     job_changes: watch::Receiver<()>,
     room: Room,
     pub version: String,
+    house: House,
+}
+
+/// What belongs to the machine, where it is there.
+#[derive(Default)]
+pub struct House {
+    pub accounts: Option<Arc<Accounts>>,
+    /// Of HTTPS.
+    pub certificates: Option<Arc<Certificates>>,
 }
 
 /// Who may work on requests.
@@ -67,11 +79,11 @@ impl Room {
 
     /// Where who asks in this task waits for his turn.
     fn of<'a>(&'a self, administrators: &'a Semaphore) -> &'a Semaphore {
-        if asker().is_administrator { administrators } else { &self.guests }
+        if asker().is_administrator() { administrators } else { &self.guests }
     }
 
     fn apart(&self) -> (&Arc<Semaphore>, usize) {
-        match asker().is_administrator {
+        match asker().is_administrator() {
             true => (&self.apart, APART),
             false => (&self.guests_apart, GUESTS_APART),
         }
@@ -90,11 +102,12 @@ impl App {
         program: Arc<dyn Program>,
         version: String,
         (record, ledger): (Record, impl Ledger + 'static),
+        house: House,
     ) -> App {
         let (tell, job_changes) = watch::channel(());
         let Refusal(interrupted) = refused(kind::INTERRUPTED, Refused::because(JobFault::Interrupted));
         let jobs = Jobs::new(record, ledger, &interrupted, move || tell.send_modify(|()| {}));
-        App { appliance, program, jobs, job_changes, room: Room::new(), version }
+        App { appliance, program, jobs, job_changes, room: Room::new(), version, house }
     }
 
     pub fn engine(&self) -> &dyn Engine {
@@ -103,6 +116,18 @@ impl App {
 
     pub fn pool(&self, name: &str) -> Result<Arc<dyn Pool>, Refusal> {
         Ok(self.appliance.pool(name)?)
+    }
+
+    /// Users, tokens and the audit log. Refused where the database could not be opened.
+    pub fn accounts(&self) -> Result<&Accounts, Unserved> {
+        let missing = || refuse(kind::UNAVAILABLE, "the machine's database could not be opened; see the log");
+        self.house.accounts.as_deref().ok_or_else(|| missing().into())
+    }
+
+    /// The certificate of HTTPS. Refused where that is off.
+    pub fn certificates(&self) -> Result<&Arc<Certificates>, Unserved> {
+        let missing = || refuse(kind::UNAVAILABLE, "HTTPS is off");
+        self.house.certificates.as_ref().ok_or_else(|| missing().into())
     }
 
     /// See [`Appliance::pool_of`].

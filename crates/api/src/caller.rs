@@ -1,46 +1,135 @@
-//! Who asks: the user of the program at the other end of the socket, as the kernel says it
-//! (SO_PEERCRED, SO_PEERGROUPS).
+//! Who asks: on the Unix socket the user of the program at its other end, as the kernel says it
+//! (SO_PEERCRED, SO_PEERGROUPS); over HTTPS the account whose session or token a request shows.
 //!
-//! A connection is one program's. Its user goes with each of its requests, and with the work that
-//! these start on blocking threads: into the histories of pools, and to where it is decided what
-//! may be done (`engine`'s `rights`).
+//! Who asks goes with each request, and with the work that these start on blocking threads: into
+//! the histories of pools, and to where it is decided what may be done (`engine`'s `rights`).
+//!
+//! Invariant: both doors end in the same [`Actor`]. Nothing behind them asks by which one somebody
+//! came, but what is about accounts and the audit log.
 
-use crate::door::Door;
-use axum::extract::connect_info::Connected;
-use axum::serve::IncomingStream;
+use machine::{By, Credential, Identity, Role};
+use std::net::IpAddr;
 use std::sync::Arc;
-use stdx::behalf::{self, Actor, Way};
+use stdx::behalf::{self, Actor, Rank, Way};
 
-/// The user of a connection.
+/// Who sends a request, and how it came.
 #[derive(Clone, Debug)]
-pub struct Asker(pub Arc<Actor>);
+pub struct Asker {
+    pub actor: Arc<Actor>,
+    came: Came,
+}
 
-impl Connected<IncomingStream<'_, Door>> for Asker {
-    fn connect_info(stream: IncomingStream<'_, Door>) -> Asker {
-        Asker(stream.io().caller())
-    }
+#[derive(Clone, Debug)]
+enum Came {
+    Socket,
+    /// `None`: nobody is logged in.
+    Https(IpAddr, Option<Arc<Identity>>),
 }
 
 const NOBODY: u32 = 65534;
 
-tokio::task_local!(static ASKER: Asker);
+impl Asker {
+    /// By the Unix socket.
+    pub fn local(actor: Arc<Actor>) -> Asker {
+        Asker { actor, came: Came::Socket }
+    }
+
+    /// By HTTPS, with a session or token.
+    pub fn known(identity: Identity, address: IpAddr) -> Asker {
+        let rank = match identity.role {
+            Role::Administrator => Rank::Administrator,
+            Role::Operator => Rank::Operator,
+            Role::ReadOnly => Rank::Reader,
+        };
+        // An account is in no group of this machine.
+        let (groups, within) = (Vec::new(), identity.dataset.clone());
+        let actor = Actor { user: identity.uid, groups, rank, within, way: Way::Management };
+        Asker { actor: Arc::new(actor), came: Came::Https(address, Some(Arc::new(identity))) }
+    }
+
+    /// By HTTPS, and nobody knows who.
+    pub fn stranger(address: IpAddr) -> Asker {
+        Asker { actor: Arc::new(nobody()), came: Came::Https(address, None) }
+    }
+
+    pub fn is_stranger(&self) -> bool {
+        matches!(self.came, Came::Https(_, None))
+    }
+
+    /// The account; `None` on the socket, and for a stranger.
+    pub fn identity(&self) -> Option<&Identity> {
+        match &self.came {
+            Came::Https(_, identity) => identity.as_deref(),
+            Came::Socket => None,
+        }
+    }
+
+    /// Where the other end is; `None` on the socket.
+    pub fn address(&self) -> Option<IpAddr> {
+        match self.came {
+            Came::Https(address, _) => Some(address),
+            Came::Socket => None,
+        }
+    }
+
+    /// By what it was let in.
+    pub fn by(&self) -> By {
+        match &self.came {
+            Came::Socket => By::Socket { uid: self.actor.user },
+            Came::Https(_, None) => By::Nobody,
+            Came::Https(_, Some(identity)) => match identity.by {
+                Credential::Session { id, .. } => By::Session { id },
+                Credential::Token { id, .. } => By::Token { id },
+            },
+        }
+    }
+}
+
+fn nobody() -> Actor {
+    Actor { user: NOBODY, groups: vec![NOBODY], rank: Rank::Guest, within: None, way: Way::Management }
+}
+
+tokio::task_local!(static ASKER: Arc<Actor>);
 
 /// Has it known who asks while something is done.
-pub async fn known<T>(asker: Asker, work: impl Future<Output = T>) -> T {
+pub async fn known<T>(asker: Arc<Actor>, work: impl Future<Output = T>) -> T {
     ASKER.scope(asker, work).await
 }
 
 /// Who asks in this task. Where that is not known, it is nobody who may do anything.
 pub fn asker() -> Arc<Actor> {
-    let nobody = || {
-        let (groups, way) = (vec![NOBODY], Way::Management);
-        Arc::new(Actor { user: NOBODY, groups, is_administrator: false, way })
-    };
-    ASKER.try_with(|asker| asker.0.clone()).unwrap_or_else(|_| nobody())
+    ASKER.try_with(Clone::clone).unwrap_or_else(|_| Arc::new(nobody()))
 }
 
 /// Work for another thread, to be done for who asks in this task.
 pub fn on_behalf<T>(work: impl FnOnce() -> T) -> impl FnOnce() -> T {
     let asker = asker();
     move || behalf::on_behalf_of(asker, work)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn identity(role: Role, dataset: Option<&str>) -> Identity {
+        let by = Credential::Token { id: 3, name: "t".into() };
+        Identity { user: "ada".into(), uid: 2_000_000_000, role, by, dataset: dataset.map(str::to_owned) }
+    }
+
+    #[test]
+    fn a_role_is_a_rank_and_a_token_for_a_dataset_is_no_administrator() {
+        let address = IpAddr::from([192, 0, 2, 1]);
+        let rank = |role| Asker::known(identity(role, None), address).actor.rank;
+        assert_eq!(
+            [Role::ReadOnly, Role::Operator, Role::Administrator].map(rank),
+            [Rank::Reader, Rank::Operator, Rank::Administrator]
+        );
+        let held = Asker::known(identity(Role::Administrator, Some("tank/a")), address);
+        assert_eq!(held.actor.within.as_deref(), Some("tank/a"));
+        assert!(!held.actor.is_administrator() && !held.is_stranger());
+        assert_eq!((held.by(), held.address()), (By::Token { id: 3 }, Some(address)));
+        let stranger = Asker::stranger(address);
+        assert!(stranger.is_stranger() && stranger.actor.rank == Rank::Guest);
+        assert_eq!(stranger.by(), By::Nobody);
+    }
 }

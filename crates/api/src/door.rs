@@ -6,7 +6,6 @@
 
 use crate::problem::{Refusal, refuse};
 use api_types::kind;
-use axum::serve::Listener;
 use sockets::lock;
 use std::collections::HashMap;
 use std::io;
@@ -14,9 +13,9 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
-use stdx::behalf::{Actor, Way};
+use stdx::behalf::{Actor, Rank, Way};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::{UnixListener, UnixStream, unix};
+use tokio::net::{UnixListener, UnixStream};
 use tokio::time::{Instant, Sleep, sleep};
 
 /// Connections of one guest, and of all guests.
@@ -44,7 +43,7 @@ impl Door {
     fn admit(&self, stream: UnixStream) -> Option<Visitor> {
         let caller =
             Arc::new(self.caller(&stream).inspect_err(|error| tracing::warn!(%error, "nobody")).ok()?);
-        if caller.is_administrator {
+        if caller.is_administrator() {
             return Some(Visitor { stream, caller, rest: None, _place: None });
         }
         match self.guests.enter(caller.user) {
@@ -58,36 +57,13 @@ impl Door {
         }
     }
 
-    fn caller(&self, stream: &UnixStream) -> io::Result<Actor> {
-        let peer = stream.peer_cred()?;
-        let mut groups = vec![peer.gid()];
-        groups.extend(sockets::peer::groups(stream)?);
-        let is_administrator = peer.uid() == 0 || peer.uid() == self.owner;
-        Ok(Actor { user: peer.uid(), groups, is_administrator, way: Way::Management })
-    }
-}
-
-/// Says why, if that can be said without waiting.
-fn turn_away(stream: &UnixStream) {
-    let Refusal(why) = refuse(kind::BUSY, "too many connections; try again later");
-    if let Ok(body) = serde_json::to_string(&why) {
-        let head =
-            "HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\ncontent-type: application/problem+json";
-        let _ =
-            stream.try_write(format!("{head}\r\ncontent-length: {}\r\n\r\n{body}", body.len()).as_bytes());
-    }
-}
-
-impl Listener for Door {
-    type Io = Visitor;
-    type Addr = unix::SocketAddr;
-
-    async fn accept(&mut self) -> (Visitor, unix::SocketAddr) {
+    /// The next who comes in.
+    pub async fn accept(&self) -> Visitor {
         loop {
             match self.listener.accept().await {
-                Ok((stream, address)) => {
+                Ok((stream, _)) => {
                     if let Some(visitor) = self.admit(stream) {
-                        return (visitor, address);
+                        return visitor;
                     }
                 }
                 Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
@@ -99,8 +75,26 @@ impl Listener for Door {
         }
     }
 
-    fn local_addr(&self) -> io::Result<unix::SocketAddr> {
-        self.listener.local_addr()
+    fn caller(&self, stream: &UnixStream) -> io::Result<Actor> {
+        let peer = stream.peer_cred()?;
+        let mut groups = vec![peer.gid()];
+        groups.extend(sockets::peer::groups(stream)?);
+        let rank = match peer.uid() == 0 || peer.uid() == self.owner {
+            true => Rank::Administrator,
+            false => Rank::Guest,
+        };
+        Ok(Actor { user: peer.uid(), groups, rank, within: None, way: Way::Management })
+    }
+}
+
+/// Says why, if that can be said without waiting.
+fn turn_away(stream: &UnixStream) {
+    let Refusal(why) = refuse(kind::BUSY, "too many connections; try again later");
+    if let Ok(body) = serde_json::to_string(&why) {
+        let head =
+            "HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\ncontent-type: application/problem+json";
+        let _ =
+            stream.try_write(format!("{head}\r\ncontent-length: {}\r\n\r\n{body}", body.len()).as_bytes());
     }
 }
 

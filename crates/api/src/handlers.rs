@@ -1,5 +1,7 @@
 //! One file a resource: parse, call the engine, convert.
 
+pub mod accounts;
+pub mod certificate;
 pub mod datasets;
 pub mod events;
 pub mod faults;
@@ -9,6 +11,8 @@ pub mod mounts;
 pub mod permissions;
 pub mod pools;
 pub mod projects;
+pub mod session;
 pub mod snapshots;
 pub mod streams;
+pub mod tokens;
 pub mod tunables;

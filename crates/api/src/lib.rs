@@ -1,27 +1,41 @@
-//! The management API's server: HTTP and JSON on a Unix socket, and the only home of async.
+//! The management API's server: HTTP and JSON on a Unix socket and over HTTPS, and the only home of
+//! async.
 //!
 //! A handler parses, hops to a blocking thread at once and calls the appliance or its engine there;
 //! nothing of the engine ever runs on the runtime's own threads. Work that may take long becomes a
 //! job. An `engine_api::Error` becomes a problem in one place ([`problem`]), a failure of the
 //! appliance in another ([`words`]). Bodies are bounded, but for streams ([`flow`]). Everybody on
-//! this machine may connect ([`door`]); who may do what is said route by route ([`server`],
-//! [`rights`]) and decided in the engine. The same table says what each request takes and gives;
-//! the description by OpenAPI is made from it ([`openapi`]).
+//! this machine may connect to the socket ([`door`]), and everybody who reaches it to HTTPS
+//! ([`https`]), where a session or a token says who it is ([`identify`]). Both end in the same
+//! [`caller`]; who may do what is said route by route ([`table`], [`rights`]) and decided in the
+//! engine. The same table says what each request takes and gives; the description by OpenAPI is
+//! made from it ([`openapi`]). What was asked, and by whom, is noted ([`audit`]).
 
+mod accounts;
 mod app;
+mod audit;
 mod caller;
+mod connection;
 mod convert;
+mod cookie;
+mod denied;
 mod door;
 mod flow;
 mod handlers;
+mod https;
+mod identify;
 mod openapi;
+mod origin;
 mod path;
 mod problem;
 mod program;
 mod rights;
 mod server;
+mod table;
+mod web;
 mod words;
 
 pub use program::Program;
 pub use rights::Right;
-pub use server::{ApiServer, Config, FOR_OWNER, listen, routes, serve};
+pub use server::{AccountsConfig, ApiServer, Config, FOR_OWNER, HttpsConfig, Served, listen, serve};
+pub use table::routes;

@@ -93,16 +93,27 @@ fn description(operations: impl IntoIterator<Item = (&'static str, Operation)>) 
         },
         "servers": [{ "url": "/" }],
         "tags": tags,
+        // Nothing is needed on the Unix socket.
+        "security": [{}, { "bearer": [] }, { "cookie": [] }],
         "paths": paths,
         "components": {
             "responses": problem_responses(&problem),
+            "securitySchemes": {
+                "bearer": { "type": "http", "scheme": "bearer", "description": "An API token." },
+                "cookie": {
+                    "type": "apiKey",
+                    "in": "cookie",
+                    "name": "__Host-cistern",
+                    "description": "A session, as a login begins it.",
+                },
+            },
         },
     });
     schemas.settle(&mut description);
     description
 }
 
-const ABOUT: &str = "The kernel says who asks: this is served on a Unix socket. \
+const ABOUT: &str = "On the Unix socket the kernel says who asks, and neither token nor session is needed. \
                      Unknown members of a request are refused; unknown members of an answer are to be \
                      ignored. Sizes are in bytes, times in seconds since 1970. Decide by the `type` of a \
                      problem, never by its words.";
@@ -121,22 +132,29 @@ fn described(verb: &str, operation: &Operation, schemas: &mut Schemas) -> Value 
             json!({ "$ref": format!("#/components/responses/problem-{status}") }),
         );
     }
-    let (right, whom) = match right {
-        Right::Anyone => ("anyone", "For everybody."),
-        Right::Delegated => ("delegated", "For whom the permissions that it takes were delegated to."),
-        Right::Administrator => ("administrator", "For administrators."),
+    let whom = match right {
+        Right::Stranger => "For everybody, without login.",
+        Right::Anyone => "For everybody who is known.",
+        Right::Delegated => "For whom the permissions that it takes were delegated to.",
+        Right::Account => "For the account that it is about, and administrators.",
+        Right::Reader => "For readers, operators and administrators.",
+        Right::Operator => "For operators and administrators.",
+        Right::Administrator => "For administrators.",
     };
     let mut described = json!({
         "operationId": operation_id(verb, path),
         "tags": [tag],
         "summary": summary,
         "description": whom,
-        "x-right": right,
+        "x-right": right.name(),
         "parameters": parameters,
         "responses": responses,
     });
     if let Some(body) = body {
         described["requestBody"] = body;
+    }
+    if right == Right::Stranger {
+        described["security"] = json!([]);
     }
     described
 }
@@ -170,7 +188,7 @@ fn path_parameters(path: &str) -> Vec<Value> {
 /// everybody may send does not come to the engine's judgement.
 fn problem_statuses(right: Right, asks: bool) -> BTreeSet<u16> {
     let status = |kind: &&str| describe(kind).1;
-    match asks || right != Right::Anyone {
+    match asks || right != Right::Stranger {
         true => kind::ALL.iter().map(status).collect(),
         // The last is said at the door, where there is no place.
         false => [kind::BAD_REQUEST, kind::INTERNAL, kind::SUSPENDED].iter().map(status).collect(),

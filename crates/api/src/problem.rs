@@ -60,6 +60,15 @@ pub fn describe(kind: &str) -> (&'static str, u16, u8) {
         kind::CANCELLED => ("Cancelled", 409, 1),
         kind::INTERRUPTED => ("Interrupted", 500, 1),
         kind::BAD_REQUEST => ("Bad request", 400, 2),
+        kind::UNAUTHENTICATED => ("Not logged in", 401, 1),
+        kind::SECOND_FACTOR_NEEDED => ("Second factor needed", 401, 1),
+        kind::CROSS_SITE => ("Cross-site request", 403, 1),
+        kind::LAST_ADMINISTRATOR => ("Last administrator", 409, 1),
+        kind::NO_FIRST_CODE => ("No first code", 409, 1),
+        kind::TOO_MANY => ("Too many", 409, 1),
+        kind::MISDIRECTED => ("Misdirected request", 421, 1),
+        kind::THROTTLED => ("Too many tries", 429, 1),
+        kind::UNAVAILABLE => ("Not available", 503, 1),
         _ => ("Internal error", 500, 1),
     }
 }

@@ -1,66 +1,213 @@
 //! Who may send which request, at the door of each route.
 //!
-//! A route is for everybody, for administrators, or for whom permissions were delegated to. That a
-//! caller has those that his request takes is decided where it is carried out, for only there it
-//! is known what it comes to (`engine`'s `rights`). What a guest sends is small, and comes soon:
-//! until it is whole it holds nothing but a connection.
+//! A route is for strangers as well, for everybody who is known, for a rank, or for whom
+//! permissions were delegated to. That a caller has those that his request takes is decided where
+//! it is carried out, for only there it is known what it comes to (`engine`'s `rights`). What
+//! somebody else than an administrator sends is small, and comes soon: until it is whole it holds
+//! nothing but a connection and its bytes, for which there is so much room.
 
 use crate::caller::{Asker, known};
-use crate::problem::{Refusal, refuse};
+use crate::denied::{Unserved, unauthenticated};
+use crate::problem::refuse;
 use api_types::{kind, routes};
-use axum::body::{Body, to_bytes};
+use axum::body::{Body, HttpBody, to_bytes};
 use axum::extract::{ConnectInfo, Request};
+use axum::http::Method;
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use machine::{Credential, Role};
+use std::sync::Arc;
 use std::time::Duration;
+use stdx::behalf::Rank;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
-/// Largest request of a guest, in bytes, and how long it may take to come; but for streams.
-const GUEST_BODY_MAX: usize = 256 << 10;
-const GUEST_BODY_PATIENCE: Duration = Duration::from_secs(30);
+/// Largest request, in bytes, of who is known and no administrator, and how long it may take to
+/// come; but for streams. So many bodies are there at a time, until they are answered.
+const GUESTS: Limits = Limits { body: 256 << 10, patience: Duration::from_secs(30), at_once: 128 };
+/// Likewise of strangers.
+const STRANGERS: Limits = Limits { body: 16 << 10, patience: Duration::from_secs(10), at_once: 256 };
+
+struct Limits {
+    body: usize,
+    patience: Duration,
+    at_once: usize,
+}
 
 /// Whom a route is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Right {
+    /// Who is not logged in, too.
+    Stranger,
+    /// Whoever is known.
     Anyone,
     /// Who has the permissions that the request takes; administrators have all.
     Delegated,
+    /// Who manages the account that it is about (`handlers::accounts`).
+    Account,
+    Reader,
+    Operator,
     Administrator,
+}
+
+impl Right {
+    /// As the description of the interface has it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Right::Stranger => "stranger",
+            Right::Anyone => "anyone",
+            Right::Delegated => "delegated",
+            Right::Account => "account",
+            Right::Reader => "reader",
+            Right::Operator => "operator",
+            Right::Administrator => "administrator",
+        }
+    }
+
+    /// Whether the route is for him, as far as that can be told here.
+    fn is_for(self, asker: &Asker) -> bool {
+        let actor = &asker.actor;
+        match self {
+            Right::Stranger | Right::Anyone | Right::Delegated | Right::Account => true,
+            Right::Reader => actor.rank >= Rank::Reader,
+            // It is about pools, devices and mounts: no dataset holds that.
+            Right::Operator => actor.rank >= Rank::Operator && actor.within.is_none(),
+            Right::Administrator => actor.is_administrator(),
+        }
+    }
+
+    /// A token that only reads sends nothing else, whatever is delegated to its user; but it may
+    /// end itself, which is all that a token may do about its account.
+    fn may_send(self, asker: &Asker, verb: &Method) -> bool {
+        let only_reads = asker.identity().is_some_and(|identity| {
+            identity.role == Role::ReadOnly && matches!(identity.by, Credential::Token { .. })
+        });
+        !only_reads || self == Right::Account || [Method::GET, Method::HEAD].contains(verb)
+    }
+}
+
+/// Room for the bodies of requests.
+#[derive(Clone)]
+pub struct Bodies {
+    guests: Arc<Semaphore>,
+    strangers: Arc<Semaphore>,
+}
+
+impl Default for Bodies {
+    fn default() -> Bodies {
+        let room = |limits: Limits| Arc::new(Semaphore::new(limits.at_once));
+        Bodies { guests: room(GUESTS), strangers: room(STRANGERS) }
+    }
 }
 
 /// Lets a request in, or refuses it, and has it known who asks while it is handled.
 pub async fn admit(
-    right: Right,
+    (right, bodies): (Right, Bodies),
     ConnectInfo(asker): ConnectInfo<Asker>,
     request: Request,
     next: Next,
 ) -> Response {
-    let is_administrator = asker.0.is_administrator;
-    if right == Right::Administrator && !is_administrator {
+    if asker.is_stranger() && right != Right::Stranger {
+        return unauthenticated().into_response();
+    }
+    if !right.is_for(&asker) || !right.may_send(&asker, request.method()) {
         return denied();
     }
     let is_stream = [routes::SEND, routes::RECEIVE].contains(&request.uri().path());
-    let request = match is_administrator || is_stream {
-        true => request,
-        false => match whole(request).await {
-            Ok(request) => request,
-            Err(why) => return why.into_response(),
-        },
-    };
-    known(asker, next.run(request)).await
+    if asker.actor.is_administrator() || is_stream || request.body().is_end_stream() {
+        return known(asker.actor, next.run(request)).await;
+    }
+    let whole = bodies.whole(&asker, request).await;
+    match whole {
+        Ok((request, _room)) => known(asker.actor, next.run(request)).await,
+        Err(why) => why.into_response(),
+    }
 }
 
-pub fn denied() -> Response {
+fn denied() -> Response {
     refuse(kind::DENIED, "permission denied").into_response()
 }
 
-/// The request with all of its body.
-async fn whole(request: Request) -> Result<Request, Refusal> {
-    let (head, body) = request.into_parts();
-    let unread = |why: String| refuse(kind::BAD_REQUEST, format!("request body: {why}"));
-    match timeout(GUEST_BODY_PATIENCE, to_bytes(body, GUEST_BODY_MAX)).await {
-        Ok(Ok(bytes)) => Ok(Request::from_parts(head, Body::from(bytes))),
-        Ok(Err(error)) => Err(unread(error.to_string())),
-        Err(_) => Err(unread("it does not come".into())),
+impl Bodies {
+    /// The request with all of its body, and the room that it takes until it is answered.
+    async fn whole(
+        &self,
+        asker: &Asker,
+        request: Request,
+    ) -> Result<(Request, OwnedSemaphorePermit), Unserved> {
+        let (limits, room) = match asker.is_stranger() {
+            true => (STRANGERS, self.strangers.clone()),
+            false => (GUESTS, self.guests.clone()),
+        };
+        let (head, body) = request.into_parts();
+        let unread = |why: String| Unserved::from(refuse(kind::BAD_REQUEST, format!("request body: {why}")));
+        let come = async {
+            let room = room.acquire_owned().await.map_err(|_| no_room())?;
+            let bytes = to_bytes(body, limits.body).await.map_err(|error| unread(error.to_string()))?;
+            Ok::<_, Unserved>((bytes, room))
+        };
+        match timeout(limits.patience, come).await {
+            Ok(come) => come.map(|(bytes, room)| (Request::from_parts(head, Body::from(bytes)), room)),
+            Err(_) => Err(unread("it does not come".into())),
+        }
+    }
+}
+
+fn no_room() -> Unserved {
+    Unserved::no_room("too many requests are on their way")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use machine::Identity;
+    use std::net::IpAddr;
+    use stdx::behalf::Actor;
+
+    const ALL: [Right; 7] = [
+        Right::Stranger,
+        Right::Anyone,
+        Right::Delegated,
+        Right::Account,
+        Right::Reader,
+        Right::Operator,
+        Right::Administrator,
+    ];
+
+    fn known(role: Role, by: Credential, dataset: Option<&str>) -> Asker {
+        let (user, dataset) = ("ada".to_owned(), dataset.map(str::to_owned));
+        Asker::known(Identity { user, uid: 7, role, by, dataset }, IpAddr::from([192, 0, 2, 1]))
+    }
+
+    fn session() -> Credential {
+        Credential::Session { id: 1, csrf: "c".into() }
+    }
+
+    fn token() -> Credential {
+        Credential::Token { id: 1, name: "t".into() }
+    }
+
+    #[test]
+    fn a_route_is_for_its_rank_and_those_above() {
+        let count = |asker: &Asker| ALL.iter().filter(|right| right.is_for(asker)).count();
+        let guest = Asker::local(Arc::new(Actor { rank: Rank::Guest, ..Actor::itself() }));
+        assert_eq!(count(&guest), 4);
+        assert_eq!(count(&known(Role::ReadOnly, session(), None)), 5);
+        assert_eq!(count(&known(Role::Operator, session(), None)), 6);
+        assert_eq!(count(&known(Role::Administrator, token(), None)), 7);
+        // Whatever the rank, who is held to a dataset has no way to pools and accounts.
+        assert_eq!(count(&known(Role::Operator, token(), Some("tank/a"))), 5);
+        assert_eq!(count(&known(Role::Administrator, token(), Some("tank/a"))), 5);
+    }
+
+    #[test]
+    fn a_token_that_reads_only_gets() {
+        let reads = known(Role::ReadOnly, token(), None);
+        let may_send = |asker: &Asker, verb| Right::Delegated.may_send(asker, &verb);
+        assert!(may_send(&reads, Method::GET) && may_send(&reads, Method::HEAD));
+        assert!(!may_send(&reads, Method::POST) && !may_send(&reads, Method::DELETE));
+        assert!(Right::Account.may_send(&reads, &Method::POST), "it may end itself");
+        assert!(may_send(&known(Role::ReadOnly, session(), None), Method::POST), "it may be delegated");
+        assert!(may_send(&known(Role::Operator, token(), None), Method::POST));
     }
 }

@@ -60,7 +60,7 @@ impl Candidate {
     /// root.
     pub fn own_directory(&self) -> Option<&str> {
         let is_own = self.is_by_name && self.canmount != "off" && self.has_place();
-        (is_own && behalf::actor().is_administrator).then_some(&self.mountpoint)
+        (is_own && behalf::actor().is_administrator()).then_some(&self.mountpoint)
     }
 
     /// # Errors

@@ -7,8 +7,8 @@
 //! not wait for the disk that the ledger is on.
 //!
 //! A change is whole or not at all, so most jobs cannot be cancelled. One whose work says that it
-//! can ([`Reporter::set_cancellable`]) may be asked to end, by whoever sees it, and does so at its
-//! next step.
+//! can ([`Reporter::set_cancellable`]) may be asked to end, by who has asked for it and by
+//! operators, and does so at its next step.
 //!
 //! Invariant: nobody sees that a job has ended before that is written down, or could not be.
 
@@ -19,14 +19,14 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use api_types::{Job, JobResult, JobState, Problem, Progress};
-use engine_api::Cancel;
+use engine_api::{Cancel, Error};
 use stdx::behalf::Actor;
 use stdx::panics;
 
 use crate::Failure;
 
 use ledger::Book;
-pub use ledger::{Entry, Ledger, Record};
+pub use ledger::{Clock, Entry, Ledger, Record};
 
 /// Ended jobs remembered.
 const KEPT: usize = 256;
@@ -74,6 +74,7 @@ pub struct Jobs {
     /// Is locked before `state` where both are.
     book: Mutex<Book>,
     state: Mutex<State>,
+    clock: Clock,
     /// Is called after every change of any job.
     changed: Box<dyn Fn() + Send + Sync>,
 }
@@ -165,16 +166,19 @@ impl Jobs {
         let mut state = State { next: record.next.max(1), jobs: BTreeMap::new() };
         for mut entry in record.jobs {
             if entry.is_running() {
-                finish(&mut entry.job, Err(interrupted.clone()));
+                // Nobody knows when the program ended.
+                finish(&mut entry.job, Err(interrupted.clone()), None);
             }
+            entry.job.asked_by = Some(entry.owner);
             state.next = state.next.max(entry.job.id.saturating_add(1));
             state.jobs.insert(entry.job.id, Known { entry, cancel: Cancel::default() });
         }
         state.forget(true);
         state.forget(false);
+        let clock = ledger.clock();
         let mut book = Book::new(ledger);
         book.replace(state.next, state.jobs.values().map(|known| known.entry.clone()).collect());
-        Arc::new(Jobs { book: Mutex::new(book), state: Mutex::new(state), changed: Box::new(changed) })
+        Arc::new(Jobs { book: Mutex::new(book), state: Mutex::new(state), clock, changed: Box::new(changed) })
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -215,7 +219,8 @@ impl Jobs {
     }
 
     fn end(&self, id: u64, ended: Result<JobResult, Problem>) {
-        self.write(id, |job| finish(job, ended));
+        let now = (self.clock)();
+        self.write(id, |job| finish(job, ended, Some(now)));
         (self.changed)();
     }
 
@@ -233,11 +238,14 @@ impl Jobs {
         seen.map(|known| known.entry.job.clone())
     }
 
-    /// Asks the job of that number to end at its next step, where the caller may see it. It ends by
-    /// itself if there is no step any more.
+    /// Asks the job of that number to end at its next step, where the caller may see it; `Denied`
+    /// where he may not end it. It ends by itself if there is no step any more.
     pub fn cancel(&self, id: u64, caller: &Actor) -> Option<Result<Job, Failure>> {
         let state = self.lock();
         let known = state.jobs.get(&id).filter(|known| known.entry.is_seen_by(caller))?;
+        if !known.entry.can_be_cancelled_by(caller) {
+            return Some(Err(Failure::Engine(Error::Denied)));
+        }
         let job = &known.entry.job;
         Some(match (job.state, job.cancellable) {
             (JobState::Running, true) => {
@@ -261,7 +269,7 @@ impl Jobs {
     ) -> Result<(Job, Work), TooMany> {
         let mut state = self.lock();
         // Guests and administrators take nothing from each other.
-        let of_administrators = owner.is_administrator;
+        let of_administrators = owner.is_administrator();
         let is_remedy = REMEDIES.contains(&kind);
         let running = state.of_kin(of_administrators).filter(|entry| entry.is_running()).count();
         let most = match (of_administrators, is_remedy) {
@@ -280,6 +288,9 @@ impl Jobs {
             state: JobState::Running,
             cancellable: false,
             progress: Progress::default(),
+            began: Some((self.clock)()),
+            ended: None,
+            asked_by: Some(owner.user),
             result: None,
             problem: None,
         };
@@ -292,9 +303,9 @@ impl Jobs {
     }
 }
 
-fn finish(job: &mut Job, ended: Result<JobResult, Problem>) {
-    job.cancellable = false;
-    match ended {
+fn finish(job: &mut Job, outcome: Result<JobResult, Problem>, ended: Option<u64>) {
+    (job.cancellable, job.ended) = (false, ended);
+    match outcome {
         Ok(result) => (job.state, job.result) = (JobState::Done, Some(result)),
         Err(why) => (job.state, job.problem) = (JobState::Failed, Some(why)),
     }

@@ -20,7 +20,7 @@ mod sharing;
 mod snapshots;
 
 pub use failure::{Failure, NotMountable, Release, Result, Verb, Warning};
-pub use jobs::{Entry, Jobs, Ledger, MOST as MOST_JOBS, Record, Reporter, TooMany, Work};
+pub use jobs::{Clock, Entry, Jobs, Ledger, MOST as MOST_JOBS, Record, Reporter, TooMany, Work};
 pub use local::{LocalMount, LocalMounts, LocalShare, MountSpec, mount_props, mount_word};
 pub use mounting::{Outcome, Told, untold};
 pub use receive::ReceiveTold;

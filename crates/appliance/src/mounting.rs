@@ -1,9 +1,9 @@
 //! Local mounts follow the datasets: what is created, imported or moved is mounted, what goes is
 //! unmounted first.
 //!
-//! Only administrators mount and unmount, as with OpenZFS on Linux: what others make is not
-//! mounted, and what is mounted they can neither move nor destroy. A rollback, which takes the file
-//! system from under its users and gives it back, is none of that.
+//! Only administrators and operators mount and unmount, as root with OpenZFS on Linux: what others
+//! make is not mounted, and what is mounted they can neither move nor destroy. A rollback, which
+//! takes the file system from under its users and gives it back, is none of that.
 //!
 //! Order matters in two ways: a parent's mount point holds its child's directory, so mounting goes
 //! down the paths and unmounting up.
@@ -12,7 +12,7 @@ use std::collections::HashSet;
 use std::ops::ControlFlow;
 
 use engine_api::Error;
-use stdx::behalf;
+use stdx::behalf::{self, Rank};
 
 use crate::candidate::Candidate;
 use crate::failure::warnings;
@@ -22,6 +22,13 @@ use crate::{Appliance, Failure, Result, Warning};
 /// Whether `dataset` is `root` or below it.
 pub fn is_within(dataset: &str, root: &str) -> bool {
     dataset.strip_prefix(root).is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '@', '#']))
+}
+
+/// Whether whom this thread works for may mount and unmount. Who is held to a dataset may not: a
+/// mount point may be any directory of the machine.
+fn may_mount() -> bool {
+    let actor = behalf::actor();
+    actor.rank >= Rank::Operator && actor.within.is_none()
 }
 
 /// What was done for the file systems that a request is about.
@@ -85,7 +92,7 @@ impl Appliance {
             options: options.to_vec(),
             overlay: overlay || one.overlay,
         };
-        let mounted = match behalf::actor().is_administrator {
+        let mounted = match may_mount() {
             true => self.local.mount(&spec),
             false => Err(Error::Denied),
         };
@@ -95,7 +102,7 @@ impl Appliance {
     /// Mounts what was made at and below `root`; gives what is to be said where it is not.
     pub(crate) fn mount_made(&self, root: &str) -> Vec<Warning> {
         let failed = self.mount_all(root, &[], false, &mut untold).failed;
-        match failed.is_empty() || behalf::actor().is_administrator {
+        match failed.is_empty() || may_mount() {
             true => warnings(failed),
             false => vec![Warning::MountedByRootAlone],
         }
@@ -122,7 +129,7 @@ impl Appliance {
         let cannot = |what: &str, why| Failure::Unmount { what: what.to_owned(), why };
         self.local.settled(&|dataset| is_within(dataset, root)).map_err(|why| cannot(root, why))?;
         let mounts = self.mounted_within(root);
-        if let Some(first) = mounts.first().filter(|_| !behalf::actor().is_administrator) {
+        if let Some(first) = mounts.first().filter(|_| !may_mount()) {
             return Err(cannot(&first.mountpoint, Error::Denied));
         }
         for (count, mount) in mounts.iter().enumerate() {
@@ -227,7 +234,7 @@ impl Appliance {
                     Ok(now) => {
                         self.local.leave(left(&places, &now, (before, after)).into_iter().collect());
                         let moved = moved(self.auto_mount, (before, &places), (after, &now), &mounts);
-                        match behalf::actor().is_administrator {
+                        match may_mount() {
                             true => self.restore(&moved),
                             false => moved.iter().map(|mount| failed(mount, Error::Denied)).collect(),
                         }

@@ -112,7 +112,7 @@ impl Appliance {
 fn legacy_at(one: Candidate, mountpoint: &str) -> Result<Candidate> {
     let (dataset, mountpoint) = (one.dataset.clone(), mountpoint.to_owned());
     // Who may mount this may not choose where.
-    if !behalf::actor().is_administrator {
+    if !behalf::actor().is_administrator() {
         return Err(Failure::Mount { dataset, mountpoint, why: Error::Denied });
     }
     if !mountpoint.starts_with('/') {

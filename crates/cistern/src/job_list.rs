@@ -8,9 +8,10 @@
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use api_types::{Job, Progress};
-use appliance::{Entry, Ledger, Record};
+use appliance::{Clock, Entry, Ledger, Record};
 
 use crate::state_file;
 
@@ -26,6 +27,7 @@ const GUESTS_TEXT_MAX: usize = 256;
 
 pub struct JobList {
     file: PathBuf,
+    clock: Arc<dyn env::Clock>,
     /// Bytes that were added. None: the file is to be replaced before anything is added, for it
     /// may end with a part of a line.
     added: Option<usize>,
@@ -36,7 +38,7 @@ impl JobList {
     /// make no sense are logged, and the file as it is now is kept beside the one that replaces it.
     ///
     /// Errors: it is there and cannot be read, or does not say which numbers are reserved.
-    pub fn load(state: &Path) -> io::Result<(Record, JobList)> {
+    pub fn load(state: &Path, clock: Arc<dyn env::Clock>) -> io::Result<(Record, JobList)> {
         let file = state.join("jobs");
         let is_there = file.try_exists()?;
         let bytes = if is_there { fs::read(&file)? } else { Vec::new() };
@@ -62,11 +64,17 @@ impl JobList {
         if is_strange {
             keep_aside(&file);
         }
-        Ok((Record { next, jobs }, JobList { file, added: None }))
+        Ok((Record { next, jobs }, JobList { file, clock, added: None }))
     }
 }
 
 impl Ledger for JobList {
+    fn clock(&self) -> Clock {
+        let clock = self.clock.clone();
+        // A clock that stands before 1970 tells nothing.
+        Arc::new(move || u64::try_from(clock.wall().secs).unwrap_or(0))
+    }
+
     fn add(&mut self, entry: &Entry) -> bool {
         let line = line(entry);
         let added = self.added.take().map(|added| added + line.len());

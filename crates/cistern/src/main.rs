@@ -8,6 +8,7 @@ mod bench;
 mod disk_watch;
 mod first_start;
 mod host;
+mod house;
 mod job_list;
 mod keep;
 mod local;
@@ -48,6 +49,15 @@ usage:
   cistern dedup-estimate NAME    whether deduplication of a pool or dataset would pay, and what memory it wants
   cistern explain-space DATASET  who holds the space that a dataset uses, to the byte
   cistern log [FILTER]           what the daemon logs, and changing that while it runs
+  cistern job COMMAND …          work that takes long (cistern job --help)
+  cistern login HOST             manage another machine from here (cistern login --help)
+  cistern logout HOST            and no longer
+  cistern whoami                 as whom the daemon sees this user
+  cistern user COMMAND …         accounts for HTTPS (cistern user --help)
+  cistern token COMMAND …        keys for programs (cistern token --help)
+  cistern session COMMAND …      who is logged in (cistern session --help)
+  cistern audit [options]        what was changed, and by whom (cistern audit --help)
+  cistern certificate COMMAND …  the certificate of HTTPS (cistern certificate --help)
   cistern bench classic          measure it on modelled devices (cistern bench --help)
   cistern version
 
@@ -60,7 +70,8 @@ examples:
 
 Under the names zpool and zfs the program is those commands: ln -s cistern zpool. Under the name mount.fuse.cistern, in
 /sbin, it is what mount(8) and /etc/fstab want (mount.fuse.cistern --help).
-The commands reach the daemon through the socket in $CISTERN_SOCKET.
+The commands reach the daemon through the socket in $CISTERN_SOCKET, or that of another machine by HTTPS:
+cistern --host HOST COMMAND, or $CISTERN_HOST.
 ";
 
 fn main() -> ExitCode {
@@ -70,8 +81,8 @@ fn main() -> ExitCode {
     let args: Vec<String> = args.collect();
     let name = Path::new(&program).file_name().and_then(|name| name.to_str()).unwrap_or("cistern");
     let status = match name {
-        "zpool" => cli::zpool(&args),
-        "zfs" => cli::zfs(&args),
+        "zpool" => cli::zpool(&args, None),
+        "zfs" => cli::zfs(&args, None),
         "mount.fuse.cistern" => cli::mount_helper(&args),
         _ => dispatch(&args),
     };
@@ -79,11 +90,24 @@ fn main() -> ExitCode {
 }
 
 fn dispatch(args: &[String]) -> i32 {
+    match args {
+        [option, host, rest @ ..] if option == "--host" => command(Some(host), rest),
+        [option, rest @ ..] if option.starts_with("--host=") => command(option.strip_prefix("--host="), rest),
+        args => command(None, args),
+    }
+}
+
+/// A command, for the daemon of a host where one is named.
+fn command(host: Option<&str>, args: &[String]) -> i32 {
     let rest = args.get(1..).unwrap_or(&[]);
     match args.first().map(String::as_str) {
+        Some(name @ ("serve" | "inspect" | "bench")) if host.is_some() => {
+            eprintln!("cistern: '{name}' works on this machine, not through a daemon: --host makes no sense");
+            2
+        }
         Some("serve") => serve::run(rest),
-        Some("zpool") => cli::zpool(rest),
-        Some("zfs") => cli::zfs(rest),
+        Some("zpool") => cli::zpool(rest, host),
+        Some("zfs") => cli::zfs(rest, host),
         Some("inspect") => inspect(rest),
         Some("bench") => bench::run(rest),
         Some("version" | "--version" | "-V") => {
@@ -94,7 +118,7 @@ fn dispatch(args: &[String]) -> i32 {
             print!("{HELP}");
             0
         }
-        Some(name) => cli::own(name, rest).unwrap_or_else(|| {
+        Some(name) => cli::own(name, rest, host).unwrap_or_else(|| {
             eprintln!("cistern: unrecognized command '{name}'");
             eprint!("{HELP}");
             2

@@ -1,6 +1,6 @@
 //! The command line of `cistern serve`.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
 use iscsi::Portal;
@@ -17,6 +17,8 @@ Runs the appliance in the foreground until it is told to stop (Ctrl-C, SIGTERM);
   --socket PATH        the management socket                              (default: DIR/cistern.sock)
   --nfs ADDR:PORT      where NFS and MOUNT are answered, or 'off'; clients of other machines need 0.0.0.0:2049 or
                        [::]:2049 (default: 127.0.0.1:2049 as root, 127.0.0.1:12049 otherwise; port 0 picks one)
+  --https ADDR:PORT    where the management API is answered over HTTPS, or 'off'; browsers and commands of other machines
+                       need 0.0.0.0:8443 or [::]:8443 (default: 127.0.0.1:8443; port 0 picks one)
   --old-handles        take NFS file handles of versions before handles were sealed, which anybody can guess
   --iscsi ADDR:PORT[,TAG]   a portal where iSCSI is answered, usually at port 3260, and the tag of its portal group;
                        may be repeated                                    (default: off; port 0 picks one; tag 1)
@@ -41,6 +43,9 @@ examples:
   cistern serve --iscsi 10.0.0.1:3260,1 --iscsi 10.0.1.1:3260,2
 ";
 
+/// Where HTTPS is answered unless somebody says otherwise.
+const DEFAULT_HTTPS: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8443);
+
 /// What the daemon is told.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
@@ -48,6 +53,8 @@ pub struct Options {
     pub socket: Option<PathBuf>,
     /// `None`: no NFS.
     pub nfs: Option<SocketAddr>,
+    /// `None`: no HTTPS.
+    pub https: Option<SocketAddr>,
     pub old_handles: bool,
     /// None: no iSCSI.
     pub iscsi: Vec<Portal>,
@@ -71,6 +78,7 @@ pub fn parse(args: &[String], memory: u64, is_root: bool) -> Result<Option<Optio
         state: cli::default_state(is_root),
         socket: None,
         nfs: default_nfs.parse().ok(),
+        https: Some(DEFAULT_HTTPS),
         old_handles: false,
         iscsi: Vec::new(),
         search: Vec::new(),
@@ -96,7 +104,8 @@ pub fn parse(args: &[String], memory: u64, is_root: bool) -> Result<Option<Optio
             "--search" => options.search.push(value()?),
             "--cachefile" => options.cachefile = Some(value()?),
             "--log" => options.log = Some(value()?),
-            "--nfs" => options.nfs = place(&value()?)?,
+            "--nfs" => options.nfs = place(name, &value()?)?,
+            "--https" => options.https = place(name, &value()?)?,
             "--iscsi" => portal(&value()?, &mut options.iscsi)?,
             "--cache" => options.cache = size(&value()?)? as usize,
             "--dirty" => options.dirty = size(&value()?)?,
@@ -114,11 +123,11 @@ pub fn parse(args: &[String], memory: u64, is_root: bool) -> Result<Option<Optio
     Ok(Some(options))
 }
 
-fn place(text: &str) -> Result<Option<SocketAddr>, String> {
+fn place(option: &str, text: &str) -> Result<Option<SocketAddr>, String> {
     if text == "off" {
         return Ok(None);
     }
-    text.parse().map(Some).map_err(|_| format!("--nfs wants ADDR:PORT or off, not '{text}'"))
+    text.parse().map(Some).map_err(|_| format!("{option} wants ADDR:PORT or off, not '{text}'"))
 }
 
 /// One more, or none at all.

@@ -23,6 +23,7 @@ use stdx::os_error::words;
 
 use crate::bench::rehearse::Children;
 use crate::disk_watch::Watches;
+use crate::house::House;
 use crate::job_list::JobList;
 use crate::local::Local;
 use crate::mount_list::MountList;
@@ -66,6 +67,7 @@ struct Daemon {
     engine: Arc<RememberingEngine>,
     local: Arc<Local>,
     api: ApiServer,
+    house: House,
     protocols: Vec<Box<dyn Protocol>>,
     watches: Watches,
     keep: Option<Arc<MemoryFile>>,
@@ -107,11 +109,11 @@ impl Daemon {
         let memory = Memory::load(&state).map_err(|error| {
             format!("{}: the list of pools cannot be read: {error}", state.join("pools").display())
         })?;
-        let jobs = JobList::load(&state).map_err(|error| {
+        let jobs = JobList::load(&state, env.clock.clone()).map_err(|error| {
             format!("{}: the list of jobs cannot be read: {error}", state.join("jobs").display())
         })?;
         let is_first = memory.absent().is_empty();
-        let entropy = env.entropy.clone();
+        let (clock, entropy) = (env.clock.clone(), env.entropy.clone());
         let engine = RememberingEngine::new(env, engine_options, memory);
         let limits = fuse::Limits::within(options.cache, budget.held());
         let local = Local::new(engine.clone(), MountList::in_state(&state), limits);
@@ -119,10 +121,13 @@ impl Daemon {
         let told = heed_signals(signals, engine.local(), local.clone())?;
         // The socket first: it tells whether another daemon runs here, before any disk is touched.
         let socket = options.socket.clone().unwrap_or_else(|| state.join("cistern.sock"));
+        let mut house = House::open(&state, clock, entropy.clone());
         let config = Config {
             socket: socket.clone(),
             inherited: inherited.unix(&socket),
             version: env!("CARGO_PKG_VERSION").to_owned(),
+            accounts: house.accounts(),
+            https: house.https(options.https, &inherited),
         };
         let appliance =
             Appliance { engine: engine.clone(), local: local.clone(), auto_mount: options.automount };
@@ -149,8 +154,8 @@ impl Daemon {
             return Err(format!("socket {socket} was handed over, and no option names its address"));
         }
         let watches = Watches::start(engine.local()).map_err(|error| error.to_string())?;
-        announce(&engine, &socket, &protocols);
-        Ok(Daemon { engine, local, api, protocols, watches, keep, told })
+        announce(&engine, &socket, &protocols, &house.lines(&api));
+        Ok(Daemon { engine, local, api, house, protocols, watches, keep, told })
     }
 
     fn run_until_told(mut self) -> i32 {
@@ -161,6 +166,7 @@ impl Daemon {
         self.engine.pools().iter().for_each(|pool| pool.give_up());
         self.protocols.iter().for_each(|protocol| protocol.stop());
         self.api.stop();
+        self.house.close();
         drop(self.watches);
         self.local.unmount_all();
         let exported = self.engine.export_all();
@@ -268,7 +274,7 @@ fn search(options: &Options, state: &Path) -> Vec<String> {
 }
 
 /// Says what is served where.
-fn announce(engine: &RememberingEngine, socket: &Path, protocols: &[Box<dyn Protocol>]) {
+fn announce(engine: &RememberingEngine, socket: &Path, protocols: &[Box<dyn Protocol>], more: &[String]) {
     println!("Cistern is running.");
     println!("  management   CISTERN_SOCKET={}", socket.display());
     for pool in engine.pools() {
@@ -284,7 +290,7 @@ fn announce(engine: &RememberingEngine, socket: &Path, protocols: &[Box<dyn Prot
     for name in engine.to_come() {
         println!("  pool         {name} (still being imported)");
     }
-    for line in protocols.iter().flat_map(|protocol| protocol.lines()) {
+    for line in protocols.iter().flat_map(|protocol| protocol.lines()).chain(more.iter().cloned()) {
         println!("  {line}");
     }
     println!("Ctrl-C exports the pools and stops.");

@@ -3,6 +3,8 @@
 
 use api_types::PropertyChange;
 
+use crate::client::Client;
+
 /// What `/etc/passwd` and `/etc/group` say.
 #[derive(Clone, Debug, Default)]
 pub struct Accounts {
@@ -11,8 +13,12 @@ pub struct Accounts {
 }
 
 impl Accounts {
-    /// This machine's. A file that cannot be read names nobody.
-    pub fn of_machine() -> Accounts {
+    /// Of the machine that the daemon is on. What another one calls its users is not known here: it
+    /// names nobody, and nor does a file that cannot be read.
+    pub fn around(client: &Client) -> Accounts {
+        if client.host().is_some() {
+            return Accounts::default();
+        }
         let read = |path| std::fs::read_to_string(path).unwrap_or_default();
         Accounts::parse(&read("/etc/passwd"), &read("/etc/group"))
     }
@@ -59,8 +65,8 @@ impl Accounts {
 }
 
 /// Properties of users and groups by their numbers, as the daemon knows them.
-pub fn numbered(props: &[PropertyChange]) -> Result<Vec<PropertyChange>, String> {
-    let accounts = Accounts::of_machine();
+pub fn numbered(client: &Client, props: &[PropertyChange]) -> Result<Vec<PropertyChange>, String> {
+    let accounts = Accounts::around(client);
     let one = |prop: &PropertyChange| match accounts.numbered(&prop.name) {
         Some(name) => Ok(PropertyChange { name, value: prop.value.clone() }),
         None => Err(format!("'{}' has an invalid user/group name", prop.name)),

@@ -7,7 +7,6 @@ use crate::fail::Stop;
 use crate::getopt;
 use crate::json::Json;
 use api_types::{Advice, AdviceQuestion, PoolStatus, routes};
-use std::path::Path;
 
 pub const USAGE: &str = "\
 usage: cistern advise [POOL] [options]
@@ -63,12 +62,11 @@ fn wish(args: &[String]) -> Result<Wish, Stop> {
     Ok(wish)
 }
 
-pub fn run(args: &[String], socket: &Path, io: &mut Io<'_>) -> Result<(), Stop> {
+pub fn run(args: &[String], client: &Client, io: &mut Io<'_>) -> Result<(), Stop> {
     let Wish { query, mut pools, json, help } = wish(args)?;
     if help {
         return Ok(write!(io.out, "{USAGE}")?);
     }
-    let client = Client::new(socket);
     if pools.is_empty() {
         let all: Vec<PoolStatus> = client.get(routes::POOLS)?;
         pools = all.into_iter().map(|pool| pool.name).collect();

@@ -15,7 +15,6 @@ use fields::{Counts, Field, Scale, Value};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Write;
-use std::path::Path;
 use std::time::Duration;
 
 const USAGE: &str = "Usage: arcstat [-havxpj] [-f fields] [-o file] [-s string] [interval [count]]\n";
@@ -57,8 +56,8 @@ struct Wish {
 }
 
 /// Runs it and gives its exit status.
-pub fn run(args: &[String], socket: &Path, io: &mut Io<'_>) -> i32 {
-    let done = try_run(args, socket, io);
+pub fn run(args: &[String], client: &Client, io: &mut Io<'_>) -> i32 {
+    let done = try_run(args, client, io);
     end(io, done.map(|()| 0), |io, text| {
         let line = if text.is_empty() { String::new() } else { format!("Error: {text}\n") };
         let _ = write!(io.err, "{line}{USAGE}{HELP}");
@@ -66,7 +65,7 @@ pub fn run(args: &[String], socket: &Path, io: &mut Io<'_>) -> i32 {
     })
 }
 
-fn try_run(args: &[String], socket: &Path, io: &mut Io<'_>) -> Result<(), Stop> {
+fn try_run(args: &[String], client: &Client, io: &mut Io<'_>) -> Result<(), Stop> {
     let long = ["all", "extended", "zfetch", "help", "verbose", "parsable", "json"];
     let options = getopt::parse(args, "axzo:hvs:f:pj", &long)?;
     let has = |short: &str, long: &str| options.has(short) || options.has(long);
@@ -77,14 +76,13 @@ fn try_run(args: &[String], socket: &Path, io: &mut Io<'_>) -> Result<(), Stop> 
     if has("v", "verbose") {
         return tell_fields(io);
     }
-    let client = Client::new(socket);
     let first: Counts = client.get(routes::CACHE)?;
     let wish = wish(&options, &first)?;
     match options.value("o") {
-        None => watch(&wish, &client, first, io.out),
+        None => watch(&wish, client, first, io.out),
         Some(path) => {
             let mut file = File::create(path).or_else(|_| fail(format!("Cannot open {path} for writing")))?;
-            watch(&wish, &client, first, &mut file)
+            watch(&wish, client, first, &mut file)
         }
     }
 }

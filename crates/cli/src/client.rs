@@ -1,27 +1,42 @@
-//! A small blocking HTTP/1.1 client on a Unix socket: one connection a request, bounded answers.
+//! The daemon, as commands ask it: over its Unix socket, or by HTTPS where it is on another
+//! machine. One connection a request; whoever asks waits.
+//!
+//! Invariants: an answer and the silence before it are bounded; a stream is never held as a whole;
+//! no thread is started but one that reads the input of a stream.
 
+mod exchange;
 mod flow;
+mod line;
+mod remote;
+mod tls;
 
 use crate::fail::Stop;
-use api_types::{Problem, kind};
+use api_types::{LogIn, LoggedIn, Problem, kind, routes};
+use exchange::{Answer, Outgoing};
+use hyper::header::{CONNECTION, CONTENT_TYPE, HOST, HeaderMap, HeaderValue};
+use hyper::{Method, Request};
+use line::{Line, Transport};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io;
+use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use stdx::os_error::words;
+use tokio::runtime::{Builder, Runtime};
 
 /// Largest answer taken: a list of a million datasets with all their properties does not come here
 /// in one piece.
-const ANSWER_MAX: u64 = 1 << 30;
-/// Longest header line.
-const LINE_MAX: u64 = 16 << 10;
+const ANSWER_MAX: usize = 1 << 30;
 /// Longest silence of the daemon. It answers at once or with a job, but a list may have to read
 /// much from slow disks.
 const SILENCE_MAX: Duration = Duration::from_secs(600);
 
 pub use flow::Piece;
+pub use remote::{Address, Credential, Remote, Unreached};
+pub use tls::Trust;
 
 /// Where the daemon listens: `$CISTERN_SOCKET`, or the first of the usual places that is there.
 pub fn default_socket() -> PathBuf {
@@ -76,123 +91,247 @@ impl CallError {
     }
 }
 
-/// The daemon, by its socket.
+#[derive(Clone, Debug)]
+enum Place {
+    Socket(PathBuf),
+    Remote(Box<Remote>),
+}
+
+/// A connection that was just made.
+enum Stream {
+    Unix(UnixStream),
+    Tcp(TcpStream),
+}
+
+/// The daemon, by where it listens.
 #[derive(Clone, Debug)]
 pub struct Client {
-    socket: PathBuf,
+    place: Place,
+    silence_max: Duration,
+    /// Is made by the first request; copies of a client have one.
+    runtime: Arc<OnceLock<Runtime>>,
 }
 
 impl Client {
     pub fn new(socket: &Path) -> Client {
-        Client { socket: socket.to_owned() }
+        Client::at(Place::Socket(socket.to_owned()))
+    }
+
+    pub fn remote(remote: Remote) -> Client {
+        Client::at(Place::Remote(Box::new(remote)))
+    }
+
+    fn at(place: Place) -> Client {
+        Client { place, silence_max: SILENCE_MAX, runtime: Arc::default() }
+    }
+
+    /// Its socket; `None` where it is on another machine.
+    pub fn socket(&self) -> Option<&Path> {
+        match &self.place {
+            Place::Socket(path) => Some(path),
+            Place::Remote(_) => None,
+        }
+    }
+
+    /// The other machine that it is on.
+    pub fn host(&self) -> Option<&Address> {
+        match &self.place {
+            Place::Socket(_) => None,
+            Place::Remote(remote) => Some(remote.address()),
+        }
+    }
+
+    /// Stops where the daemon is on another machine; `what` looks at things of this one.
+    pub fn must_be_here(&self, what: &str) -> Result<(), Stop> {
+        match self.host() {
+            None => Ok(()),
+            Some(host) => Err(Stop::Fail(format!(
+                "'{what}' is about this machine, and the daemon is on another one, {host}: run it there"
+            ))),
+        }
     }
 
     pub fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, CallError> {
-        self.call("GET", path, &[])
+        self.call(Method::GET, path, Vec::new()).map(|(_, answer)| answer)
     }
 
     pub fn post<T: DeserializeOwned>(&self, path: &str, body: &impl Serialize) -> Result<T, CallError> {
         let body = serde_json::to_vec(body).map_err(|error| CallError::Transport(error.to_string()))?;
-        self.call("POST", path, &body)
+        self.call(Method::POST, path, body).map(|(_, answer)| answer)
     }
 
-    fn call<T: DeserializeOwned>(&self, method: &str, path: &str, body: &[u8]) -> Result<T, CallError> {
-        let stream = UnixStream::connect(&self.socket).map_err(|error| self.unreachable(&error))?;
-        let (status, answer) = exchange(stream, method, path, body).map_err(lost)?;
-        let odd = |error: serde_json::Error| {
-            CallError::Transport(format!("the Cistern daemon answers in a way we don't understand: {error}"))
+    /// Begins a session on another machine; the client that comes back is in it.
+    pub fn log_in(&self, request: &LogIn) -> Result<(LoggedIn, Client), CallError> {
+        let Place::Remote(remote) = &self.place else {
+            return Err(CallError::Transport("a daemon of this machine is asked without a login".into()));
         };
-        if (200..300).contains(&status) {
-            return serde_json::from_slice(&answer).map_err(odd);
-        }
-        Err(CallError::Refused(serde_json::from_slice(&answer).map_err(odd)?))
+        let body = serde_json::to_vec(request).map_err(|error| CallError::Transport(error.to_string()))?;
+        let bare =
+            Client { place: Place::Remote(Box::new(remote.with(Credential::Nothing))), ..self.clone() };
+        let (headers, answer) = bare.call::<LoggedIn>(Method::POST, routes::LOGIN, body)?;
+        let session = Credential::of_session(&headers, &answer.csrf.0).ok_or_else(|| {
+            CallError::Transport("the Cistern daemon begins a session without a cookie".into())
+        })?;
+        let place = Place::Remote(Box::new(remote.with(session)));
+        Ok((answer, Client { place, ..self.clone() }))
     }
 
-    fn unreachable(&self, error: &std::io::Error) -> CallError {
-        let socket = self.socket.display();
-        CallError::Transport(match error.kind() {
-            std::io::ErrorKind::PermissionDenied => {
-                format!("permission denied: the Cistern daemon's socket {socket} belongs to another user")
+    fn call<T: DeserializeOwned>(
+        &self,
+        method: Method,
+        path: &str,
+        body: Vec<u8>,
+    ) -> Result<(HeaderMap, T), CallError> {
+        let stream = self.reach()?;
+        self.runtime()?.block_on(async {
+            let mut answer = self.exchange(stream, method, path, Outgoing::whole(body)).await?;
+            if !answer.status.is_success() {
+                return Err(self.refused(&mut answer).await);
             }
-            _ => format!(
-                "The Cistern daemon is not running (no answer on {socket}: {}).\n\
-                 Start it with 'cistern serve --state DIR', or set CISTERN_SOCKET to its socket, DIR/cistern.sock.",
-                words(error)
-            ),
+            let bytes = self.whole(&mut answer).await?;
+            Ok((answer.headers, serde_json::from_slice(&bytes).map_err(|error| odd(&error))?))
         })
     }
-}
 
-fn lost(error: std::io::Error) -> CallError {
-    CallError::Transport(format!("lost the Cistern daemon while it worked: {}", words(&error)))
-}
-
-fn exchange(
-    mut stream: UnixStream,
-    method: &str,
-    path: &str,
-    body: &[u8],
-) -> std::io::Result<(u16, Vec<u8>)> {
-    stream.set_read_timeout(Some(SILENCE_MAX))?;
-    let length = body.len();
-    let head = format!(
-        "{method} {path} HTTP/1.1\r\nhost: cistern\r\nconnection: close\r\n\
-         content-type: application/json\r\ncontent-length: {length}\r\n\r\n"
-    );
-    // In one piece, and a daemon that answers before it has read all of it is listened to: it may
-    // need no body, or refuse what the head says, and close.
-    let sent = stream.write_all(&[head.as_bytes(), body].concat());
-    let answer = read_answer(BufReader::new(stream));
-    answer.map_err(|error| sent.err().unwrap_or(error))
-}
-
-/// Status and body. Our server says how long its body is, but for streams.
-fn read_answer(mut from: impl BufRead) -> std::io::Result<(u16, Vec<u8>)> {
-    let (status, length) = read_head(&mut from)?;
-    let length = length.ok_or_else(|| odd("no usable content-length"))?;
-    Ok((status, read_body(&mut from, length)?))
-}
-
-fn odd(what: &str) -> std::io::Error {
-    std::io::Error::new(std::io::ErrorKind::InvalidData, what.to_owned())
-}
-
-/// Status, and how long the body is.
-fn read_head(from: &mut impl BufRead) -> std::io::Result<(u16, Option<u64>)> {
-    let line = header_line(from)?;
-    let status = line.strip_prefix("HTTP/1.").and_then(|rest| rest.split(' ').nth(1)?.parse::<u16>().ok());
-    let status = status.ok_or_else(|| odd("no HTTP status"))?;
-    let mut length = None;
-    loop {
-        let line = header_line(from)?;
-        if line.is_empty() {
-            break;
+    /// Sends a request and waits for the head of its answer.
+    async fn exchange(
+        &self,
+        stream: Stream,
+        method: Method,
+        path: &str,
+        body: Outgoing,
+    ) -> Result<Answer, CallError> {
+        let line = self.line(stream).await?;
+        let unsendable = |error: hyper::http::Error| {
+            CallError::Transport(format!("'{path}' cannot be asked for: {error}"))
+        };
+        let mut request = Request::builder().method(method).uri(path).body(body).map_err(unsendable)?;
+        let headers = request.headers_mut();
+        headers.insert(CONNECTION, HeaderValue::from_static("close"));
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        let known = match &self.place {
+            Place::Socket(_) => {
+                headers.insert(HOST, HeaderValue::from_static("cistern"));
+                Some(())
+            }
+            Place::Remote(remote) => {
+                HeaderValue::from_str(&remote.address().to_string()).ok().and_then(|host| {
+                    headers.insert(HOST, host);
+                    remote.headers(headers)
+                })
+            }
+        };
+        if known.is_none() {
+            return Err(CallError::Transport("the token has characters that no token has".into()));
         }
-        if let Some((name, value)) = line.split_once(':')
-            && name.eq_ignore_ascii_case("content-length")
-        {
-            length = value.trim().parse::<u64>().ok();
+        exchange::send(line, request, self.silence_max).await.map_err(|error| self.lost(&error))
+    }
+
+    async fn whole(&self, answer: &mut Answer) -> Result<Vec<u8>, CallError> {
+        answer.whole(ANSWER_MAX, self.silence_max).await.map_err(|error| self.lost(&error))
+    }
+
+    /// The problem that an answer is.
+    async fn refused(&self, answer: &mut Answer) -> CallError {
+        let bytes = match self.whole(answer).await {
+            Ok(bytes) => bytes,
+            Err(error) => return error,
+        };
+        let problem: Problem = match serde_json::from_slice(&bytes) {
+            Ok(problem) => problem,
+            Err(error) => return odd(&error),
+        };
+        match &self.place {
+            Place::Remote(remote) if remote.has_token() && problem.kind == kind::UNAUTHENTICATED => {
+                let at = remote.address();
+                CallError::Transport(format!(
+                    "{at} does not take the token any more: it has expired, was removed, or its account was disabled.\n\
+                     Run 'cistern login {at}' again."
+                ))
+            }
+            _ => CallError::Refused(problem),
         }
     }
-    Ok((status, length.filter(|length| *length <= ANSWER_MAX)))
+
+    fn runtime(&self) -> Result<&Runtime, CallError> {
+        if let Some(runtime) = self.runtime.get() {
+            return Ok(runtime);
+        }
+        let made = Builder::new_current_thread().enable_io().enable_time().build();
+        let none =
+            |error: io::Error| CallError::Transport(format!("cannot wait for the daemon: {}", words(&error)));
+        let made = made.map_err(none)?;
+        Ok(self.runtime.get_or_init(|| made))
+    }
+
+    /// Connects, and waits until somebody has taken the connection.
+    fn reach(&self) -> Result<Stream, CallError> {
+        match &self.place {
+            Place::Socket(path) => {
+                let connected = UnixStream::connect(path).and_then(|stream| {
+                    stream.set_nonblocking(true)?;
+                    Ok(Stream::Unix(stream))
+                });
+                connected.map_err(|error| unreachable_at(path, &error))
+            }
+            Place::Remote(remote) => remote.reach().map(Stream::Tcp).map_err(|why| unreached(remote, &why)),
+        }
+    }
+
+    async fn line(&self, stream: Stream) -> Result<Line, CallError> {
+        match (stream, &self.place) {
+            (Stream::Unix(stream), _) => {
+                let stream = tokio::net::UnixStream::from_std(stream).map_err(|error| self.lost(&error))?;
+                Ok(Line::new(Transport::Unix(stream)))
+            }
+            (Stream::Tcp(stream), Place::Remote(remote)) => {
+                remote.secure(stream).await.map_err(|why| unreached(remote, &why))
+            }
+            (Stream::Tcp(_), Place::Socket(_)) => Err(self.lost(&io::ErrorKind::NotConnected.into())),
+        }
+    }
+
+    fn lost(&self, error: &io::Error) -> CallError {
+        let at = self.host().map(|host| format!(" at {host}")).unwrap_or_default();
+        CallError::Transport(format!("lost the Cistern daemon{at} while it worked: {}", words(error)))
+    }
 }
 
-fn read_body(from: &mut impl BufRead, length: u64) -> std::io::Result<Vec<u8>> {
-    let mut body = Vec::new();
-    from.take(length).read_to_end(&mut body)?;
-    if (body.len() as u64) < length {
-        return Err(odd("the answer breaks off"));
+/// Whose certificate a machine at that address shows. Nothing is sent there.
+pub fn look(address: &Address) -> Result<Trust, CallError> {
+    let failed = |why: &Unreached| CallError::Transport(why.sentence(address));
+    let remote =
+        Remote::new(address.clone(), Trust::System, Credential::Nothing).map_err(|why| failed(&why))?;
+    let client = Client::remote(remote);
+    let Place::Remote(remote) = &client.place else { return Ok(Trust::System) };
+    let stream = remote.reach().map_err(|why| failed(&why))?;
+    match client.runtime()?.block_on(remote.secure(stream)) {
+        Ok(_) => Ok(Trust::System),
+        Err(Unreached::Untrusted { seen, .. }) => Ok(Trust::Known(seen)),
+        Err(why) => Err(failed(&why)),
     }
-    Ok(body)
 }
 
-fn header_line(from: &mut impl BufRead) -> std::io::Result<String> {
-    let mut line = String::new();
-    from.take(LINE_MAX).read_line(&mut line)?;
-    match line.strip_suffix('\n') {
-        Some(line) => Ok(line.trim_end_matches('\r').to_owned()),
-        None => Err(std::io::Error::new(std::io::ErrorKind::UnexpectedEof, "the answer breaks off")),
-    }
+fn odd(error: &serde_json::Error) -> CallError {
+    CallError::Transport(format!("the Cistern daemon answers in a way we don't understand: {error}"))
+}
+
+fn unreached(remote: &Remote, why: &Unreached) -> CallError {
+    CallError::Transport(why.sentence(remote.address()))
+}
+
+fn unreachable_at(socket: &Path, error: &io::Error) -> CallError {
+    let socket = socket.display();
+    CallError::Transport(match error.kind() {
+        io::ErrorKind::PermissionDenied => {
+            format!("permission denied: the Cistern daemon's socket {socket} belongs to another user")
+        }
+        _ => format!(
+            "The Cistern daemon is not running (no answer on {socket}: {}).\n\
+             Start it with 'cistern serve --state DIR', or set CISTERN_SOCKET to its socket, DIR/cistern.sock.",
+            words(error)
+        ),
+    })
 }
 
 #[cfg(test)]

@@ -6,7 +6,6 @@ use crate::client::{CallError, Client};
 use crate::fail::{Noun, Outcome, Stop, sentence};
 use api_types::Warnings;
 use std::io::Write;
-use std::path::Path;
 use stdx::os_error::words;
 
 /// Where a command writes.
@@ -113,8 +112,8 @@ pub fn end(io: &mut Io<'_>, outcome: Outcome, misused: impl FnOnce(&mut Io<'_>, 
     }
 }
 
-/// What a command of `cistern`'s own does with its arguments, and the daemon's socket.
-pub type RunOwn = fn(&[String], &Path, &mut Io<'_>) -> Result<(), Stop>;
+/// What a command of `cistern`'s own does with its arguments, and the daemon that it asks.
+pub type RunOwn = fn(&[String], &Client, &mut Io<'_>) -> Result<(), Stop>;
 
 /// As [`end`], for a command of `cistern`'s own.
 pub fn end_own(io: &mut Io<'_>, name: &str, usage: &str, done: Result<(), Stop>) -> i32 {

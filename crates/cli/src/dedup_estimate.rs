@@ -8,7 +8,6 @@ use crate::fail::Stop;
 use crate::getopt;
 use crate::json::Json;
 use api_types::{DedupBucket, DedupEstimate, routes};
-use std::path::Path;
 
 pub const USAGE: &str = "\
 usage: cistern dedup-estimate [-p] [-j|--json] POOL|DATASET
@@ -24,7 +23,7 @@ examples:
   cistern dedup-estimate tank/vm --json
 ";
 
-pub fn run(args: &[String], socket: &Path, io: &mut Io<'_>) -> Result<(), Stop> {
+pub fn run(args: &[String], client: &Client, io: &mut Io<'_>) -> Result<(), Stop> {
     if args.iter().any(|arg| arg == "--help" || arg == "-h") {
         return Ok(write!(io.out, "{USAGE}")?);
     }
@@ -34,8 +33,7 @@ pub fn run(args: &[String], socket: &Path, io: &mut Io<'_>) -> Result<(), Stop> 
     };
     let pool = name.split('/').next().unwrap_or(name);
     let path = routes::at(routes::POOL_DEDUP_ESTIMATE, pool);
-    let estimate: DedupEstimate =
-        Client::new(socket).get(&format!("{path}?dataset={}", routes::segment(name)))?;
+    let estimate: DedupEstimate = client.get(&format!("{path}?dataset={}", routes::segment(name)))?;
     if options.has("j") {
         let document = Json::document("cistern dedup-estimate").with("estimate", as_json(name, &estimate));
         writeln!(io.out, "{document}")?;

@@ -6,7 +6,6 @@ use crate::fail::{Noun, Stop};
 use crate::human::nicebytes;
 use crate::json::Json;
 use api_types::{SpaceExplained, SpaceHolder, SpacePart, routes};
-use std::path::Path;
 
 pub const USAGE: &str = "\
 usage: cistern explain-space DATASET [--json]
@@ -21,7 +20,7 @@ examples:
   cistern explain-space --json tank
 ";
 
-pub fn run(args: &[String], socket: &Path, io: &mut Io<'_>) -> Result<(), Stop> {
+pub fn run(args: &[String], client: &Client, io: &mut Io<'_>) -> Result<(), Stop> {
     let (mut json, mut datasets) = (false, Vec::new());
     for arg in args {
         match arg.as_str() {
@@ -35,7 +34,7 @@ pub fn run(args: &[String], socket: &Path, io: &mut Io<'_>) -> Result<(), Stop> 
         return Err(Stop::Usage("one dataset is to be named".into()));
     };
     crate::zfs::check_name(dataset)?;
-    let answer = Client::new(socket).get(&routes::at(routes::DATASET_SPACE, dataset));
+    let answer = client.get(&routes::at(routes::DATASET_SPACE, dataset));
     let refused = |error| refusal(&format!("cannot open '{dataset}'"), error, Noun::Dataset);
     let space: SpaceExplained = answer.map_err(refused)?;
     if json {

@@ -7,11 +7,11 @@ use crate::fail::{Noun, Stop};
 use crate::getopt;
 use crate::human::{nicebytes, nicenum, nicetime};
 use crate::props::ISCSI;
+use crate::table;
 use api_types::{
     Changed, DatasetInfo, DatasetKind, IscsiSession, IscsiTally, IscsiUnit, PropertiesSet, PropertyChange,
     routes,
 };
-use std::path::Path;
 
 pub const USAGE: &str = "\
 usage: cistern iscsi list
@@ -41,8 +41,7 @@ examples:
   zfs set shareiscsi=on tank/vm3
 ";
 
-pub fn run(args: &[String], socket: &Path, io: &mut Io<'_>) -> Result<(), Stop> {
-    let client = &Client::new(socket);
+pub fn run(args: &[String], client: &Client, io: &mut Io<'_>) -> Result<(), Stop> {
     let rest = args.get(1..).unwrap_or_default();
     match args.first().map(String::as_str) {
         Some("list") if rest.is_empty() => list(client, io),
@@ -80,8 +79,22 @@ fn list(client: &Client, io: &mut Io<'_>) -> Result<(), Stop> {
     Ok(())
 }
 
-const HEAD: &str =
-    "INITIATOR TARGET GROUP CONNECTIONS LUN VOLUME READS READ TIME WRITES WRITTEN TIME QUEUE MOST";
+const HEAD: [&str; 14] = [
+    "INITIATOR",
+    "TARGET",
+    "GROUP",
+    "CONNECTIONS",
+    "LUN",
+    "VOLUME",
+    "READS",
+    "READ",
+    "TIME",
+    "WRITES",
+    "WRITTEN",
+    "TIME",
+    "QUEUE",
+    "MOST",
+];
 
 fn sessions(args: &[String], client: &Client, io: &mut Io<'_>) -> Result<(), Stop> {
     let options = getopt::parse(args, "Hpj", &[])?;
@@ -90,25 +103,15 @@ fn sessions(args: &[String], client: &Client, io: &mut Io<'_>) -> Result<(), Sto
     }
     let sessions: Vec<IscsiSession> = client.get(routes::ISCSI_SESSIONS)?;
     if options.has("j") {
-        let text = serde_json::to_string_pretty(&sessions).map_err(|error| Stop::Fail(error.to_string()))?;
-        return Ok(writeln!(io.out, "{text}")?);
-    }
-    let mut rows: Vec<Vec<String>> = Vec::new();
-    if !options.has("H") {
-        rows.push(HEAD.split(' ').map(str::to_owned).collect());
+        return table::json(io, &sessions);
     }
     let is_exact = options.has("p");
-    for session in &sessions {
-        rows.extend(session.units.iter().map(|unit| row(session, unit, is_exact)));
-    }
-    for row in &rows {
-        let line = if options.has("H") { row.join("\t") } else { aligned(row, &rows) };
-        writeln!(io.out, "{}", line.trim_end())?;
-    }
-    Ok(())
+    let units = sessions.iter().flat_map(|session| session.units.iter().map(move |unit| (session, unit)));
+    let rows = units.map(|(session, unit)| row(session, unit, is_exact)).collect();
+    table::print(io, HEAD, rows, options.has("H"))
 }
 
-fn row(session: &IscsiSession, unit: &IscsiUnit, is_exact: bool) -> Vec<String> {
+fn row(session: &IscsiSession, unit: &IscsiUnit, is_exact: bool) -> [String; 14] {
     let count = |number: u64| if is_exact { number.to_string() } else { nicenum(number) };
     let bytes = |number: u64| if is_exact { number.to_string() } else { nicebytes(number) };
     let mean = |tally: &IscsiTally| {
@@ -116,17 +119,23 @@ fn row(session: &IscsiSession, unit: &IscsiUnit, is_exact: bool) -> Vec<String> 
         if is_exact { mean.to_string() } else { nicetime(mean) }
     };
     let of = |tally: &IscsiTally| [count(tally.commands), bytes(tally.bytes), mean(tally)];
-    let name = [session.initiator.clone(), session.target.clone(), session.group.to_string()];
-    let place = [session.connections.to_string(), unit.lun.to_string(), unit.volume.clone()];
-    let queue = [unit.queue.to_string(), unit.queue_most.to_string()];
-    [&name[..], &place, &of(&unit.reads), &of(&unit.writes), &queue].concat()
-}
-
-/// In columns as wide as their longest field.
-fn aligned(row: &[String], rows: &[Vec<String>]) -> String {
-    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
-    let fields = row.iter().enumerate().map(|(column, field)| format!("{field:<0$}", width(column)));
-    fields.collect::<Vec<_>>().join("  ")
+    let ([reads, read, read_time], [writes, written, write_time]) = (of(&unit.reads), of(&unit.writes));
+    [
+        session.initiator.clone(),
+        session.target.clone(),
+        session.group.to_string(),
+        session.connections.to_string(),
+        unit.lun.to_string(),
+        unit.volume.clone(),
+        reads,
+        read,
+        read_time,
+        writes,
+        written,
+        write_time,
+        unit.queue.to_string(),
+        unit.queue_most.to_string(),
+    ]
 }
 
 fn map(args: &[String], client: &Client, io: &mut Io<'_>) -> Result<(), Stop> {

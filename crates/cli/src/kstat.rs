@@ -8,7 +8,6 @@ use crate::client::Client;
 use crate::command::Io;
 use crate::fail::{Stop, fail};
 use api_types::{Counts, PoolStatus, routes};
-use std::path::Path;
 
 pub const USAGE: &str = "\
 usage: cistern kstat [NAME]
@@ -24,8 +23,7 @@ examples:
 /// `KSTAT_DATA_UINT64`
 const NUMBER: u32 = 4;
 
-pub fn run(args: &[String], socket: &Path, io: &mut Io<'_>) -> Result<(), Stop> {
-    let client = &Client::new(socket);
+pub fn run(args: &[String], client: &Client, io: &mut Io<'_>) -> Result<(), Stop> {
     let pools = || -> Result<Vec<PoolStatus>, Stop> { Ok(client.get(routes::POOLS)?) };
     let log_of =
         |pool: &str| -> Result<Counts, Stop> { Ok(client.get(&routes::at(routes::POOL_LOG, pool))?) };

@@ -9,6 +9,9 @@
 mod accounts;
 mod advise;
 mod arcstat;
+mod ask;
+mod audit;
+mod certificate;
 mod client;
 mod clock;
 mod command;
@@ -17,19 +20,27 @@ mod dedup_estimate;
 mod explain;
 mod fail;
 mod getopt;
+mod hosts;
 mod human;
 mod iscsi;
+mod job;
 mod jobs;
 mod json;
 mod kstat;
 mod log;
+mod login;
 mod mount_helper;
 mod program;
 mod propget;
 mod props;
+mod roles;
+mod session;
+mod table;
 mod term;
 mod title;
+mod token;
 mod tunable;
+mod user;
 mod vdevs;
 mod version;
 mod volume;
@@ -44,52 +55,121 @@ pub use human::nicebytes;
 pub use program::{Program, run};
 
 use command::{RunOwn, end_own};
+use fail::Stop;
 use std::io::IsTerminal;
 
-/// `zpool` with these arguments (without the program's name), on this process's standard streams.
-/// Gives the exit status.
-pub fn zpool(args: &[String]) -> i32 {
-    on_standard_streams(Program::Zpool, args)
+/// `zpool` with these arguments (without the program's name), on this process's standard streams,
+/// for the daemon of `host` where one is named. Gives the exit status.
+pub fn zpool(args: &[String], host: Option<&str>) -> i32 {
+    on_standard_streams(Program::Zpool, args, host)
 }
 
 /// `zfs`, likewise.
-pub fn zfs(args: &[String]) -> i32 {
-    on_standard_streams(Program::Zfs, args)
+pub fn zfs(args: &[String], host: Option<&str>) -> i32 {
+    on_standard_streams(Program::Zfs, args, host)
 }
 
 /// `mount.fuse.cistern`, likewise.
 pub fn mount_helper(args: &[String]) -> i32 {
-    with_standard_streams(|io| mount_helper::run(args, &default_socket(), io))
+    with_standard_streams(|io| with_client(None, io, |client, io| mount_helper::run(args, client, io)))
 }
 
 /// `cistern NAME`, likewise. `None`: there is no such command of the appliance itself.
-pub fn own(name: &str, args: &[String]) -> Option<i32> {
-    with_standard_streams(|io| run_own(name, args, &default_socket(), io))
+pub fn own(name: &str, args: &[String], host: Option<&str>) -> Option<i32> {
+    with_standard_streams(|io| match name {
+        "login" => Some(stranger(io, name, login::LOGIN, login::login, args)),
+        "logout" => Some(stranger(io, name, login::LOGOUT, login::logout, args)),
+        _ => match hosts::client(host) {
+            Ok(client) => run_own(name, args, &client, io),
+            Err(stop) => find_own(name).map(|_| nobody_to_ask(io, stop)),
+        },
+    })
 }
 
 /// A command of the appliance itself by its name, with its arguments, as [`run`] for `zpool` and
 /// `zfs`. `None`: there is no such command.
-pub fn run_own(name: &str, args: &[String], socket: &std::path::Path, io: &mut Io<'_>) -> Option<i32> {
-    let (usage, run): (&str, RunOwn) = match name {
-        "arcstat" => return Some(arcstat::run(args, socket, io)),
-        "zilstat" => return Some(zilstat::run(args, socket, io)),
-        "zinject" => return Some(zinject::run(args, socket, io)),
-        "volume" => (volume::USAGE, volume::run),
-        "tunable" => (tunable::USAGE, tunable::run),
-        "kstat" => (kstat::USAGE, kstat::run),
-        "advise" => (advise::USAGE, advise::run),
-        "dedup-estimate" => (dedup_estimate::USAGE, dedup_estimate::run),
-        "explain-space" => (explain::USAGE, explain::run),
-        "iscsi" => (iscsi::USAGE, iscsi::run),
-        "log" => (log::USAGE, log::run),
-        _ => return None,
-    };
-    let done = run(args, socket, io);
-    Some(end_own(io, name, usage, done))
+pub fn run_own(name: &str, args: &[String], client: &Client, io: &mut Io<'_>) -> Option<i32> {
+    find_own(name).map(|own| own.run(name, args, client, io))
 }
 
-fn on_standard_streams(program: Program, args: &[String]) -> i32 {
-    with_standard_streams(|io| run(program, args, &default_socket(), io))
+/// A command that asks a daemon.
+enum Own {
+    /// With its usage.
+    Plain(&'static str, RunOwn),
+    /// Ends as OpenZFS's program of that name does, and gives its exit status.
+    Itself(fn(&[String], &Client, &mut Io<'_>) -> i32),
+}
+
+impl Own {
+    fn run(&self, name: &str, args: &[String], client: &Client, io: &mut Io<'_>) -> i32 {
+        match self {
+            Own::Plain(usage, run) => {
+                let done = run(args, client, io);
+                end_own(io, name, usage, done)
+            }
+            Own::Itself(run) => run(args, client, io),
+        }
+    }
+}
+
+fn find_own(name: &str) -> Option<Own> {
+    Some(match name {
+        "arcstat" => Own::Itself(arcstat::run),
+        "zilstat" => Own::Itself(zilstat::run),
+        "zinject" => Own::Itself(zinject::run),
+        "advise" => Own::Plain(advise::USAGE, advise::run),
+        "audit" => Own::Plain(audit::USAGE, audit::run),
+        "certificate" => Own::Plain(certificate::USAGE, certificate::run),
+        "dedup-estimate" => Own::Plain(dedup_estimate::USAGE, dedup_estimate::run),
+        "explain-space" => Own::Plain(explain::USAGE, explain::run),
+        "iscsi" => Own::Plain(iscsi::USAGE, iscsi::run),
+        "job" => Own::Plain(job::USAGE, job::run),
+        "kstat" => Own::Plain(kstat::USAGE, kstat::run),
+        "log" => Own::Plain(log::USAGE, log::run),
+        "session" => Own::Plain(session::USAGE, session::run),
+        "token" => Own::Plain(token::USAGE, token::run),
+        "tunable" => Own::Plain(tunable::USAGE, tunable::run),
+        "user" => Own::Plain(user::USAGE, user::run),
+        "volume" => Own::Plain(volume::USAGE, volume::run),
+        "whoami" => Own::Plain(login::WHOAMI, login::whoami),
+        _ => return None,
+    })
+}
+
+/// A command that is asked before there is a daemon that knows us.
+fn stranger(
+    io: &mut Io<'_>,
+    name: &str,
+    usage: &str,
+    run: fn(&[String], &mut Io<'_>) -> Result<(), Stop>,
+    args: &[String],
+) -> i32 {
+    let done = run(args, io);
+    end_own(io, name, usage, done)
+}
+
+fn on_standard_streams(program: Program, args: &[String], host: Option<&str>) -> i32 {
+    with_standard_streams(|io| with_client(host, io, |client, io| run(program, args, client, io)))
+}
+
+/// With the daemon that is asked; where it is not known whom to ask, that is said.
+fn with_client<'a>(
+    host: Option<&str>,
+    io: &'a mut Io<'a>,
+    work: impl FnOnce(&Client, &'a mut Io<'a>) -> i32,
+) -> i32 {
+    match hosts::client(host) {
+        Ok(client) => work(&client, io),
+        Err(stop) => nobody_to_ask(io, stop),
+    }
+}
+
+fn nobody_to_ask(io: &mut Io<'_>, stop: Stop) -> i32 {
+    command::end(io, Err(stop), |io, text| {
+        // There is nowhere left to say that this failed.
+        let _ = writeln!(io.err, "{text}");
+        2
+    })
 }
 
 fn with_standard_streams<T>(work: impl for<'a> FnOnce(&'a mut Io<'a>) -> T) -> T {

@@ -4,7 +4,6 @@ use crate::client::Client;
 use crate::command::Io;
 use crate::fail::Stop;
 use api_types::{LogFilter, routes};
-use std::path::Path;
 
 pub const USAGE: &str = "\
 usage: cistern log [FILTER]
@@ -17,8 +16,7 @@ examples:
   cistern log info,nfs=debug
 ";
 
-pub fn run(args: &[String], socket: &Path, io: &mut Io<'_>) -> Result<(), Stop> {
-    let client = &Client::new(socket);
+pub fn run(args: &[String], client: &Client, io: &mut Io<'_>) -> Result<(), Stop> {
     let now: LogFilter = match args {
         [] => client.get(routes::LOG)?,
         [help] if matches!(help.as_str(), "--help" | "-h") => return Ok(write!(io.out, "{USAGE}")?),

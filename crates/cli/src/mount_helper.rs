@@ -9,7 +9,6 @@ use crate::command::Io;
 use crate::fail::Stop;
 use crate::getopt;
 use api_types::{MountOutcome, MountRequest, kind, routes};
-use std::path::Path;
 use stdx::os_error::words;
 
 const USAGE: &str = "\
@@ -36,8 +35,8 @@ const FOR_OTHERS: [&str; 12] = [
 ];
 
 /// Runs it and gives its exit status.
-pub fn run(args: &[String], socket: &Path, io: &mut Io<'_>) -> i32 {
-    let (text, status) = match try_run(args, &Client::new(socket), io) {
+pub fn run(args: &[String], client: &Client, io: &mut Io<'_>) -> i32 {
+    let (text, status) = match try_run(args, client, io) {
         Ok(()) => return 0,
         Err(Stop::Exit(status)) => return status,
         Err(Stop::Usage(text)) => (format!("mount.fuse.cistern: {text}\n{USAGE}"), MISUSE),
@@ -62,6 +61,7 @@ fn try_run(args: &[String], client: &Client, io: &mut Io<'_>) -> Result<(), Stop
     let [dataset, directory] = options.operands.as_slice() else {
         return Err(Stop::Usage("a dataset and a directory are wanted".into()));
     };
+    client.must_be_here("mount")?;
     let mountpoint = std::fs::canonicalize(directory).map_err(|error| {
         Stop::Fail(format!("cannot mount '{dataset}' on '{directory}': {}", words(&error)))
     })?;

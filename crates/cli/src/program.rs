@@ -6,7 +6,6 @@ use crate::client::Client;
 use crate::command::{Command, Cx, Io, end};
 use crate::fail::Stop;
 use crate::{zfs, zpool};
-use std::path::Path;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Program {
@@ -30,7 +29,7 @@ impl Program {
 }
 
 /// Runs one command line (without the program's name) and gives its exit status.
-pub fn run<'a>(program: Program, args: &[String], socket: &Path, io: &'a mut Io<'a>) -> i32 {
+pub fn run<'a>(program: Program, args: &[String], client: &Client, io: &'a mut Io<'a>) -> i32 {
     let Some(first) = args.first() else {
         return misuse(io, program, None, "missing command");
     };
@@ -66,7 +65,7 @@ pub fn run<'a>(program: Program, args: &[String], socket: &Path, io: &'a mut Io<
     };
     let mut cx = Cx {
         io,
-        client: Client::new(socket),
+        client: client.clone(),
         command: format!("{} {}", program.name(), command.name),
         history: format!("{} {}", program.name(), args.join(" ")),
     };

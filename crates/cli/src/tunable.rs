@@ -6,7 +6,6 @@ use crate::command::Io;
 use crate::fail::{Stop, fail};
 use crate::getopt;
 use api_types::{Tunable, TunableSet, routes};
-use std::path::Path;
 
 pub const USAGE: &str = "\
 usage: cistern tunable list [-H]
@@ -23,8 +22,7 @@ examples:
   cistern tunable get -H l2arc_write_max
 ";
 
-pub fn run(args: &[String], socket: &Path, io: &mut Io<'_>) -> Result<(), Stop> {
-    let client = &Client::new(socket);
+pub fn run(args: &[String], client: &Client, io: &mut Io<'_>) -> Result<(), Stop> {
     let rest = args.get(1..).unwrap_or_default();
     match args.first().map(String::as_str) {
         Some("list") => {

@@ -1,8 +1,6 @@
 //! `cistern volume`: volumes as disks of this machine, without an initiator. It names the place;
 //! programs connect there.
 
-use std::path::Path;
-
 use api_types::{DatasetInfo, DatasetKind, NBD_SOCKET, routes};
 
 use crate::client::Client;
@@ -22,10 +20,10 @@ examples:
   nbd-client -unix /var/lib/cistern/nbd.sock -N tank/vm1 /dev/nbd0      the kernel's own client, as root
 ";
 
-pub fn run(args: &[String], socket: &Path, io: &mut Io<'_>) -> Result<(), Stop> {
+pub fn run(args: &[String], client: &Client, io: &mut Io<'_>) -> Result<(), Stop> {
     let words: Vec<&str> = args.iter().map(String::as_str).collect();
     match words.as_slice() {
-        ["attach", volume] => attach(volume, socket, io),
+        ["attach", volume] => attach(volume, client, io),
         ["attach"] => Err(Stop::Usage("missing volume argument".into())),
         ["attach", ..] => Err(Stop::Usage("too many arguments".into())),
         ["help" | "--help" | "-h"] => Ok(write!(io.out, "{USAGE}")?),
@@ -34,11 +32,14 @@ pub fn run(args: &[String], socket: &Path, io: &mut Io<'_>) -> Result<(), Stop> 
     }
 }
 
-fn attach(volume: &str, socket: &Path, io: &mut Io<'_>) -> Result<(), Stop> {
+fn attach(volume: &str, client: &Client, io: &mut Io<'_>) -> Result<(), Stop> {
+    let Some(socket) = client.socket() else {
+        return client.must_be_here("cistern volume attach");
+    };
     let cannot = format!("cannot attach '{volume}'");
     let path = format!("{}?roots={}&depth=0&props=volsize", routes::DATASETS, routes::segment(volume));
     let found: Vec<DatasetInfo> =
-        Client::new(socket).get(&path).map_err(|error| refusal(&cannot, error, Noun::Dataset))?;
+        client.get(&path).map_err(|error| refusal(&cannot, error, Noun::Dataset))?;
     if found.iter().any(|dataset| dataset.kind != DatasetKind::Volume) {
         return Err(Stop::Fail(format!("{cannot}: not a volume")));
     }

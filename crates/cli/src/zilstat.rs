@@ -13,7 +13,6 @@ use crate::getopt;
 use crate::json::Json;
 use api_types::{Counts, PoolStatus, routes};
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::time::Duration;
 
 const USAGE: &str =
@@ -110,15 +109,15 @@ struct Wish {
 }
 
 /// Runs it and gives its exit status.
-pub fn run(args: &[String], socket: &Path, io: &mut Io<'_>) -> i32 {
-    let done = try_run(args, socket, io);
+pub fn run(args: &[String], client: &Client, io: &mut Io<'_>) -> i32 {
+    let done = try_run(args, client, io);
     end(io, done.map(|()| 0), |io, text| {
         let _ = writeln!(io.err, "{USAGE}zilstat: error: {text}");
         2
     })
 }
 
-fn try_run(args: &[String], socket: &Path, io: &mut Io<'_>) -> Result<(), Stop> {
+fn try_run(args: &[String], client: &Client, io: &mut Io<'_>) -> Result<(), Stop> {
     let options = getopt::parse(args, "hvap:d:f:s:i:j", &["help", "verbose", "all", "json"])?;
     if options.has("h") || options.has("help") {
         return Ok(write!(io.out, "{USAGE}{HELP}")?);
@@ -134,11 +133,10 @@ fn try_run(args: &[String], socket: &Path, io: &mut Io<'_>) -> Result<(), Stop> 
     if usize::from(all) + usize::from(options.has("p")) + usize::from(options.has("d")) > 1 {
         return Err(Stop::Usage("-a, -p and -d are not allowed with each other".into()));
     }
-    let client = Client::new(socket);
     let pools = match (options.value("p"), options.value("d")) {
         (Some(pool), _) => Some(vec![pool.to_owned()]),
         (_, Some(datasets)) => Some(pools_of(datasets)),
-        _ if all => Some(names(&client)?),
+        _ if all => Some(names(client)?),
         _ => None,
     };
     let usual = if pools.is_some() { USUAL } else { GLOBAL };
@@ -151,7 +149,7 @@ fn try_run(args: &[String], socket: &Path, io: &mut Io<'_>) -> Result<(), Stop> 
         json: options.has("j"),
         pools,
     };
-    watch(&wish, &client, io)
+    watch(&wish, client, io)
 }
 
 fn names(client: &Client) -> Result<Vec<String>, Stop> {

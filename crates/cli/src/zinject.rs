@@ -19,7 +19,6 @@ use api_types::{
     ActiveFault, Condemn, DeviceFault, Fault, FaultCancel, FaultEffect, FaultIo, PoolStatus, VdevStatus,
     routes,
 };
-use std::path::Path;
 
 const USAGE: &str = "usage:
 
@@ -83,8 +82,8 @@ examples:
 const ALWAYS: u32 = 1_000_000;
 
 /// Runs it and gives its exit status.
-pub fn run(args: &[String], socket: &Path, io: &mut Io<'_>) -> i32 {
-    let done = try_run(args, &Client::new(socket), io);
+pub fn run(args: &[String], client: &Client, io: &mut Io<'_>) -> i32 {
+    let done = try_run(args, client, io);
     end(io, done, |io, text| {
         let line = if text.is_empty() { String::new() } else { format!("{text}\n") };
         let _ = write!(io.err, "{line}{USAGE}");

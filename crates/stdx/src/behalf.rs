@@ -19,9 +19,23 @@ pub struct Actor {
     pub user: u32,
     /// His own first, then the others; none twice matters.
     pub groups: Vec<u32>,
-    /// May do everything: root, and the user that the program runs as.
-    pub is_administrator: bool,
+    pub rank: Rank,
+    /// A dataset: nothing but it and what is below it may be changed.
+    pub within: Option<String>,
     pub way: Way,
+}
+
+/// What somebody may do without a delegation. A higher one may all that a lower one may.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Rank {
+    /// A user of this machine who has no account here.
+    Guest,
+    /// Reads all that an administrator reads, but for secrets.
+    Reader,
+    /// Does the daily work as well.
+    Operator,
+    /// Does everything: root, the user that the program runs as, and accounts with that role.
+    Administrator,
 }
 
 /// How somebody asks. All of these are on this machine, or pass for a user of it.
@@ -29,7 +43,8 @@ pub struct Actor {
 pub enum Way {
     /// Nobody asks: the program does it by itself.
     Itself,
-    /// By the management socket: the user of the program at its other end.
+    /// By the management API: the user of the program at the other end of the socket, or of an
+    /// account.
     Management,
     /// By a directory in `.zfs/snapshot`: the user that the file system's protocol names.
     SnapshotDirectory,
@@ -43,7 +58,12 @@ impl Actor {
 
     /// The program for an administrator of this number and group, who does not ask.
     pub fn administrator(user: u32, group: u32) -> Actor {
-        Actor { user, groups: vec![group], is_administrator: true, way: Way::Itself }
+        Actor { user, groups: vec![group], rank: Rank::Administrator, within: None, way: Way::Itself }
+    }
+
+    /// May do everything, everywhere.
+    pub fn is_administrator(&self) -> bool {
+        self.rank == Rank::Administrator && self.within.is_none()
     }
 }
 

@@ -8,16 +8,17 @@
 //! the program on, or for more than [`SPARE`] jobs in a row.
 
 use std::io;
+use std::sync::Arc;
 
 use api_types::{Job, JobState};
-use stdx::behalf::Actor;
+use stdx::behalf::{Actor, Rank};
 
 /// Numbers reserved at a time, and how many of them are spare: far more than jobs run at a time.
 /// All is written anew where fewer are left, so once in hundreds of jobs.
 const RESERVED: u64 = 1024;
 const SPARE: u64 = 512;
 
-/// A job, and who has asked for it: nobody else sees it but administrators.
+/// A job, and who has asked for it: nobody else sees it but accounts and administrators.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
     pub job: Job,
@@ -29,7 +30,16 @@ pub struct Entry {
 
 impl Entry {
     pub(super) fn is_seen_by(&self, caller: &Actor) -> bool {
-        caller.is_administrator || self.owner == caller.user
+        caller.rank >= Rank::Reader || self.is_of(caller)
+    }
+
+    /// Whether somebody may end it: who has asked for it, and whoever does the daily work.
+    pub(super) fn can_be_cancelled_by(&self, caller: &Actor) -> bool {
+        (caller.rank >= Rank::Operator && caller.within.is_none()) || self.is_of(caller)
+    }
+
+    fn is_of(&self, caller: &Actor) -> bool {
+        self.owner == caller.user
     }
 
     pub(super) fn is_running(&self) -> bool {
@@ -46,8 +56,14 @@ pub struct Record {
     pub jobs: Vec<Entry>,
 }
 
+/// Tells the time, in seconds since 1970, and waits for nothing.
+pub type Clock = Arc<dyn Fn() -> u64 + Send + Sync>;
+
 /// Where jobs are written down. Calls may wait for a disk.
 pub trait Ledger: Send {
+    /// What tells when a job begins and ends.
+    fn clock(&self) -> Clock;
+
     /// Adds a job that is new or has changed. It outlives this program, not the machine. False: it
     /// was not added, and all is to be replaced.
     fn add(&mut self, entry: &Entry) -> bool;

@@ -1,7 +1,7 @@
 use std::io;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-use stdx::behalf::Way;
+use stdx::behalf::{Rank, Way};
 
 use super::*;
 
@@ -21,7 +21,7 @@ fn interrupted() -> Problem {
 }
 
 fn guest(user: u32) -> Actor {
-    Actor { user, groups: vec![user], is_administrator: false, way: Way::Management }
+    Actor { user, groups: vec![user], rank: Rank::Guest, within: None, way: Way::Management }
 }
 
 fn administrator() -> Actor {
@@ -39,6 +39,8 @@ struct Page {
     replaced: usize,
     is_full: bool,
     is_unwritable: bool,
+    /// Goes on by ten seconds when it is looked at.
+    time: Arc<AtomicU64>,
 }
 
 impl Memory {
@@ -54,6 +56,11 @@ impl Memory {
 }
 
 impl Ledger for Memory {
+    fn clock(&self) -> Clock {
+        let time = self.page().time.clone();
+        Arc::new(move || time.fetch_add(10, Ordering::SeqCst))
+    }
+
     fn add(&mut self, entry: &Entry) -> bool {
         let mut page = self.page();
         if page.is_full || page.is_unwritable {
@@ -108,6 +115,37 @@ fn a_job_goes_from_its_progress_to_its_result_and_every_change_is_told() {
     let now = jobs.get(job.id, &administrator()).expect("it is remembered");
     assert_eq!((now.state, now.result.and_then(|result| result.txg)), (JobState::Done, Some(7)));
     assert_eq!(told.load(Ordering::SeqCst), 2);
+}
+
+#[test]
+fn a_job_tells_when_it_began_and_ended_and_who_asked_for_it() {
+    let ledger = Memory::default();
+    ledger.page().time.store(1000, Ordering::SeqCst);
+    let jobs = ledger.begin();
+    let told = |job: Job| (job.began, job.ended, job.asked_by);
+    let (job, work) = jobs.begin("dataset.destroy", "tank/a", &guest(7), fault()).expect("room");
+    assert_eq!(told(job.clone()), (Some(1000), None, Some(7)));
+    work.run(|_| Ok(JobResult::default()));
+    let known = |jobs: &Jobs, id| told(jobs.get(id, &administrator()).expect("it is known"));
+    assert_eq!(known(&jobs, job.id), (Some(1000), Some(1010), Some(7)));
+    // The program ends while the next one runs: when, nobody has seen.
+    let (running, work) = begin(&jobs, "pool.export");
+    let mut later = None;
+    work.run(|_| {
+        let dead = ledger.page().record.clone();
+        later = Some(Jobs::new(dead, Memory::default(), &interrupted(), || {}));
+        Ok(JobResult::default())
+    });
+    let later = later.expect("it ran");
+    assert_eq!(known(&later, job.id), (Some(1000), Some(1010), Some(7)));
+    assert_eq!(known(&later, running.id), (Some(1020), None, Some(0)));
+    // What an older program wrote down has no times, and its owner all the same.
+    let mut old = ledger.page().record.clone();
+    for entry in &mut old.jobs {
+        (entry.job.began, entry.job.ended, entry.job.asked_by) = (None, None, None);
+    }
+    let jobs = Jobs::new(old, Memory::default(), &interrupted(), || {});
+    assert_eq!(known(&jobs, job.id), (None, None, Some(7)));
 }
 
 #[test]

@@ -3,6 +3,10 @@ use api_types::{JobState, Problem};
 
 use super::*;
 
+fn load(state: &Path) -> io::Result<(Record, JobList)> {
+    JobList::load(state, Arc::new(env::RealClock::new()))
+}
+
 /// A folder of its own.
 fn state(name: &str) -> PathBuf {
     let state = std::env::temp_dir().join(format!("cistern-job-list-{name}-{}", std::process::id()));
@@ -27,6 +31,9 @@ fn entry(id: u64, state: JobState) -> Entry {
         state,
         cancellable: state == JobState::Running,
         progress: Progress::default(),
+        began: Some(1_767_225_600),
+        ended: (state != JobState::Running).then_some(1_767_225_661),
+        asked_by: Some(1000),
         result: None,
         problem: (state == JobState::Failed).then_some(problem),
     };
@@ -36,17 +43,31 @@ fn entry(id: u64, state: JobState) -> Entry {
 #[test]
 fn jobs_are_read_back_as_they_were_written() {
     let state = state("back");
-    let (record, mut list) = JobList::load(&state).expect("there is none yet");
+    let (record, mut list) = load(&state).expect("there is none yet");
     assert_eq!(record, Record::default());
     assert!(!list.add(&entry(1, JobState::Running)), "nothing is added before it is written anew");
     let written = Record { next: 65, jobs: vec![entry(1, JobState::Running)] };
     list.replace(&written).expect("written");
     assert!(list.add(&entry(1, JobState::Failed)) && list.add(&entry(2, JobState::Done)));
-    let (record, mut list) = JobList::load(&state).expect("it can be read");
+    let (record, mut list) = load(&state).expect("it can be read");
     let all = [(1, JobState::Running), (1, JobState::Failed), (2, JobState::Done)];
     assert_eq!(record, Record { next: 65, jobs: all.map(|(id, state)| entry(id, state)).to_vec() });
     list.replace(&Record { next: 129, ..record.clone() }).expect("written");
-    assert_eq!(JobList::load(&state).expect("it can be read").0, Record { next: 129, ..record });
+    assert_eq!(load(&state).expect("it can be read").0, Record { next: 129, ..record });
+    assert!(!state.join("jobs.damaged").exists());
+    fs::remove_dir_all(&state).expect("removed");
+}
+
+/// As the version before this one wrote it.
+#[test]
+fn a_job_without_times_is_read_as_it_is() {
+    let state = state("old");
+    let job = r#"{"id":1,"kind":"pool.sync","target":"tank","state":"done","cancellable":false,"#.to_owned()
+        + r#""progress":{"step":"","done":0,"total":0},"result":null,"problem":null}"#;
+    fs::write(state.join("jobs"), format!("next\t65\n1000\tguest\t{job}\n")).expect("written");
+    let (record, _) = load(&state).expect("it can be read");
+    let read = record.jobs.first().expect("one");
+    assert_eq!((read.job.id, read.job.began, read.job.ended, read.owner), (1, None, None, 1000));
     assert!(!state.join("jobs.damaged").exists());
     fs::remove_dir_all(&state).expect("removed");
 }
@@ -55,7 +76,7 @@ fn jobs_are_read_back_as_they_were_written() {
 fn a_torn_line_is_passed_over_and_the_file_kept_aside() {
     let state = state("torn");
     let file = state.join("jobs");
-    let (_, mut list) = JobList::load(&state).expect("there is none yet");
+    let (_, mut list) = load(&state).expect("there is none yet");
     list.replace(&Record { next: 65, jobs: vec![entry(1, JobState::Done)] }).expect("written");
     let mut torn = entry(2, JobState::Done);
     torn.job.target = "caf\u{e9}".into();
@@ -64,11 +85,11 @@ fn a_torn_line_is_passed_over_and_the_file_kept_aside() {
     let mut damaged = fs::read(&file).expect("it is there");
     damaged.extend_from_slice(&torn.as_bytes()[..within]);
     fs::write(&file, &damaged).expect("written");
-    let (record, mut list) = JobList::load(&state).expect("it can be read");
+    let (record, mut list) = load(&state).expect("it can be read");
     assert_eq!(record, Record { next: 65, jobs: vec![entry(1, JobState::Done)] });
     list.replace(&record).expect("written");
     assert_eq!(fs::read(state.join("jobs.damaged")).expect("kept"), damaged);
-    assert_eq!(JobList::load(&state).expect("it can be read").0, record);
+    assert_eq!(load(&state).expect("it can be read").0, record);
     fs::remove_dir_all(&state).expect("removed");
 }
 
@@ -76,10 +97,10 @@ fn a_torn_line_is_passed_over_and_the_file_kept_aside() {
 #[test]
 fn a_job_of_an_impossible_number_is_none() {
     let state = state("number");
-    let (_, mut list) = JobList::load(&state).expect("there is none yet");
+    let (_, mut list) = load(&state).expect("there is none yet");
     let jobs = vec![entry(1, JobState::Done), entry(u64::MAX, JobState::Done)];
     list.replace(&Record { next: 65, jobs }).expect("written");
-    let (record, _) = JobList::load(&state).expect("it can be read");
+    let (record, _) = load(&state).expect("it can be read");
     assert_eq!(record, Record { next: 65, jobs: vec![entry(1, JobState::Done)] });
     fs::remove_dir_all(&state).expect("removed");
 }
@@ -90,19 +111,19 @@ fn a_list_that_cannot_be_read_is_no_empty_list() {
     let file = state.join("jobs");
     for text in ["", "0\tguest\t{}\n", "next\tmany\n", "next\t18446744073709551615\n"] {
         fs::write(&file, text).expect("written");
-        assert!(JobList::load(&state).is_err(), "{text:?}");
+        assert!(load(&state).is_err(), "{text:?}");
         assert_eq!(fs::read_to_string(&file).expect("it stays"), text);
     }
     fs::remove_file(&file).expect("removed");
     fs::create_dir(&file).expect("made");
-    assert!(JobList::load(&state).is_err(), "no file");
+    assert!(load(&state).is_err(), "no file");
     fs::remove_dir_all(&state).expect("removed");
 }
 
 #[test]
 fn after_a_failure_nothing_is_added_before_all_is_written() {
     let state = state("failed");
-    let (_, mut list) = JobList::load(&state).expect("there is none yet");
+    let (_, mut list) = load(&state).expect("there is none yet");
     list.replace(&Record { next: 65, jobs: Vec::new() }).expect("written");
     let away = state.with_extension("away");
     fs::rename(&state, &away).expect("moved");
@@ -120,7 +141,7 @@ fn after_a_failure_nothing_is_added_before_all_is_written() {
 #[test]
 fn the_file_is_bounded_whatever_names_users_choose() {
     let state = state("bounded");
-    let (_, mut list) = JobList::load(&state).expect("there is none yet");
+    let (_, mut list) = load(&state).expect("there is none yet");
     let mut long = entry(1, JobState::Failed);
     long.job.target = "\u{1}".repeat(4 * TEXT_MAX);
     if let Some(problem) = &mut long.job.problem {
@@ -135,7 +156,7 @@ fn the_file_is_bounded_whatever_names_users_choose() {
         }
         let size = fs::metadata(state.join("jobs")).expect("it is there").len();
         assert!(added > 30 && size < 1100 << 10, "{added} in {size} bytes");
-        let kept = JobList::load(&state).expect("it can be read").0.jobs.pop().expect("one");
+        let kept = load(&state).expect("it can be read").0.jobs.pop().expect("one");
         let problem = kept.job.problem.expect("it failed");
         assert_eq!((kept.job.target.len(), problem.detail.len(), problem.refused), (most, most, None));
         let wanted = (1, JobState::Failed, "/problems/cancelled");

@@ -18,6 +18,8 @@ fn defaults_follow_the_machine() {
     let options = run("");
     assert_eq!((options.cache, options.dirty), (4 << 30, (16 << 30) / 10));
     assert_eq!(options.nfs, Some("127.0.0.1:12049".parse().unwrap()));
+    assert_eq!(options.https, Some("127.0.0.1:8443".parse().unwrap()), "nobody else reaches it");
+    assert_eq!(run("--https off").https, None);
     let small = parse(&[], 512 << 20, true).expect("fine").expect("no help");
     assert_eq!((small.cache, small.dirty), (128 << 20, (512 << 20) / 10));
     assert_eq!(small.nfs, Some("127.0.0.1:2049".parse().unwrap()));
@@ -45,6 +47,7 @@ fn nonsense_is_refused_by_name() {
     assert!(wrong("--cache many").contains("'many' is not a size"));
     assert!(wrong("--cache 99999999999T").contains("is not a size"));
     assert!(wrong("--cache 10").contains("too little"));
+    assert!(wrong("--https here").contains("--https wants ADDR:PORT"));
     assert!(wrong("--nfs here").contains("ADDR:PORT"));
     assert!(wrong("--iscsi 10.0.0.1:3260,0").contains("ADDR:PORT[,TAG]"));
 }

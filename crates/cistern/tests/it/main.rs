@@ -21,6 +21,7 @@ mod faults;
 mod first_start;
 mod fixtures;
 mod foreign;
+mod https;
 mod iscsi;
 mod jobs;
 mod kept;

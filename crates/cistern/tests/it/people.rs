@@ -97,7 +97,9 @@ fn a_daemon_logs_what_it_is_told_and_outlives_its_terminal() {
     for filter in ["blah", "info,nfs=loud"] {
         let mut serve = program(PROGRAM, 20);
         let ran = Ran::of(
-            serve.args(["serve", "--nfs", "off", "--log", filter, "--state"]).arg(scratch.path("no")),
+            serve
+                .args(["serve", "--nfs", "off", "--https", "off", "--log", filter, "--state"])
+                .arg(scratch.path("no")),
         );
         assert!(ran.status == 2 && ran.err.contains("is no level: write off, error,"), "{filter}: {ran:?}");
     }

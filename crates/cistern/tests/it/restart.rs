@@ -290,8 +290,7 @@ fn a_restart_is_a_pause_where_the_sockets_are_handed_over() {
 
     // One that no option names is somebody's mistake.
     let odd = TcpListener::bind((&*daemon.host, 0)).expect("a free port");
-    let script =
-        "LISTEN_PID=$$ LISTEN_FDS=1 LISTEN_FDNAMES=odd exec \"$0\" serve --state \"$1\" --nfs off 3<&0";
+    let script = "LISTEN_PID=$$ LISTEN_FDS=1 LISTEN_FDNAMES=odd exec \"$0\" serve --state \"$1\" --nfs off --https off 3<&0";
     let mut shell = std::process::Command::new("sh");
     shell.args(["-c", script, crate::daemon::PROGRAM, &scratch.text("other")]).stdin(OwnedFd::from(odd));
     let ran = crate::daemon::Ran::of(&mut shell);

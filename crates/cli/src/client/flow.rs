@@ -1,26 +1,28 @@
-//! Requests and answers without end: the request's body goes out in chunks by a thread of its own,
-//! the answer's frames come in meanwhile. See `api_types::StreamEvent`.
+//! Requests and answers without end: the request's body goes out as it comes, the answer's frames
+//! come in meanwhile. See `api_types::StreamEvent`.
 
-use super::{CallError, Client, header_line, lost, odd, read_body};
+use super::exchange::{Answer, Outgoing, cut, odd};
+use super::{CallError, Client};
 use api_types::{FRAME_DATA, FRAME_EVENT, FRAME_HEAD, StreamEvent, read_frame_head};
+use hyper::Method;
+use hyper::body::Bytes;
 use serde::Serialize;
-use std::io::{self, BufRead, BufReader, Read, Write};
-use std::os::unix::net::UnixStream;
+use std::io::{self, Read};
 
-/// Bytes that are sent at a time.
-const PIECE: usize = 256 << 10;
-/// The longest event.
-const EVENT_MAX: usize = 16 << 20;
+/// The longest frame.
+const FRAME_MAX: usize = 16 << 20;
 
 /// A part of the answer.
 pub enum Piece<'a> {
+    /// Some bytes of the stream.
     Data(&'a [u8]),
     Event(StreamEvent),
 }
 
 impl Client {
     /// Sends a request, and `input` after it until that ends or the daemon has answered. `each`
-    /// sees the answer as it comes; what it fails with ends the exchange.
+    /// sees the answer as it comes, and may not ask the daemon itself; what it fails with ends the
+    /// exchange.
     pub fn flow<E: From<CallError>>(
         &self,
         path: &str,
@@ -28,124 +30,86 @@ impl Client {
         input: Option<Box<dyn Read + Send>>,
         each: &mut dyn FnMut(Piece<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
-        let stream = UnixStream::connect(&self.socket).map_err(|error| self.unreachable(&error))?;
         let mut line =
             serde_json::to_vec(request).map_err(|error| CallError::Transport(error.to_string()))?;
         line.push(b'\n');
-        let head = format!(
-            "POST {path} HTTP/1.1\r\nhost: cistern\r\nconnection: close\r\ntransfer-encoding: chunked\r\n\r\n"
-        );
-        let mut to = stream.try_clone().map_err(lost)?;
-        // Whoever feeds us may never end: nobody waits for this thread.
-        std::thread::spawn(move || {
-            if to.write_all(head.as_bytes()).and_then(|()| chunk(&mut to, &line)).is_ok() {
-                pump(input, to);
+        let body = match input {
+            None => Outgoing::whole(line),
+            Some(input) => Outgoing::stream(line, input).map_err(|error| self.lost(&error))?,
+        };
+        let stream = self.reach()?;
+        self.runtime()?.block_on(async {
+            let mut answer = self.exchange(stream, Method::POST, path, body).await?;
+            if !answer.status.is_success() {
+                return Err(self.refused(&mut answer).await.into());
             }
-        });
-        let mut answer = Chunks::new(BufReader::with_capacity(PIECE, stream)).map_err(lost)?;
-        if !answer.is_fine() {
-            return Err(answer.refusal().into());
-        }
-        while let Some((kind, bytes)) = answer.frame().map_err(lost)? {
+            let mut frames = Frames { answer, read: Bytes::new(), left: 0, given: Bytes::new() };
+            while let Some(piece) = frames.next().await.map_err(|error| self.lost(&error))? {
+                each(piece)?;
+            }
+            Ok(())
+        })
+    }
+}
+
+/// An answer in frames.
+struct Frames {
+    answer: Answer,
+    /// Has come, and was not looked at.
+    read: Bytes,
+    /// Bytes of the stream to come before the next frame.
+    left: usize,
+    given: Bytes,
+}
+
+impl Frames {
+    /// The next piece; `None` at the end.
+    async fn next(&mut self) -> io::Result<Option<Piece<'_>>> {
+        // So that its room can be read into again.
+        self.given = Bytes::new();
+        while self.left == 0 {
+            if self.read.is_empty() && !self.more().await? {
+                return Ok(None);
+            }
+            let mut head = [0; FRAME_HEAD];
+            head.copy_from_slice(&self.exactly(FRAME_HEAD).await?);
+            let (kind, length) = read_frame_head(head);
+            let length = length as usize;
             match kind {
-                FRAME_DATA => each(Piece::Data(&bytes))?,
-                _ => {
-                    let event = serde_json::from_slice(&bytes).map_err(|error| lost(error.into()))?;
-                    each(Piece::Event(event))?;
+                FRAME_DATA | FRAME_EVENT if length > FRAME_MAX => return Err(odd("no frame")),
+                FRAME_DATA => self.left = length,
+                FRAME_EVENT => {
+                    let event = serde_json::from_slice(&self.exactly(length).await?)?;
+                    return Ok(Some(Piece::Event(event)));
                 }
+                _ => return Err(odd("no frame")),
             }
         }
-        Ok(())
+        if self.read.is_empty() && !self.more().await? {
+            return Err(cut());
+        }
+        self.given = self.read.split_to(self.left.min(self.read.len()));
+        self.left -= self.given.len();
+        Ok(Some(Piece::Data(&self.given)))
     }
-}
 
-/// The daemon may have enough before the input ends, or before it begins: then writing fails, and
-/// the answer says why.
-fn pump(input: Option<Box<dyn Read + Send>>, mut to: UnixStream) {
-    let mut buffer = vec![0; PIECE];
-    if let Some(mut input) = input {
-        loop {
-            match input.read(&mut buffer) {
-                Ok(0) => break,
-                Ok(len) if chunk(&mut to, &buffer[..len]).is_ok() => {}
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                _ => return,
+    /// Waits for more; false at the end.
+    async fn more(&mut self) -> io::Result<bool> {
+        let part = self.answer.part().await?;
+        let is_more = part.is_some();
+        self.read = part.unwrap_or_default();
+        Ok(is_more)
+    }
+
+    async fn exactly(&mut self, length: usize) -> io::Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        while bytes.len() < length {
+            if self.read.is_empty() && !self.more().await? {
+                return Err(cut());
             }
+            let wanted = length - bytes.len();
+            bytes.extend_from_slice(&self.read.split_to(wanted.min(self.read.len())));
         }
-    }
-    let _ = to.write_all(b"0\r\n\r\n");
-}
-
-fn chunk(to: &mut UnixStream, bytes: &[u8]) -> io::Result<()> {
-    to.write_all(format!("{:x}\r\n", bytes.len()).as_bytes())?;
-    to.write_all(bytes)?;
-    to.write_all(b"\r\n")
-}
-
-/// An answer in chunks.
-struct Chunks<R> {
-    from: R,
-    status: u16,
-    length: Option<u64>,
-    /// Bytes left of the chunk.
-    left: u64,
-}
-
-impl<R: BufRead> Chunks<R> {
-    fn new(mut from: R) -> io::Result<Chunks<R>> {
-        let (status, length) = super::read_head(&mut from)?;
-        Ok(Chunks { from, status, length, left: 0 })
-    }
-
-    fn is_fine(&self) -> bool {
-        (200..300).contains(&self.status)
-    }
-
-    fn refusal(mut self) -> CallError {
-        let body = self.length.map(|length| read_body(&mut self.from, length));
-        match body.map(|body| body.map(|body| serde_json::from_slice(&body))) {
-            Some(Ok(Ok(problem))) => CallError::Refused(problem),
-            _ => CallError::Transport("the Cistern daemon answers in a way we don't understand".into()),
-        }
-    }
-
-    /// The next frame; `None` at the end.
-    fn frame(&mut self) -> io::Result<Option<(u8, Vec<u8>)>> {
-        let mut head = [0; FRAME_HEAD];
-        match self.read(&mut head[..1])? {
-            0 => return Ok(None),
-            _ => self.read_exact(&mut head[1..])?,
-        }
-        let (kind, length) = read_frame_head(head);
-        let length = length as usize;
-        if length > EVENT_MAX || ![FRAME_DATA, FRAME_EVENT].contains(&kind) {
-            return Err(odd("no frame"));
-        }
-        let mut bytes = vec![0; length];
-        self.read_exact(&mut bytes)?;
-        Ok(Some((kind, bytes)))
-    }
-}
-
-impl<R: BufRead> Read for Chunks<R> {
-    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
-        if self.left == 0 {
-            let line = header_line(&mut self.from)?;
-            let length = u64::from_str_radix(line.trim(), 16);
-            self.left = length.map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
-            if self.left == 0 {
-                return Ok(0);
-            }
-        }
-        let most = to.len().min(usize::try_from(self.left).unwrap_or(usize::MAX));
-        let read = self.from.read(&mut to[..most])?;
-        if read == 0 {
-            return Err(io::ErrorKind::UnexpectedEof.into());
-        }
-        self.left -= read as u64;
-        if self.left == 0 {
-            header_line(&mut self.from)?;
-        }
-        Ok(read)
+        Ok(bytes)
     }
 }

@@ -84,7 +84,7 @@ fn run(cx: &mut Cx<'_>, args: &[String], un: bool) -> Outcome {
     if asked.whom == Whom::Show {
         return show::print(cx, found).map(|()| 0);
     }
-    let grants = match grants(&asked, &Accounts::of_machine()) {
+    let grants = match grants(&asked, &Accounts::around(&cx.client)) {
         Ok(grants) => grants,
         Err(why) => return help::refuse(cx, un, &why),
     };

@@ -42,7 +42,8 @@ pub fn create(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
     }
     let dry_run = options.has("n");
     let what = format!("cannot {} '{name}'", if dry_run { "verify" } else { "create" });
-    request.props = accounts::numbered(&request.props).or_else(|why| fail(format!("{what}: {why}")))?;
+    request.props =
+        accounts::numbered(&cx.client, &request.props).or_else(|why| fail(format!("{what}: {why}")))?;
     let plan = if dry_run || volume { planned(cx, &request, &what)? } else { DatasetPlan::default() };
     if let Some(why) = fault(&request).filter(|_| !dry_run) {
         return fail(format!("{what}: {why}"));

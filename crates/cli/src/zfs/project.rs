@@ -292,6 +292,7 @@ fn page(cx: &Cx<'_>, at: &Place, entries: Option<u64>) -> Result<ProjectPage, Ca
 /// seen on this machine; a file system that is not mounted here lies where its clients see it.
 fn place(cx: &mut Cx<'_>, operand: &str) -> Result<Option<Place>, Stop> {
     use std::os::unix::ffi::OsStrExt;
+    cx.client.must_be_here(operand)?;
     let seen = std::fs::canonicalize(operand).or_else(|_| std::path::absolute(operand));
     let Ok(path) = seen else { return Ok(None) };
     let mounts: Vec<Mount> = cx.client.get(routes::MOUNTS)?;

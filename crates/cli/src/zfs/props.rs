@@ -84,7 +84,7 @@ pub fn set_one(cx: &mut Cx<'_>, name: &str, request: &PropertiesSet) -> Outcome 
         return Ok(1);
     }
     let wrong = request.props.iter().find_map(fault);
-    let request = match wrong.map_or_else(|| accounts::numbered(&request.props), Err) {
+    let request = match wrong.map_or_else(|| accounts::numbered(&cx.client, &request.props), Err) {
         Ok(props) => PropertiesSet { props, ..request.clone() },
         Err(why) => {
             cx.complain(&format!("{what}: {why}"))?;

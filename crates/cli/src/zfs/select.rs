@@ -127,7 +127,10 @@ fn ask(cx: &mut Cx<'_>, selection: &Selection, root: &str) -> Result<Vec<Dataset
         _ => selection.kinds.join(","),
     };
     let depth = selection.depth.map(|depth| format!("&depth={depth}")).unwrap_or_default();
-    let accounts = selection.props.contains('@').then(Accounts::of_machine).unwrap_or_default();
+    let accounts = match selection.props.contains('@') {
+        true => Accounts::around(&cx.client),
+        false => Accounts::default(),
+    };
     // Who nobody knows is nobody, and the daemon has nothing to say of him.
     let numbered = |name: &str| accounts.numbered(name).unwrap_or_else(|| name.to_owned());
     let asked: Vec<(&str, String)> = selection.props.split(',').map(|name| (name, numbered(name))).collect();
@@ -149,6 +152,7 @@ pub fn at_path(cx: &mut Cx<'_>, operand: &str) -> Result<Option<String>, Stop> {
     if !operand.starts_with('/') && !operand.starts_with("./") {
         return Ok(Some(operand.to_owned()));
     }
+    cx.client.must_be_here(operand)?;
     let Ok(path) = std::fs::canonicalize(operand) else {
         cx.complain(&format!("cannot open '{operand}': No such file or directory"))?;
         return Ok(None);

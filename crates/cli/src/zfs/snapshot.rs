@@ -111,7 +111,8 @@ pub fn clone(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
         props::add(&mut request.props, props::assignment(text, "missing '=' for property=value argument")?)?;
     }
     let what = format!("cannot create '{name}'");
-    request.props = accounts::numbered(&request.props).or_else(|why| fail(format!("{what}: {why}")))?;
+    request.props =
+        accounts::numbered(&cx.client, &request.props).or_else(|why| fail(format!("{what}: {why}")))?;
     post(cx, routes::CLONES, &request, &what, snapshot)
 }
 

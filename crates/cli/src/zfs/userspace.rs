@@ -70,7 +70,7 @@ fn run(cx: &mut Cx<'_>, args: &[String], of: Spender) -> Outcome {
         }
     };
     let Some(dataset) = select::at_path(cx, operand)? else { return Ok(1) };
-    let accounts = if options.has("n") { Accounts::default() } else { Accounts::of_machine() };
+    let accounts = if options.has("n") { Accounts::default() } else { Accounts::around(&cx.client) };
     let mut rows = Vec::new();
     for of in types {
         let path = format!("{}?of={}", routes::at(routes::DATASET_SPACE_USE, &dataset), of.name());

@@ -87,6 +87,7 @@ fn file(path: &str, fault: BlockFault, client: &Client) -> Result<BlockFault, St
     if !path.starts_with('/') {
         return fail(format!("invalid object '{path}': must be absolute path"));
     }
+    client.must_be_here(path)?;
     let found = std::fs::symlink_metadata(path);
     let object = match &found {
         Ok(found) => found.ino(),

@@ -12,6 +12,7 @@ pub fn add(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
     let options = getopt::parse(args, "afgLnPo:", &[])?;
     let missing = ["missing pool name argument", "missing vdev specification"];
     let (name, devices) = options.first_and_more(missing)?;
+    cx.client.must_be_here(&cx.command)?;
     let layout = vdevs::parse(devices)?;
     let (dry_run, force, ashift) = (options.has("n"), options.has("f"), ashift(&options)?);
     let redundant = [&layout.data[..], &layout.special, &layout.dedup].concat();

@@ -51,6 +51,7 @@ pub fn export(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
 pub fn label_clear(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
     let options = getopt::parse(args, "f", &[])?;
     let name = options.one("missing vdev name")?;
+    cx.client.must_be_here(&cx.command)?;
     let mut path = name.clone();
     if !path.starts_with('/') {
         path = format!("/dev/{name}");

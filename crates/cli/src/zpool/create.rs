@@ -37,7 +37,7 @@ pub fn create(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
         props::add(&mut request.fs_props, prop)?;
     }
     take_mountpoint(&mut request);
-    request.fs_props = accounts::numbered(&request.fs_props).or_else(|why| {
+    request.fs_props = accounts::numbered(&cx.client, &request.fs_props).or_else(|why| {
         let name = options.operands.first().map_or("", String::as_str);
         fail(format!("cannot create '{name}': {why}"))
     })?;
@@ -47,6 +47,7 @@ pub fn create(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
     request.temporary_name.as_deref().map_or(Ok(()), check_name)?;
     check_roots(&request)?;
     request.name.clone_from(name);
+    cx.client.must_be_here(&cx.command)?;
     let layout = vdevs::parse(devices)?;
     if layout.data.is_empty() {
         return fail("invalid vdev specification: at least one toplevel vdev must be specified");

@@ -42,7 +42,9 @@ fn print(cx: &mut Cx<'_>, record: &HistoryRecord, long: bool) -> Result<(), Stop
     if long {
         write!(cx.io.out, " [")?;
         if let Some(user) = &record.user {
-            write!(cx.io.out, "user {} ", with_name(user))?;
+            // Another machine has other users.
+            let user = if cx.client.host().is_some() { user.clone() } else { with_name(user) };
+            write!(cx.io.out, "user {user} ")?;
         }
         if let Some(host) = record.host.as_ref().filter(|host| !host.is_empty()) {
             write!(cx.io.out, "on {host}")?;

@@ -65,7 +65,7 @@ pub fn iostat(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
         return scripts::list(cx, "iostat");
     }
     let options = getopt::parse(args, "c:gLPT:vyhplqrwnHj", &["json"])?;
-    let programs = scripts::named(&options)?;
+    let programs = scripts::named(cx, &options)?;
     if options.has("h") {
         return usage("");
     }

@@ -62,11 +62,14 @@ pub fn list(cx: &mut Cx<'_>, command: &str) -> Result<i32, Stop> {
 }
 
 /// The programs that `-c` names. Refuses where they may not be run.
-pub fn named(options: &Parsed) -> Result<Option<String>, Stop> {
+pub fn named(cx: &Cx<'_>, options: &Parsed) -> Result<Option<String>, Stop> {
     if options.values("c").count() > 1 {
         return fail("Can't set -c flag twice");
     }
-    options.value("c").map(|programs| check().map(|()| programs.to_owned())).transpose()
+    let Some(programs) = options.value("c") else { return Ok(None) };
+    cx.client.must_be_here(&format!("{} -c", cx.command))?;
+    check()?;
+    Ok(Some(programs.to_owned()))
 }
 
 fn check() -> Result<(), Stop> {

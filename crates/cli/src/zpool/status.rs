@@ -49,7 +49,7 @@ pub fn status(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
         return scripts::list(cx, "status");
     }
     let options = getopt::parse(args, "c:jDegiLpPstT:vx", &JsonOptions::LONG)?;
-    let programs = scripts::named(&options)?;
+    let programs = scripts::named(cx, &options)?;
     let json = JsonOptions::of(&options)?;
     let mut format = Format {
         naming: naming(&options),

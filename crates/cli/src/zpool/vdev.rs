@@ -82,7 +82,7 @@ pub fn attach(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
         _ => return usage("too many arguments"),
     };
     let what = format!("cannot attach {new} to {device}");
-    let new = new_device(Some(new), &options)?;
+    let new = new_device(cx, Some(new), &options)?;
     let status = one(cx, (name, device), &what, &|cx, vdev| put(cx, routes::POOL_ATTACH, name, vdev, &new))?;
     if options.has("w") && status == 0 {
         await_end(cx, name, "resilver")?;
@@ -107,7 +107,7 @@ pub fn replace(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
         _ => return usage("too many arguments"),
     };
     let what = format!("cannot replace {device} with {}", new.unwrap_or(device));
-    let new = new_device(new, &options)?;
+    let new = new_device(cx, new, &options)?;
     let status = one(cx, (name, device), &what, &|cx, vdev| put(cx, routes::POOL_REPLACE, name, vdev, &new))?;
     if options.has("w") && status == 0 {
         await_end(cx, name, "replace")?;
@@ -172,9 +172,10 @@ pub fn clear(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
 }
 
 /// The device of this name, or as it is at its place, with the options that go with one.
-fn new_device(name: Option<&String>, options: &getopt::Parsed) -> Result<NewDevice, Stop> {
+fn new_device(cx: &Cx<'_>, name: Option<&String>, options: &getopt::Parsed) -> Result<NewDevice, Stop> {
+    let path = |name: &String| cx.client.must_be_here(&cx.command).and_then(|()| vdevs::device(name));
     Ok(NewDevice {
-        path: name.map(|name| vdevs::device(name)).transpose()?,
+        path: name.map(path).transpose()?,
         force: options.has("f"),
         ashift: ashift(options)?,
         sequential: options.has("s"),

@@ -41,7 +41,7 @@ fn everybody_may_connect_and_a_stale_socket_is_replaced() {
     let mode = |path| std::fs::metadata(path).expect("it is there").permissions().mode() & 0o777;
     assert_eq!(mode(&socket), 0o666);
     let serve = || {
-        let config = api::Config { socket: socket.clone(), inherited: None, version: String::new() };
+        let config = super::config(socket.clone());
         let (engine, local) = (daemon.engine.clone(), daemon.mounts.clone());
         let appliance = Appliance { engine, local, auto_mount: false };
         api::serve(config, appliance, daemon.mounts.clone(), no_jobs())

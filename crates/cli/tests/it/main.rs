@@ -4,13 +4,14 @@
 mod api;
 mod datasets;
 mod fake;
+mod jobs;
 mod measure;
 mod mounts;
 mod pools;
 
 use ::api::{ApiServer, Config};
-use appliance::{Appliance, Entry, Ledger, LocalMount, LocalMounts, LocalShare, MountSpec, Record};
-use cli::{Io, Program};
+use appliance::{Appliance, Clock, Entry, Ledger, LocalMount, LocalMounts, LocalShare, MountSpec, Record};
+use cli::{Client, Io, Program};
 use engine_api::{Error, Result};
 use fake::FakeEngine;
 use std::path::PathBuf;
@@ -130,6 +131,9 @@ impl LocalMounts for FakeMounts {
 struct Forgetful;
 
 impl Ledger for Forgetful {
+    fn clock(&self) -> Clock {
+        Arc::new(|| 1_767_225_600)
+    }
     fn add(&mut self, _entry: &Entry) -> bool {
         true
     }
@@ -141,6 +145,11 @@ impl Ledger for Forgetful {
 /// Of a program that has none before it.
 fn no_jobs() -> (Record, Forgetful) {
     (Record::default(), Forgetful)
+}
+
+/// Of an API on this socket alone.
+fn config(socket: PathBuf) -> Config {
+    Config { socket, inherited: None, version: "1.2.3".into(), accounts: None, https: None }
 }
 
 /// A daemon for one test, in a folder of its own.
@@ -166,7 +175,7 @@ impl Daemon {
         let folder = std::env::temp_dir().join(name);
         std::fs::create_dir_all(&folder).expect("a temporary folder");
         let (engine, mounts) = (Arc::new(engine), Arc::new(FakeMounts::default()));
-        let config = Config { socket: folder.join("cistern.sock"), inherited: None, version: "1.2.3".into() };
+        let config = config(folder.join("cistern.sock"));
         let appliance = Appliance { engine: engine.clone(), local: mounts.clone(), auto_mount: true };
         let server = ::api::serve(config, appliance, mounts.clone(), no_jobs()).expect("the API starts");
         Daemon { engine, mounts, folder, server: Some(server) }
@@ -194,6 +203,10 @@ impl Daemon {
         path.display().to_string()
     }
 
+    pub fn client(&self) -> Client {
+        Client::new(&self.folder.join("cistern.sock"))
+    }
+
     pub fn zpool(&self, line: &str) -> Ran {
         self.run(Program::Zpool, line)
     }
@@ -210,9 +223,9 @@ impl Daemon {
     pub fn run_on(&self, program: Program, line: &str, terminal: bool) -> Ran {
         let args: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
         let (mut out, mut err) = (Vec::new(), Vec::new());
-        let socket = self.folder.join("cistern.sock");
+        let client = self.client();
         let mut io = Io { out: &mut out, err: &mut err, colour: terminal, progress: terminal, title: |_| () };
-        let status = cli::run(program, &args, &socket, &mut io);
+        let status = cli::run(program, &args, &client, &mut io);
         let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
         Ran { status, out: text(out), err: text(err) }
     }

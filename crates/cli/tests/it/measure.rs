@@ -7,12 +7,12 @@ use cli::Io;
 use engine_api::VdevTallies;
 
 impl Daemon {
-    fn own(&self, name: &str, line: &str) -> Ran {
+    pub fn own(&self, name: &str, line: &str) -> Ran {
         let args: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
         let (mut out, mut err) = (Vec::new(), Vec::new());
-        let socket = self.folder.join("cistern.sock");
+        let client = self.client();
         let mut io = Io { out: &mut out, err: &mut err, colour: false, progress: false, title: |_| () };
-        let status = cli::run_own(name, &args, &socket, &mut io).expect("a command of ours");
+        let status = cli::run_own(name, &args, &client, &mut io).expect("a command of ours");
         let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
         Ran { status, out: text(out), err: text(err) }
     }

@@ -323,7 +323,7 @@ impl Pool for LocalPool {
 
     fn history(&self, internal: bool) -> Result<Vec<HistoryRecord>> {
         self.not_suspended()?;
-        self.permit(Deed::Administer)?;
+        self.permit(Deed::Inspect)?;
         self.pool.dsl.history(internal).map_err(api_error)
     }
 
@@ -362,13 +362,13 @@ impl Pool for LocalPool {
 
     fn prefetch_dedup_tables(&self) -> Result<()> {
         self.not_suspended()?;
-        self.permit(Deed::Administer)?;
+        self.permit(Deed::Operate)?;
         self.pool.core().ddt.prefetch().map_err(api_error)
     }
 
     fn errors(&self) -> Result<Vec<String>> {
         self.not_suspended()?;
-        self.permit(Deed::Administer)?;
+        self.permit(Deed::Inspect)?;
         let hurt = self.pool.hurt_objects().map_err(api_error)?;
         Ok(hurt.iter().map(|hurt| self.name_of_hurt(hurt)).collect())
     }
@@ -385,13 +385,13 @@ impl Pool for LocalPool {
     }
 
     fn advise(&self, question: &AdviceQuestion) -> Result<Advice> {
-        self.permit(Deed::Administer)?;
+        self.permit(Deed::Inspect)?;
         Ok(crate::advise::advise(&self.pool, question, self.stage.as_deref()))
     }
 
     fn estimate_dedup(&self, dataset: &str) -> Result<DedupEstimate> {
         self.not_suspended()?;
-        self.permit(Deed::Administer)?;
+        self.permit(Deed::Inspect)?;
         super::dedup::estimate(&self.pool, dataset)
     }
 }

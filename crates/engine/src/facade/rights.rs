@@ -1,12 +1,18 @@
 //! Who may do what: the one place where that is decided.
 //!
-//! Whom a thread works for, `stdx::behalf` knows. An administrator may do everything: root, and
-//! the user that the daemon runs as; so may the program itself, and thus whoever reaches the
-//! engine through a server that has its own rules. All others may read what `zfs list`, `get` and
-//! `zpool status` show, and do what was delegated to them, dataset by dataset (`zfs allow`). A
-//! [`Deed`] says what somebody is about to do, [`LocalPool::needs`] which permissions it takes, as
-//! OpenZFS's kernel asks for them, and [`LocalPool::permit`] whether he has them. Every method of
-//! `Pool` that changes something, or tells what is not everybody's, asks first.
+//! Whom a thread works for, `stdx::behalf` knows, with a rank. An administrator may do everything:
+//! root, and the user that the daemon runs as; so may the program itself, and thus whoever reaches
+//! the engine through a server that has its own rules. An operator does the daily work, which
+//! destroys nothing and sets no property; a reader reads what is not everybody's ([`rank_for`] says
+//! which rank a deed takes). All others may read what `zfs list`, `get` and `zpool status` show.
+//! Whatever the rank, somebody may do what was delegated to him, dataset by dataset (`zfs allow`).
+//! A [`Deed`] says what somebody is about to do, [`LocalPool::needs`] which permissions it takes,
+//! as OpenZFS's kernel asks for them, and [`LocalPool::permit`] whether he has them. Every method
+//! of `Pool` that changes something, or tells what is not everybody's, asks first.
+//!
+//! Invariants: a deed takes an administrator until this module says otherwise. Who is held to a
+//! dataset (a token's scope) changes nothing outside it, whatever his rank: neither other datasets
+//! nor the pool and its devices. What he reads is not limited by that.
 //!
 //! Properties named `cistern:…` say how this program serves a volume: they are an administrator's
 //! alone.
@@ -24,7 +30,7 @@ use engine_api::{
 };
 use ondisk::prop::{self, UserspaceProp};
 use refusal::{Action, Reason, Refused};
-use stdx::behalf::{self, Actor};
+use stdx::behalf::{self, Actor, Rank};
 
 use super::convert::{api_error, spender};
 use super::family::{HEADS, below};
@@ -33,8 +39,10 @@ use super::pool::LocalPool;
 /// What somebody is about to do.
 #[derive(Clone, Copy)]
 pub(super) enum Deed<'a> {
-    /// Anything with a pool as a whole, its devices, its history, or the program.
-    Administer,
+    /// Reading what is not everybody's: a pool's history and errors, estimates of its use.
+    Inspect,
+    /// Daily work with a pool that changes nothing of it.
+    Operate,
     Change(&'a Change),
     Send(&'a SendRequest),
     Receive(&'a ReceiveRequest),
@@ -43,14 +51,49 @@ pub(super) enum Deed<'a> {
     SpaceUse(&'a str, Spender),
 }
 
+/// The least rank that does a deed without a delegation.
+fn rank_for(deed: Deed<'_>) -> Rank {
+    match deed {
+        Deed::Inspect | Deed::Diff(_) | Deed::SpaceUse(..) => Rank::Reader,
+        Deed::Operate => Rank::Operator,
+        Deed::Change(change) if is_daily_work(change) => Rank::Operator,
+        Deed::Change(_) | Deed::Send(_) | Deed::Receive(_) => Rank::Administrator,
+    }
+}
+
+/// What an operator may change: it can be done again or taken back, and loses nothing.
+fn is_daily_work(change: &Change) -> bool {
+    match change {
+        // Properties of a snapshot are properties.
+        Change::Snapshot { props, .. } => props.is_empty(),
+        // A device that expands the pool stays so.
+        Change::OnlineVdev { expand, .. } => !expand,
+        Change::Bookmark { .. }
+        | Change::Hold { .. }
+        | Change::Release { .. }
+        | Change::OfflineVdev { .. }
+        | Change::TrimVdevs { .. }
+        | Change::InitializeVdevs { .. }
+        | Change::Scan(_)
+        | Change::ClearErrors { .. } => true,
+        _ => false,
+    }
+}
+
+/// Whether a dataset, snapshot or bookmark is `root` or below it.
+fn is_within(name: &str, root: &str) -> bool {
+    name.strip_prefix(root).is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '@', '#']))
+}
+
 /// What a deed takes.
 enum Needs {
+    /// It is about no dataset: a rank, or nothing.
     Administrator,
     /// All of these.
     Permissions(Vec<Need>),
 }
 
-/// One of some permissions at a place.
+/// One of some permissions at a place; of none, nobody has one.
 struct Need {
     at: At,
     any_of: Vec<String>,
@@ -64,13 +107,21 @@ enum At {
     NewBelow(String),
 }
 
+impl At {
+    fn name(&self) -> &str {
+        match self {
+            At::Dataset(name) | At::SnapshotsOf(name) | At::NewBelow(name) => name,
+        }
+    }
+}
+
 /// Refused in the same way as a file that somebody may not open: each command has its own words
 /// before that.
 const DENIED: Error = Error::Denied;
 
 /// What only an administrator may do, of what no pool has a say in.
 pub(super) fn administrators_only() -> Result<()> {
-    if behalf::actor().is_administrator { Ok(()) } else { Err(DENIED) }
+    if behalf::actor().is_administrator() { Ok(()) } else { Err(DENIED) }
 }
 
 /// The permission that a property takes; `None`: nobody can be given it.
@@ -96,6 +147,11 @@ impl List {
         }
     }
 
+    /// What nobody can be given there.
+    fn for_nobody(&mut self, dataset: &str) {
+        self.0.push(Need { at: At::Dataset(dataset.to_owned()), any_of: Vec::new() });
+    }
+
     fn new_below(&mut self, dataset: &str, permissions: &[&str]) {
         for permission in permissions {
             self.0
@@ -112,10 +168,20 @@ impl LocalPool {
     /// Refuses what whom this thread works for may not do.
     pub(super) fn permit(&self, deed: Deed<'_>) -> Result<()> {
         let caller = behalf::actor();
-        if caller.is_administrator {
+        let least = rank_for(deed);
+        let has_rank = caller.rank >= least;
+        // A reader's rank changes nothing, so no dataset holds it.
+        let within = caller.within.as_deref().filter(|_| least > Rank::Reader);
+        if has_rank && within.is_none() {
             return Ok(());
         }
         let Needs::Permissions(needs) = self.needs(deed, &caller)? else { return Err(DENIED) };
+        if within.is_some_and(|root| needs.iter().any(|need| !is_within(need.at.name(), root))) {
+            return Err(DENIED);
+        }
+        if has_rank {
+            return Ok(());
+        }
         for Need { at, any_of } in &needs {
             let place = match at {
                 At::Dataset(name) => Place::At(name),
@@ -136,7 +202,7 @@ impl LocalPool {
     fn needs(&self, deed: Deed<'_>, caller: &Actor) -> Result<Needs> {
         let mut list = List::default();
         match deed {
-            Deed::Administer => return Ok(Needs::Administrator),
+            Deed::Inspect | Deed::Operate => return Ok(Needs::Administrator),
             Deed::Change(change) => return self.needs_of_change(change, caller),
             Deed::Send(request) => return self.needs_of_send(request),
             Deed::Receive(request) => return self.needs_of_receive(request),
@@ -205,8 +271,10 @@ impl LocalPool {
             }
             Change::SetProperties { name, props } => {
                 for prop in props {
-                    let Some(permission) = of_property(&prop.name) else { return Ok(Needs::Administrator) };
-                    list.at(name, &[&permission]);
+                    match of_property(&prop.name) {
+                        Some(permission) => list.at(name, &[&permission]),
+                        None => list.for_nobody(name),
+                    }
                 }
                 if props.iter().any(|prop| prop.name == "volsize") && self.keeps_all_for_it(name)? {
                     list.at(name, &[self.pool.dsl.volume_limit()]);
@@ -214,7 +282,7 @@ impl LocalPool {
             }
             Change::Inherit { name, property, .. } => match of_property(property) {
                 Some(permission) => list.at(name, &[&permission]),
-                None => return Ok(Needs::Administrator),
+                None => list.for_nobody(name),
             },
             Change::Rename { from, to, parents, .. } => {
                 list.at(from, &["rename", "mount"]);
@@ -342,7 +410,10 @@ impl LocalPool {
     /// already, or is being made.
     pub(super) fn may_set(&self, dataset: &str, property: &str) -> Result<bool> {
         let caller = behalf::actor();
-        if caller.is_administrator {
+        if caller.within.as_deref().is_some_and(|root| !is_within(dataset, root)) {
+            return Ok(false);
+        }
+        if caller.rank == Rank::Administrator {
             return Ok(true);
         }
         let Some(permission) = of_property(property) else { return Ok(false) };
@@ -353,10 +424,10 @@ impl LocalPool {
         self.pool.dsl.may(place, &permission, &caller).map_err(api_error)
     }
 
-    /// Takes out what others use and may use: everybody sees his own, and his groups'.
+    /// Takes out what others use and may use: guests see their own, and their groups'.
     pub(super) fn only_visible(&self, mut found: Vec<DatasetInfo>) -> Result<Vec<DatasetInfo>> {
         let caller = behalf::actor();
-        if caller.is_administrator {
+        if caller.rank >= Rank::Reader {
             return Ok(found);
         }
         for info in &mut found {
@@ -398,3 +469,6 @@ fn needs_to_allow(name: &str, grants: &[Grant]) -> Needs {
     }
     Needs::Permissions(list.0)
 }
+
+#[cfg(test)]
+mod tests;

@@ -9,7 +9,7 @@ use engine_api::{
     PropertyChange, ReceiveRequest, Received, RenameMode, SendRequest, SetAttr, Spender,
 };
 use env::Env;
-use stdx::behalf::{Actor, Way, on_behalf_of};
+use stdx::behalf::{Actor, Rank, Way, on_behalf_of};
 
 use crate::disks::{Dir, new_pool, zdb_finds_no_leak};
 
@@ -17,7 +17,7 @@ const JOE: u32 = 1001;
 
 fn as_joe<T>(work: impl FnOnce() -> T) -> T {
     let (groups, way) = (vec![JOE], Way::Management);
-    on_behalf_of(Arc::new(Actor { user: JOE, groups, is_administrator: false, way }), work)
+    on_behalf_of(Arc::new(Actor { user: JOE, groups, rank: Rank::Guest, within: None, way }), work)
 }
 
 fn prop(name: &str, value: &str) -> PropertyChange {

@@ -67,7 +67,7 @@ impl Dsl {
         common: Option<u64>,
     ) -> Result<bool> {
         let caller = stdx::behalf::actor();
-        if caller.is_administrator || more == 0 {
+        if caller.is_administrator() || more == 0 {
             return Ok(false);
         }
         let (_, limit) = what.names();

@@ -11,7 +11,7 @@ use pool::spa::create::{CreateSpec, create};
 use pool::spa::import::{ImportSpec, import};
 use pool::spa::labels::search;
 use pool::{Pool, PoolError};
-use stdx::behalf::{Actor, Way, on_behalf_of};
+use stdx::behalf::{Actor, Rank, Way, on_behalf_of};
 
 use crate::create::spec;
 use crate::support::{Delegations, Dir, around, cut_partitions, fixture, zdb, zdb_accepts};
@@ -46,7 +46,7 @@ fn unallow(pool: &Pool, name: &str, recursive: bool, who: Grantee, reach: &str, 
 }
 
 fn caller(user: u32, groups: &[u32]) -> Actor {
-    Actor { user, groups: groups.to_vec(), is_administrator: false, way: Way::Management }
+    Actor { user, groups: groups.to_vec(), rank: Rank::Guest, within: None, way: Way::Management }
 }
 
 /// Whether joe may, at a dataset or snapshot.

@@ -1,7 +1,7 @@
 use super::*;
 
 fn joe() -> Arc<Actor> {
-    Arc::new(Actor { user: 7, groups: vec![8], is_administrator: false, way: Way::Management })
+    Arc::new(Actor { user: 7, groups: vec![8], rank: Rank::Guest, within: None, way: Way::Management })
 }
 
 #[test]
@@ -15,6 +15,16 @@ fn a_thread_works_for_somebody_as_long_as_the_call_lasts() {
     assert_eq!(*actor(), Actor::itself());
     assert!(std::panic::catch_unwind(|| on_behalf_of(joe(), || panic!("it fails"))).is_err());
     assert_eq!(*actor(), Actor::itself());
+}
+
+#[test]
+fn who_is_held_to_a_dataset_is_no_administrator() {
+    let everywhere = Actor::itself();
+    assert!(everywhere.is_administrator());
+    assert!(!Actor { within: Some("tank/a".into()), ..everywhere.clone() }.is_administrator());
+    for rank in [Rank::Guest, Rank::Reader, Rank::Operator] {
+        assert!(!Actor { rank, ..everywhere.clone() }.is_administrator(), "{rank:?}");
+    }
 }
 
 #[test]

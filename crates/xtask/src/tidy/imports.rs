@@ -23,7 +23,8 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("refusal", &[]),
     ("api-types", &["refusal"]),
     ("appliance", &["engine-api", "api-types", "stdx"]),
-    ("api", &["appliance", "engine-api", "api-types", "sockets", "stdx"]),
+    ("machine", &["stdx"]),
+    ("api", &["appliance", "engine-api", "api-types", "machine", "sockets", "stdx"]),
     ("cli", &["api-types", "stdx"]),
     (
         "sim",
@@ -43,6 +44,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
             "appliance",
             "api",
             "api-types",
+            "machine",
             "cli",
             "sockets",
             "stdx",

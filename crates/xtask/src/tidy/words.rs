@@ -13,8 +13,8 @@ const BANNED: &[(&str, &[&str], &str)] = &[
 ];
 
 const OUTSIDE_ENGINE: &[&str] = &[
-    "env", "nfs", "sunrpc", "sockets", "fuse", "iscsi", "nbd", "load", "api", "cli", "cistern", "bench",
-    "sim", "xtask",
+    "env", "nfs", "sunrpc", "sockets", "fuse", "iscsi", "nbd", "load", "machine", "api", "cli", "cistern",
+    "bench", "sim", "xtask",
 ];
 const BYTES: &[&str] = &[
     "stdx", "ondisk", "codec", "env", "sunrpc", "nfs", "fuse", "scsi", "iscsi", "nbd", "load", "sim",

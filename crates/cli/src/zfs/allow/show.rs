@@ -15,7 +15,7 @@ type Reach = (bool, bool);
 type Names = BTreeMap<String, Reach>;
 
 pub fn print(cx: &mut Cx<'_>, found: Vec<Delegation>) -> Result<(), Stop> {
-    let accounts = Accounts::of_machine();
+    let accounts = Accounts::around(&cx.client);
     for Delegation { dataset, grants } in found {
         let mut all: BTreeMap<(u8, String), (Grantee, Names)> = BTreeMap::new();
         for grant in grants {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use engine_api::{Change, Cred, Error, Result};
 use env::Tunable;
-use stdx::behalf::{Actor, Way, on_behalf_of};
+use stdx::behalf::{Actor, Rank, Way, on_behalf_of};
 
 use super::super::convert::api_error;
 use super::LocalPool;
@@ -40,8 +40,8 @@ impl SnapDir<'_> {
             return Err(Error::Denied);
         }
         let groups = std::iter::once(cred.gid).chain(cred.groups.iter().copied()).collect();
-        let (is_administrator, way) = (cred.uid == 0, Way::SnapshotDirectory);
-        let actor = Actor { user: cred.uid, groups, is_administrator, way };
+        let rank = if cred.uid == 0 { Rank::Administrator } else { Rank::Guest };
+        let actor = Actor { user: cred.uid, groups, rank, within: None, way: Way::SnapshotDirectory };
         on_behalf_of(Arc::new(actor), || self.pool.make_change(change, "").map(drop))
     }
 

@@ -1,0 +1,289 @@
+//! Accounts: who may come in by HTTPS, what they may do there, and what was done.
+//!
+//! Times are in seconds since 1970.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A text that is never shown by `{:?}`, and so never logged: a password, a code, a token.
+#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub struct Secret(pub String);
+
+impl std::fmt::Debug for Secret {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Secret")
+    }
+}
+
+/// What an account or a token may do. Whatever it is, what is delegated to the account's number
+/// (`zfs allow`) may be done as well.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Role {
+    /// Reads all but secrets. A token of this role sends no other request than GET, but to end
+    /// itself.
+    #[default]
+    ReadOnly,
+    /// And does the daily work: snapshots, holds, scrubs, devices on and off, mounts, shares.
+    Operator,
+    /// Does everything.
+    Administrator,
+}
+
+/// By what a request was let in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum By {
+    /// It was not, or did not have to be.
+    Nobody,
+    /// The Unix socket, with the number of the user at its other end.
+    Socket {
+        uid: u32,
+    },
+    Session {
+        id: u64,
+    },
+    Token {
+        id: u64,
+    },
+}
+
+/// `POST /v1/login`
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct LogIn {
+    pub name: String,
+    pub password: Secret,
+    /// A code of TOTP, or a recovery code; where the account wants one and it is left out, the
+    /// answer is `/problems/second-factor-needed`.
+    pub second: Option<Secret>,
+}
+
+/// The session is in the cookie that comes with it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LoggedIn {
+    /// For header `X-CSRF-Token` of every request that is no GET.
+    pub csrf: Secret,
+    pub me: Me,
+}
+
+/// `GET /v1/me`: who asks.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Me {
+    /// Of the account; a user of the machine who asks by the socket has none here.
+    pub name: Option<String>,
+    pub uid: u32,
+    /// `None`: only what everybody may, and what is delegated.
+    pub role: Option<Role>,
+    pub by: By,
+    /// Nothing but this dataset and what is below it may be changed.
+    pub dataset: Option<String>,
+    /// Of a session: for header `X-CSRF-Token`.
+    pub csrf: Option<Secret>,
+}
+
+/// `POST /v1/first-administrator`
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct FirstAdministrator {
+    /// As the console of the machine shows it.
+    pub code: Secret,
+    pub name: String,
+    pub password: Secret,
+}
+
+/// `GET /v1/users`
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct User {
+    pub name: String,
+    pub role: Role,
+    /// As delegations and histories name it.
+    pub uid: u32,
+    pub disabled: bool,
+    pub has_totp: bool,
+    pub created: i64,
+    pub last_login: Option<i64>,
+}
+
+/// `POST /v1/users`
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct UserAdd {
+    pub name: String,
+    pub password: Secret,
+    pub role: Role,
+    /// Else the next free one from 2,000,000,000 on.
+    pub uid: Option<u32>,
+}
+
+/// `POST /v1/users/{name}/change`; what is left out stays.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct UserChange {
+    pub role: Option<Role>,
+    pub password: Option<Secret>,
+    /// Who changes the own account has to give it.
+    pub old_password: Option<Secret>,
+    pub disabled: Option<bool>,
+    pub uid: Option<u32>,
+    /// Remove the second factor and the recovery codes.
+    pub drop_totp: bool,
+}
+
+/// `POST /v1/users/{name}/totp`: counts once it is confirmed. Shown once.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TotpOffer {
+    /// In base32.
+    pub secret: Secret,
+    /// The same as an `otpauth://` URL, for a QR code.
+    pub url: Secret,
+}
+
+/// `POST /v1/users/{name}/totp/confirm`
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct TotpConfirm {
+    /// As the authenticator shows it now.
+    pub code: Secret,
+}
+
+/// For who has lost the authenticator; each counts once. Shown once.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RecoveryCodes {
+    pub codes: Vec<Secret>,
+}
+
+/// `GET /v1/sessions`: one's own, of all users to an administrator.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct UserSession {
+    pub id: u64,
+    pub user: String,
+    /// Where the login came from.
+    pub address: String,
+    pub created: i64,
+    /// The last use, to the minute.
+    pub seen: i64,
+}
+
+/// `GET /v1/tokens`: one's own, of all users to an administrator.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Token {
+    pub id: u64,
+    pub user: String,
+    pub name: String,
+    pub role: Role,
+    pub dataset: Option<String>,
+    pub created: i64,
+    pub expires: Option<i64>,
+    /// The last use, to ten minutes.
+    pub last_used: Option<i64>,
+}
+
+/// `POST /v1/tokens`
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct TokenAdd {
+    /// Whose; else one's own.
+    pub user: Option<String>,
+    /// Of the user's tokens no other has it.
+    pub name: String,
+    /// Not above that of the user.
+    pub role: Role,
+    /// Else never.
+    pub expires: Option<i64>,
+    /// It may change nothing but this dataset and what is below it.
+    pub dataset: Option<String>,
+}
+
+/// A new token.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TokenMade {
+    pub token: Token,
+    /// For `Authorization: Bearer …`. Shown once.
+    pub secret: Secret,
+}
+
+/// Query of `GET /v1/audit`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct AuditQuery {
+    /// Only records below this number: that of the last one of the page before.
+    pub before: Option<u64>,
+    /// At most 1,000; else 100.
+    pub limit: Option<usize>,
+    /// Who it was: an account, or the number of a user of the machine.
+    pub user: Option<String>,
+    pub verb: Option<String>,
+}
+
+/// A request that was not a GET, with its answer; the newest is first.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct AuditRecord {
+    pub id: u64,
+    pub time: i64,
+    /// The account, or the name that was tried; by the socket, the number of the user.
+    pub who: String,
+    pub by: By,
+    /// `None`: by the socket.
+    pub address: Option<String>,
+    pub verb: String,
+    /// As it was sent.
+    pub path: String,
+    /// What it was done to, where the path does not say it.
+    pub target: Option<String>,
+    /// Of the answer.
+    pub status: u16,
+}
+
+/// `GET /v1/certificate`
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CertificateInfo {
+    /// SHA-256 of the certificate: pairs of capital hexadecimal digits with colons between them.
+    pub fingerprint: String,
+    /// Names and addresses that it is for.
+    pub names: Vec<String>,
+    pub not_before: i64,
+    pub not_after: i64,
+    pub self_signed: bool,
+}
+
+/// `POST /v1/certificate`: new connections get it at once.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct CertificateSet {
+    /// PEM: the certificate, then those that lead to a root.
+    pub certificate: String,
+    /// PEM: its private key.
+    pub key: Secret,
+}
+
+/// `POST /v1/machine/backup`
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct MachineBackup {
+    /// Of the copy, on the machine.
+    pub path: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_secret_is_not_shown_and_travels_as_a_text() {
+        let asked: LogIn =
+            serde_json::from_str(r#"{"name":"ada","password":"correct horse"}"#).expect("it is JSON");
+        assert_eq!(asked.password.0, "correct horse");
+        assert!(!format!("{asked:?}").contains("horse"));
+        assert!(serde_json::to_string(&asked).expect("it is data").contains("\"correct horse\""));
+    }
+
+    #[test]
+    fn a_role_and_a_way_in_have_their_words() {
+        let word = |role| serde_json::to_string(&role).expect("it is data");
+        assert_eq!(word(Role::ReadOnly), "\"read-only\"");
+        assert_eq!(serde_json::to_string(&By::Token { id: 7 }).expect("it is data"), r#"{"token":{"id":7}}"#);
+        assert_eq!(serde_json::to_string(&By::Nobody).expect("it is data"), "\"nobody\"");
+        assert_eq!(UserAdd::default().role, Role::ReadOnly, "nobody gets more by leaving it out");
+    }
+}

@@ -1,0 +1,246 @@
+//! One connection: HTTP over whatever carries it, until its client ends it, it has rested for too
+//! long, or the server stops.
+//!
+//! Invariants:
+//! - A connection rests while no request is under way. A request is under way until the last byte
+//!   of its answer is taken, so a wait for an event is none.
+//! - A connection that is to end takes no new request, and lets those under way end for
+//!   [`END_PATIENCE`].
+
+use axum::Router;
+use axum::body::{Body, Bytes, HttpBody};
+use axum::http::{Extensions, Request};
+use axum::response::Response;
+use http_body::{Frame, SizeHint};
+use hyper::body::Incoming;
+use hyper::service::{Service, service_fn};
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::server::conn::auto::Builder;
+use hyper_util::service::TowerToHyperService;
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll};
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::{Notify, watch};
+use tokio::time::sleep;
+
+/// How long requests under way may take to end.
+const END_PATIENCE: Duration = Duration::from_secs(5);
+
+/// How long a connection from another machine may rest. HTTP/1.1 has less: the next head is late
+/// after [`HEAD_PATIENCE`].
+const REST: Duration = Duration::from_secs(75);
+/// How long the head of a request may take to come.
+const HEAD_PATIENCE: Duration = Duration::from_secs(10);
+/// Bytes of a head. Bodies come in pieces of at most this in HTTP/1.1.
+const HEAD_MAX: u16 = 16 << 10;
+const HEADERS_MAX: usize = 64;
+/// Requests of one HTTP/2 connection at a time.
+const STREAMS: u32 = 64;
+/// Bytes of HTTP/2 bodies that are on their way without being asked for, of one request and of a
+/// connection; and of one answer that wait to be sent.
+const WINDOW: u32 = 256 << 10;
+const WINDOW_OF_ALL: u32 = 1 << 20;
+const UNSENT: usize = 256 << 10;
+/// How often an HTTP/2 client is asked whether it is there, and how long it may take to say so.
+const PING: Duration = Duration::from_secs(20);
+
+/// How a connection is served.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Manner {
+    /// HTTP/1.1 on the Unix socket, whose door bounds the connections of guests.
+    Local,
+    /// From another machine, in the version that was agreed on.
+    Http1,
+    Http2,
+}
+
+impl Manner {
+    fn builder(self) -> Builder<TokioExecutor> {
+        let mut builder = Builder::new(TokioExecutor::new());
+        match self {
+            Manner::Local => builder.http1_only(),
+            Manner::Http1 => {
+                builder
+                    .http1()
+                    .timer(TokioTimer::new())
+                    .header_read_timeout(HEAD_PATIENCE)
+                    .max_buf_size(usize::from(HEAD_MAX))
+                    .max_headers(HEADERS_MAX);
+                builder.http1_only()
+            }
+            // Resets in a flood end the connection, as hyper and h2 bound them.
+            Manner::Http2 => {
+                builder
+                    .http2()
+                    .timer(TokioTimer::new())
+                    .max_concurrent_streams(STREAMS)
+                    .max_header_list_size(u32::from(HEAD_MAX))
+                    .initial_stream_window_size(WINDOW)
+                    .initial_connection_window_size(WINDOW_OF_ALL)
+                    .max_send_buf_size(UNSENT)
+                    .keep_alive_interval(PING)
+                    .keep_alive_timeout(PING);
+                builder.http2_only()
+            }
+        }
+    }
+
+    fn rest(self) -> Option<Duration> {
+        (self != Manner::Local).then_some(REST)
+    }
+}
+
+/// Serves a connection to its end. `tell` has each request know what is known of the connection.
+/// The server stops when the sender of `stop` is dropped.
+pub async fn serve<I>(
+    io: I,
+    router: Router,
+    tell: impl Fn(&mut Extensions) + Send + Sync + 'static,
+    manner: Manner,
+    mut stop: watch::Receiver<()>,
+) where
+    I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let work = Arc::new(Work::default());
+    let routes = TowerToHyperService::new(router);
+    let service = {
+        let work = work.clone();
+        service_fn(move |mut request: Request<Incoming>| {
+            tell(request.extensions_mut());
+            let busy = Busy::begin(work.clone());
+            let answer = routes.call(request);
+            async move {
+                let Ok(answer) = answer.await;
+                Ok::<Response, Infallible>(answer.map(|body| Body::new(Carried { body, _busy: busy })))
+            }
+        })
+    };
+    let builder = manner.builder();
+    // It is large, and the tasks that hold it need not be.
+    let mut connection = Box::pin(builder.serve_connection(TokioIo::new(io), service));
+    let mut is_ending = false;
+    loop {
+        tokio::select! {
+            ended = connection.as_mut() => {
+                if let Err(error) = ended {
+                    tracing::debug!(%error, "a connection");
+                }
+                return;
+            }
+            () = work.rested(manner.rest()), if !is_ending => {}
+            _ = stop.changed(), if !is_ending => {}
+            () = sleep(END_PATIENCE), if is_ending => return,
+        }
+        is_ending = true;
+        connection.as_mut().graceful_shutdown();
+    }
+}
+
+/// The requests under way.
+#[derive(Default)]
+struct Work {
+    count: AtomicUsize,
+    changed: Notify,
+}
+
+impl Work {
+    /// When none has been under way for `rest`.
+    async fn rested(&self, rest: Option<Duration>) {
+        let Some(rest) = rest else { return std::future::pending().await };
+        loop {
+            // A change before this waits there: whoever asks next hears of it.
+            let changed = self.changed.notified();
+            if self.count.load(Ordering::Acquire) > 0 {
+                changed.await;
+                continue;
+            }
+            tokio::select! {
+                () = changed => {}
+                () = sleep(rest) => return,
+            }
+        }
+    }
+}
+
+/// A request under way, until it is dropped.
+struct Busy(Arc<Work>);
+
+impl Busy {
+    fn begin(work: Arc<Work>) -> Busy {
+        work.count.fetch_add(1, Ordering::AcqRel);
+        work.changed.notify_one();
+        Busy(work)
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        self.0.count.fetch_sub(1, Ordering::AcqRel);
+        self.0.changed.notify_one();
+    }
+}
+
+/// The body of an answer, with its request under way.
+struct Carried {
+    body: Body,
+    _busy: Busy,
+}
+
+impl HttpBody for Carried {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        Pin::new(&mut self.body).poll_frame(cx)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with_time(work: impl Future<Output = ()>) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
+        runtime.expect("a runtime").block_on(work);
+    }
+
+    #[test]
+    fn a_connection_rests_once_nothing_is_under_way() {
+        with_time(async {
+            let work = Arc::new(Work::default());
+            let short = Duration::from_millis(20);
+            let busy = Busy::begin(work.clone());
+            let rested = tokio::time::timeout(short * 5, work.rested(Some(short))).await;
+            assert!(rested.is_err(), "a request is under way");
+            drop(busy);
+            let rested = tokio::time::timeout(Duration::from_secs(30), work.rested(Some(short))).await;
+            assert!(rested.is_ok());
+            let for_ever = tokio::time::timeout(short, work.rested(None)).await;
+            assert!(for_ever.is_err(), "the socket has rules of its own");
+        });
+    }
+
+    #[test]
+    fn an_answer_is_under_way_until_its_body_is_gone() {
+        let work = Arc::new(Work::default());
+        let carried = Carried { body: Body::from("x"), _busy: Busy::begin(work.clone()) };
+        assert_eq!(work.count.load(Ordering::Acquire), 1);
+        drop(Body::new(carried));
+        assert_eq!(work.count.load(Ordering::Acquire), 0);
+    }
+}

@@ -1,0 +1,304 @@
+//! Users, their second factors and their sessions; the audit log, and backups of all that.
+//!
+//! An administrator manages all accounts. Who has logged in manages the own one: password, second
+//! factor, sessions and tokens. A token manages none, but an administrator's that is held to no
+//! dataset: what was given away for a purpose does not make more of itself.
+
+use super::pools::query;
+use crate::app::{Body, Shared, parse};
+use crate::audit::Said;
+use crate::caller::Asker;
+use crate::denied::Unserved;
+use crate::path::Path;
+use crate::problem::refuse;
+use api_types::{
+    AuditQuery, AuditRecord, By, FirstAdministrator, MachineBackup, RecoveryCodes, Role, Secret, TotpConfirm,
+    TotpOffer, User, UserAdd, UserChange, UserSession, kind,
+};
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{ConnectInfo, Query, State};
+use axum::response::{IntoResponse, Response};
+use axum::{Extension, Json};
+use machine::{AuditFilter, Credential, Machine};
+use std::fs;
+use std::io;
+use std::net::IpAddr;
+
+/// Records of the audit log in one answer, unless another number is asked for.
+const PAGE: usize = 100;
+/// Backups that are kept.
+const BACKUPS: usize = 10;
+const BACKUP: &str = "machine-";
+const BACKUP_END: &str = ".db";
+
+/// What a handler of this part answers.
+pub type Answer<T> = Result<Json<T>, Unserved>;
+
+/// Whose accounts somebody manages.
+pub enum Manages<'a> {
+    All,
+    /// The own one, and where the password is to be confirmed from.
+    Own(&'a str, IpAddr),
+    Nothing,
+}
+
+impl Manages<'_> {
+    pub fn of(asker: &Asker) -> Manages<'_> {
+        if asker.actor.is_administrator() {
+            return Manages::All;
+        }
+        match (asker.identity(), asker.address()) {
+            (Some(identity), Some(address)) if matches!(identity.by, Credential::Session { .. }) => {
+                Manages::Own(&identity.user, address)
+            }
+            _ => Manages::Nothing,
+        }
+    }
+
+    /// Refuses who manages neither all nor this one.
+    pub fn check(&self, name: &str) -> Result<(), Unserved> {
+        match self {
+            Manages::All => Ok(()),
+            Manages::Own(own, _) if *own == name => Ok(()),
+            Manages::Own(..) | Manages::Nothing => Err(denied()),
+        }
+    }
+
+    /// Whose are listed: of all, or of one.
+    pub fn listed(&self) -> Result<Option<String>, Unserved> {
+        match self {
+            Manages::All => Ok(None),
+            Manages::Own(own, _) => Ok(Some((*own).to_owned())),
+            Manages::Nothing => Err(denied()),
+        }
+    }
+}
+
+pub fn denied() -> Unserved {
+    refuse(kind::DENIED, "permission denied").into()
+}
+
+/// As the database has it.
+pub fn role(role: Role) -> machine::Role {
+    match role {
+        Role::ReadOnly => machine::Role::ReadOnly,
+        Role::Operator => machine::Role::Operator,
+        Role::Administrator => machine::Role::Administrator,
+    }
+}
+
+/// As it is told.
+pub fn told_role(role: machine::Role) -> Role {
+    match role {
+        machine::Role::ReadOnly => Role::ReadOnly,
+        machine::Role::Operator => Role::Operator,
+        machine::Role::Administrator => Role::Administrator,
+    }
+}
+
+/// As it is told.
+pub fn told_by(by: machine::By) -> By {
+    match by {
+        machine::By::Nobody => By::Nobody,
+        machine::By::Socket { uid } => By::Socket { uid },
+        machine::By::Session { id } => By::Session { id },
+        machine::By::Token { id } => By::Token { id },
+    }
+}
+
+fn told(user: machine::User) -> User {
+    User {
+        name: user.name,
+        role: told_role(user.role),
+        uid: user.uid,
+        disabled: user.disabled,
+        has_totp: user.has_totp,
+        created: user.created,
+        last_login: user.last_login,
+    }
+}
+
+/// With the name for the audit log, which the path does not say.
+fn about(target: String) -> Extension<Said> {
+    Extension(Said { who: None, target: Some(target) })
+}
+
+pub async fn list(State(app): State<Shared>) -> Answer<Vec<User>> {
+    let users = app.accounts()?.quick(Machine::users).await?;
+    Ok(Json(users.into_iter().map(told).collect()))
+}
+
+pub async fn add(State(app): State<Shared>, body: Body) -> Response {
+    let UserAdd { name, password, role: given, uid } = match parse(body) {
+        Ok(request) => request,
+        Err(why) => return Unserved::from(why).into_response(),
+    };
+    let target = about(name.clone());
+    let added = async {
+        let add = move |machine: &Machine| {
+            let (name, password, role) = (name.as_str(), password.0.as_str(), role(given));
+            machine.add_user(&machine::NewUser { name, password, role, uid })
+        };
+        let user = app.accounts()?.hashing(add).await?;
+        Ok::<_, Unserved>(Json(told(user)))
+    };
+    (target, added.await).into_response()
+}
+
+pub async fn first(State(app): State<Shared>, body: Body) -> Response {
+    let FirstAdministrator { code, name, password } = match parse(body) {
+        Ok(request) => request,
+        Err(why) => return Unserved::from(why).into_response(),
+    };
+    let target = about(name.clone());
+    let added = async {
+        let redeem = move |machine: &Machine| {
+            let (name, password, role) = (name.as_str(), password.0.as_str(), machine::Role::Administrator);
+            machine.redeem_first_code(&code.0, &machine::NewUser { name, password, role, uid: None })
+        };
+        let user = app.accounts()?.hashing(redeem).await?;
+        Ok::<_, Unserved>(Json(told(user)))
+    };
+    (target, added.await).into_response()
+}
+
+pub async fn change(
+    State(app): State<Shared>,
+    ConnectInfo(asker): ConnectInfo<Asker>,
+    Path(name): Path<String>,
+    body: Body,
+) -> Answer<User> {
+    let UserChange { role: given, password, old_password, disabled, uid, drop_totp } = parse(body)?;
+    let manages = Manages::of(&asker);
+    manages.check(&name)?;
+    let confirmed = match manages {
+        Manages::Own(_, address) => {
+            if given.is_some() || disabled.is_some() || uid.is_some() {
+                return Err(denied());
+            }
+            Some((old_password.unwrap_or_default(), address))
+        }
+        Manages::All | Manages::Nothing => None,
+    };
+    let change = machine::UserChange {
+        role: given.map(role),
+        password: password.map(|Secret(text)| text),
+        disabled,
+        uid,
+        drop_totp,
+    };
+    let change = move |machine: &Machine| {
+        if let Some((Secret(old), address)) = confirmed {
+            machine.confirm_password(&name, &old, address)?;
+        }
+        machine.change_user(&name, &change)
+    };
+    Ok(Json(told(app.accounts()?.hashing(change).await?)))
+}
+
+pub async fn remove(State(app): State<Shared>, Path(name): Path<String>) -> Answer<()> {
+    app.accounts()?.quick(move |machine| machine.remove_user(&name)).await.map(Json)
+}
+
+pub async fn begin_totp(
+    State(app): State<Shared>,
+    ConnectInfo(asker): ConnectInfo<Asker>,
+    Path(name): Path<String>,
+) -> Answer<TotpOffer> {
+    Manages::of(&asker).check(&name)?;
+    let offer = app.accounts()?.quick(move |machine| machine.begin_totp(&name)).await?;
+    Ok(Json(TotpOffer { secret: Secret(offer.secret), url: Secret(offer.url) }))
+}
+
+pub async fn confirm_totp(
+    State(app): State<Shared>,
+    ConnectInfo(asker): ConnectInfo<Asker>,
+    Path(name): Path<String>,
+    body: Body,
+) -> Answer<RecoveryCodes> {
+    let TotpConfirm { code } = parse(body)?;
+    Manages::of(&asker).check(&name)?;
+    let codes = app.accounts()?.quick(move |machine| machine.confirm_totp(&name, &code.0)).await?;
+    Ok(Json(RecoveryCodes { codes: codes.into_iter().map(Secret).collect() }))
+}
+
+pub async fn sessions(
+    State(app): State<Shared>,
+    ConnectInfo(asker): ConnectInfo<Asker>,
+) -> Answer<Vec<UserSession>> {
+    let user = Manages::of(&asker).listed()?;
+    let told = |session: machine::SessionInfo| {
+        let machine::SessionInfo { id, user, address, created, seen } = session;
+        UserSession { id, user, address, created, seen }
+    };
+    let found = app.accounts()?.quick(move |machine| machine.sessions(user.as_deref())).await?;
+    Ok(Json(found.into_iter().map(told).collect()))
+}
+
+pub async fn end_session(
+    State(app): State<Shared>,
+    ConnectInfo(asker): ConnectInfo<Asker>,
+    Path(id): Path<String>,
+) -> Answer<()> {
+    let user = Manages::of(&asker).listed()?;
+    // What is no number is no session's.
+    let id = id.parse::<u64>().map_err(|_| machine::Denied::NotFound)?;
+    let end = move |machine: &Machine| {
+        let is_there = machine.sessions(user.as_deref())?.iter().any(|session| session.id == id);
+        match is_there {
+            true => machine.log_out(id).map_err(machine::Denied::from),
+            false => Err(machine::Denied::NotFound),
+        }
+    };
+    app.accounts()?.quick(end).await.map(Json)
+}
+
+pub async fn audit(
+    State(app): State<Shared>,
+    asked: Result<Query<AuditQuery>, QueryRejection>,
+) -> Answer<Vec<AuditRecord>> {
+    let AuditQuery { before, limit, user, verb } = query(asked)?;
+    let filter = AuditFilter { user, verb };
+    let found =
+        app.accounts()?.quick(move |machine| machine.audit(before, limit.unwrap_or(PAGE), &filter)).await?;
+    let told = |record: machine::AuditRecord| AuditRecord {
+        id: record.id,
+        time: record.time,
+        who: record.who,
+        by: told_by(record.by),
+        address: record.address,
+        verb: record.verb,
+        path: record.path,
+        target: record.target,
+        status: record.status,
+    };
+    Ok(Json(found.into_iter().map(told).collect()))
+}
+
+pub async fn backup(State(app): State<Shared>) -> Answer<MachineBackup> {
+    let accounts = app.accounts()?;
+    let folder = accounts.backups.clone();
+    let name = format!("{BACKUP}{:012}{BACKUP_END}", accounts.outside.now().max(0));
+    let write = move |machine: &Machine| -> Result<MachineBackup, Unserved> {
+        let failed =
+            |error: io::Error| Unserved::from(machine::Fault::Io(format!("{}: {error}", folder.display())));
+        fs::create_dir_all(&folder).map_err(failed)?;
+        let path = folder.join(name);
+        machine.backup(&path)?;
+        let mut kept: Vec<String> = fs::read_dir(&folder)
+            .and_then(|entries| {
+                entries
+                    .map(|entry| entry.map(|entry| entry.file_name().to_string_lossy().into_owned()))
+                    .collect()
+            })
+            .map_err(failed)?;
+        kept.retain(|name| name.starts_with(BACKUP) && name.ends_with(BACKUP_END));
+        // Their names are as long as each other, and the oldest is the first.
+        kept.sort_unstable();
+        for old in kept.iter().rev().skip(BACKUPS) {
+            fs::remove_file(folder.join(old)).map_err(failed)?;
+        }
+        Ok(MachineBackup { path: path.display().to_string() })
+    };
+    accounts.quick(write).await.map(Json)
+}

@@ -1,0 +1,78 @@
+//! Logging in and out, and who one is.
+
+use super::accounts::{Answer, told_by, told_role};
+use crate::app::{App, Body, Shared, parse};
+use crate::audit::Said;
+use crate::caller::Asker;
+use crate::cookie;
+use crate::denied::Unserved;
+use crate::problem::refuse;
+use api_types::{LogIn, LoggedIn, Me, Role, Secret, kind};
+use axum::Json;
+use axum::extract::{ConnectInfo, State};
+use axum::http::header;
+use axum::response::{IntoResponse, Response};
+use machine::{Credential, Machine};
+use stdx::behalf::Rank;
+
+pub async fn log_in(
+    State(app): State<Shared>,
+    ConnectInfo(asker): ConnectInfo<Asker>,
+    body: Body,
+) -> Response {
+    let request: LogIn = match parse(body) {
+        Ok(request) => request,
+        Err(why) => return why.into_response(),
+    };
+    let said = Said { who: Some(request.name.clone()), target: Some(request.name.clone()) };
+    let mut answer = begin(&app, &asker, request).await.unwrap_or_else(IntoResponse::into_response);
+    answer.extensions_mut().insert(said);
+    answer
+}
+
+async fn begin(app: &App, asker: &Asker, request: LogIn) -> Result<Response, Unserved> {
+    let Some(address) = asker.address() else {
+        return Err(refuse(kind::BAD_REQUEST, "a session begins over HTTPS; the socket needs none").into());
+    };
+    let log_in = move |machine: &Machine| {
+        let second = request.second.as_ref().map(|Secret(code)| code.as_str());
+        let (name, password) = (request.name.as_str(), request.password.0.as_str());
+        machine.log_in(&machine::LogIn { name, password, second, address })
+    };
+    let session = app.accounts()?.hashing(log_in).await?;
+    let cookie = cookie::keep(&session.secret);
+    let cookie = cookie.ok_or_else(|| refuse(kind::INTERNAL, "a session's secret is no header"))?;
+    let me = me_of(&Asker::known(session.identity, address));
+    let logged_in = LoggedIn { csrf: me.csrf.clone().unwrap_or_default(), me };
+    Ok(([(header::SET_COOKIE, cookie)], Json(logged_in)).into_response())
+}
+
+pub async fn log_out(
+    State(app): State<Shared>,
+    ConnectInfo(asker): ConnectInfo<Asker>,
+) -> Result<Response, Unserved> {
+    let Some(Credential::Session { id, .. }) = asker.identity().map(|identity| &identity.by) else {
+        return Err(refuse(kind::BAD_REQUEST, "there is no session to end").into());
+    };
+    let id = *id;
+    app.accounts()?.quick(move |machine| machine.log_out(id)).await?;
+    Ok(([(header::SET_COOKIE, cookie::forget())], Json(())).into_response())
+}
+
+pub async fn me(ConnectInfo(asker): ConnectInfo<Asker>) -> Answer<Me> {
+    Ok(Json(me_of(&asker)))
+}
+
+fn me_of(asker: &Asker) -> Me {
+    let (uid, by) = (asker.actor.user, told_by(asker.by()));
+    let Some(identity) = asker.identity() else {
+        let role = (asker.actor.rank == Rank::Administrator).then_some(Role::Administrator);
+        return Me { name: None, uid, role, by, dataset: None, csrf: None };
+    };
+    let csrf = match &identity.by {
+        Credential::Session { csrf, .. } => Some(Secret(csrf.clone())),
+        Credential::Token { .. } => None,
+    };
+    let (name, role) = (Some(identity.user.clone()), Some(told_role(identity.role)));
+    Me { name, uid, role, by, dataset: identity.dataset.clone(), csrf }
+}

@@ -1,0 +1,362 @@
+//! The table of requests: whom each is for, what it takes and gives, and who carries it out.
+//!
+//! What is served and what is described ([`crate::openapi`]) come from the same rows.
+
+use crate::app::Shared;
+use crate::audit::{Auditor, record};
+use crate::caller::Asker;
+use crate::denied::{Unserved, unauthenticated};
+use crate::handlers::{
+    accounts, certificate, datasets, events, faults, jobs, measure, mounts, permissions, pools, projects,
+    session, snapshots, streams, tokens, tunables,
+};
+use crate::openapi::{Description, Document, Frames, Line, Nothing, Operation, Started, Types};
+use crate::problem::refuse;
+use crate::rights::{Bodies, Right, admit};
+use api_types::{
+    AbortReceive, ActiveFault, Advice, AdviceQuestion, Allow, AuditQuery, AuditRecord, BookmarkCreate,
+    CertificateInfo, CertificateSet, Changed, CloneCreate, Condemn, Counts, DatasetCreate, DatasetDestroy,
+    DatasetInfo, DatasetPlan, DatasetQuery, DedupEstimate, DedupEstimateQuery, Delegation, DeletedFiles,
+    DestroyOptions, DestroyPlan, DiffEntry, DiffQuery, EventsCleared, EventsQuery, Fault, FaultCancel,
+    FeatureInfo, FirstAdministrator, HistoryQuery, HistoryRecord, Hold, HoldRequest, ImportSearch,
+    Importable, Inherit, IscsiSession, Job, JobQuery, LabelClear, LogFilter, LogIn, LoggedIn, MachineBackup,
+    Me, Mount, MountOutcome, MountRequest, PoolAdd, PoolAttach, PoolCheckpoint, PoolClear, PoolImport,
+    PoolInitialize, PoolOffline, PoolOnline, PoolReguid, PoolRelease, PoolReopen, PoolScan, PoolSpec,
+    PoolStatus, PoolTrim, PoolVdev, ProjectPage, ProjectQuery, ProjectSet, ProjectsSet, Promote, PropValue,
+    PropertiesQuery, PropertiesSet, PropertyTables, Receive, RecoveryCodes, Rename, Rollback, SendRequest,
+    Share, ShareRequest, SnapshotCreate, SpaceExplained, SpaceUse, SpaceUseQuery, Token, TokenAdd, TokenMade,
+    TotpConfirm, TotpOffer, Tunable, TunableSet, Unallow, UnmountRequest, Upgradable, User, UserAdd,
+    UserChange, UserSession, VdevTallies, Version, Zevent, kind, routes,
+};
+use axum::Router;
+use axum::extract::{ConnectInfo, DefaultBodyLimit};
+use axum::handler::Handler;
+use axum::http::{HeaderMap, Method, Uri};
+use axum::middleware::{from_fn, from_fn_with_state};
+use axum::response::Response;
+use axum::routing::{MethodRouter, get, post};
+use std::sync::LazyLock;
+
+/// Largest request body, in bytes: far above any list of names that makes sense.
+const BODY_MAX: usize = 1 << 20;
+
+/// A request that there is, and who carries it out.
+struct Route {
+    verb: &'static str,
+    says: Operation,
+    handler: MethodRouter<Shared>,
+}
+
+fn read<H: Handler<T, Shared>, T: 'static>(says: Operation, handler: H) -> Route {
+    Route { verb: "GET", says, handler: get(handler) }
+}
+
+fn change<H: Handler<T, Shared>, T: 'static>(says: Operation, handler: H) -> Route {
+    Route { verb: "POST", says, handler: post(handler) }
+}
+
+/// Makes the table of requests of its rows: whom each is for, its path and who carries it out, then
+/// its query, its body and its answer, and what it does.
+macro_rules! requests {
+    ($($tag:literal { $(
+        $verb:ident($right:ident, $path:path, $handler:path;
+            $query:ty, $body:ty => $answer:ty, $summary:literal);
+    )+ })+) => {
+        /// Every request that there is.
+        fn table() -> Vec<Route> {
+            vec![$($($verb(
+                Operation {
+                    path: $path,
+                    right: Right::$right,
+                    tag: $tag,
+                    summary: $summary,
+                    types: Types::of::<$query, $body, $answer>(),
+                },
+                $handler,
+            ),)+)+]
+        }
+    };
+}
+
+requests! {
+    "General" {
+        read(Stranger, routes::VERSION, jobs::version;
+            Nothing, Nothing => Version, "The version of the daemon and of this interface.");
+        read(Stranger, routes::OPENAPI, document;
+            Nothing, Nothing => Description, "This description.");
+        read(Anyone, routes::PROPERTIES, datasets::tables;
+            Nothing, Nothing => PropertyTables, "All properties of datasets and pools, and their values.");
+        read(Anyone, routes::FEATURES, pools::features;
+            Nothing, Nothing => Vec<FeatureInfo>, "The features that pools can be given.");
+        read(Anyone, routes::TUNABLES, tunables::list;
+            Nothing, Nothing => Vec<Tunable>, "Tunables: numbers that may be set while the daemon runs.");
+        change(Administrator, routes::TUNABLES, tunables::set;
+            Nothing, TunableSet => (), "Sets a tunable until the daemon ends.");
+        read(Reader, routes::LOG, measure::log_filter;
+            Nothing, Nothing => LogFilter, "What the daemon logs.");
+        change(Administrator, routes::LOG, measure::set_log_filter;
+            Nothing, LogFilter => LogFilter, "Sets what the daemon logs.");
+        read(Anyone, routes::CACHE, measure::cache;
+            Nothing, Nothing => Counts, "Counters of the cache that all pools share.");
+        change(Administrator, routes::CACHE_DROP, measure::drop_cache;
+            Nothing, Nothing => (), "Drops all blocks of all pools from memory.");
+        read(Reader, routes::ISCSI_SESSIONS, measure::iscsi_sessions;
+            Nothing, Nothing => Vec<IscsiSession>, "Sessions of iSCSI initiators, with their counters.");
+    }
+    "Accounts" {
+        change(Stranger, routes::FIRST_ADMINISTRATOR, accounts::first;
+            Nothing, FirstAdministrator => User, "Creates the first administrator.");
+        change(Stranger, routes::LOGIN, session::log_in;
+            Nothing, LogIn => LoggedIn, "Begins a session, which is in the cookie of the answer.");
+        change(Anyone, routes::LOGOUT, session::log_out;
+            Nothing, Nothing => (), "Ends the session or the token that it comes with.");
+        read(Anyone, routes::ME, session::me;
+            Nothing, Nothing => Me, "Who asks, and by what.");
+        read(Administrator, routes::USERS, accounts::list;
+            Nothing, Nothing => Vec<User>, "All accounts.");
+        change(Administrator, routes::USERS, accounts::add;
+            Nothing, UserAdd => User, "Creates an account.");
+        change(Account, routes::USER_CHANGE, accounts::change;
+            Nothing, UserChange => User, "Changes an account.");
+        change(Administrator, routes::USER_REMOVE, accounts::remove;
+            Nothing, Nothing => (), "Removes an account, its sessions and tokens.");
+        change(Account, routes::USER_TOTP, accounts::begin_totp;
+            Nothing, Nothing => TotpOffer, "Offers a second factor, which counts once it is confirmed.");
+        change(Account, routes::USER_TOTP_CONFIRM, accounts::confirm_totp;
+            Nothing, TotpConfirm => RecoveryCodes, "Confirms a second factor by a code of it.");
+        read(Account, routes::SESSIONS, accounts::sessions;
+            Nothing, Nothing => Vec<UserSession>, "One's own sessions; an administrator sees all.");
+        change(Account, routes::SESSION_END, accounts::end_session;
+            Nothing, Nothing => (), "Ends a session.");
+        read(Account, routes::TOKENS, tokens::list;
+            Nothing, Nothing => Vec<Token>, "One's own tokens; an administrator sees all.");
+        change(Account, routes::TOKENS, tokens::add;
+            Nothing, TokenAdd => TokenMade, "Creates a token.");
+        change(Account, routes::TOKEN_REMOVE, tokens::remove;
+            Nothing, Nothing => (), "Removes a token.");
+        read(Administrator, routes::AUDIT, accounts::audit;
+            AuditQuery, Nothing => Vec<AuditRecord>, "What was asked for, and by whom.");
+    }
+    "Machine" {
+        read(Anyone, routes::CERTIFICATE, certificate::show;
+            Nothing, Nothing => CertificateInfo, "The certificate of HTTPS.");
+        change(Administrator, routes::CERTIFICATE, certificate::set;
+            Nothing, CertificateSet => CertificateInfo, "Sets the certificate of HTTPS.");
+        change(Administrator, routes::MACHINE_BACKUP, accounts::backup;
+            Nothing, Nothing => MachineBackup, "Copies the machine's database.");
+    }
+    "Jobs" {
+        read(Anyone, routes::JOBS, jobs::list;
+            Nothing, Nothing => Vec<Job>, "Jobs that run, and the last that ended.");
+        read(Anyone, routes::JOB, jobs::one;
+            JobQuery, Nothing => Job, "A job. Waits for its progress if `wait_ms` is set.");
+        change(Anyone, routes::JOB_CANCEL, jobs::cancel;
+            Nothing, Nothing => Job, "Cancels a job: it ends at its next step.");
+    }
+    "Events" {
+        read(Reader, routes::EVENTS, events::list;
+            EventsQuery, Nothing => Vec<Zevent>, "Events of all pools. Waits for one if `wait_ms` is set.");
+        change(Administrator, routes::EVENTS_CLEAR, events::clear;
+            Nothing, Nothing => EventsCleared, "Clears all events.");
+    }
+    "Pools" {
+        read(Anyone, routes::POOLS, pools::list;
+            Nothing, Nothing => Vec<PoolStatus>, "All imported pools.");
+        change(Administrator, routes::POOLS, pools::create;
+            Nothing, PoolSpec => Started, "Creates a pool.");
+        read(Anyone, routes::POOL, pools::one;
+            Nothing, Nothing => PoolStatus, "A pool: health, vdevs, and what is wrong.");
+        change(Administrator, routes::POOL_EXPORT, pools::export;
+            Nothing, PoolRelease => Started, "Exports a pool.");
+        change(Administrator, routes::POOL_DESTROY, pools::destroy;
+            Nothing, PoolRelease => Started, "Destroys a pool.");
+        change(Administrator, routes::IMPORTABLE, pools::importable;
+            Nothing, ImportSearch => Vec<Importable>, "Looks for pools that can be imported.");
+        change(Administrator, routes::IMPORTS, pools::import;
+            Nothing, PoolImport => Started, "Imports a pool.");
+        change(Anyone, routes::POOL_SYNC, pools::sync;
+            Nothing, PoolRelease => Started, "Syncs the open transaction group; `force`: even an empty one.");
+        change(Operator, routes::POOL_PREFETCH, pools::prefetch;
+            Nothing, PoolRelease => Started, "Reads the deduplication tables into memory.");
+        change(Administrator, routes::POOL_REGUID, pools::reguid;
+            Nothing, PoolReguid => Started, "Gives a pool another guid.");
+        change(Administrator, routes::POOL_CHECKPOINT, pools::checkpoint;
+            Nothing, PoolCheckpoint => Started, "Takes a checkpoint, or discards the one that there is.");
+        change(Operator, routes::POOL_SCAN, pools::scan;
+            Nothing, PoolScan => Started, "Begins, pauses or stops a scrub, or restarts a resilver.");
+        read(Reader, routes::POOL_ERRORS, pools::errors;
+            Nothing, Nothing => Vec<String>, "Names of files and objects that are damaged for good.");
+        read(Anyone, routes::POOL_PROPERTIES, pools::properties;
+            PropertiesQuery, Nothing => Vec<PropValue>, "The properties of a pool.");
+        change(Administrator, routes::POOL_PROPERTIES, pools::set;
+            Nothing, PropertiesSet => Changed, "Sets properties of a pool.");
+        read(Anyone, routes::POOL_UPGRADE, pools::upgradable;
+            Nothing, Nothing => Upgradable, "The version of a pool, and features that it could be given.");
+        read(Reader, routes::POOL_HISTORY, pools::history;
+            HistoryQuery, Nothing => Vec<HistoryRecord>, "The history of a pool.");
+        read(Anyone, routes::POOL_LOG, measure::log;
+            Nothing, Nothing => Counts, "Counters of the intent logs of a pool.");
+        read(Anyone, routes::POOL_IOSTAT, measure::iostat;
+            Nothing, Nothing => Vec<VdevTallies>, "Queues and histograms of each vdev.");
+        read(Reader, routes::POOL_ADVICE, measure::advice;
+            AdviceQuestion, Nothing => Advice, "What log devices, memory and cache devices would change.");
+        read(Reader, routes::POOL_DEDUP_ESTIMATE, measure::dedup_estimate;
+            DedupEstimateQuery, Nothing => DedupEstimate, "What deduplication would bring.");
+    }
+    "Devices" {
+        change(Administrator, routes::POOL_VDEVS, pools::add;
+            Nothing, PoolAdd => Started, "Adds vdevs to a pool.");
+        change(Administrator, routes::POOL_REMOVE, pools::remove;
+            Nothing, PoolVdev => Started, "Removes a vdev from a pool.");
+        change(Operator, routes::POOL_ONLINE, pools::online;
+            Nothing, PoolOnline => Started, "Brings a device online.");
+        change(Operator, routes::POOL_OFFLINE, pools::offline;
+            Nothing, PoolOffline => Started, "Takes a device offline, or faults it.");
+        change(Administrator, routes::POOL_ATTACH, pools::attach;
+            Nothing, PoolAttach => Started, "Attaches a device to another, as its mirror.");
+        change(Administrator, routes::POOL_DETACH, pools::detach;
+            Nothing, PoolVdev => Started, "Detaches a device from a mirror.");
+        change(Administrator, routes::POOL_REPLACE, pools::replace;
+            Nothing, PoolAttach => Started, "Replaces a device.");
+        change(Operator, routes::POOL_CLEAR, pools::clear;
+            Nothing, PoolClear => Started, "Clears the errors of one vdev or of all.");
+        change(Operator, routes::POOL_TRIM, pools::trim;
+            Nothing, PoolTrim => Started, "Begins, suspends or cancels the trimming of devices.");
+        change(Operator, routes::POOL_INITIALIZE, pools::initialize;
+            Nothing, PoolInitialize => Started, "Begins, suspends or cancels the initializing of devices.");
+        change(Administrator, routes::POOL_REOPEN, pools::reopen;
+            Nothing, PoolReopen => Started, "Reopens all devices of a pool.");
+        change(Administrator, routes::LABELCLEAR, pools::label_clear;
+            Nothing, LabelClear => Started, "Clears the labels of a device that no pool uses.");
+    }
+    "Faults" {
+        change(Administrator, routes::POOL_CONDEMN, faults::condemn;
+            Nothing, Condemn => (), "Marks a device as faulted or degraded.");
+        read(Reader, routes::FAULTS, faults::list;
+            Nothing, Nothing => Vec<ActiveFault>, "Injected faults that are in force.");
+        change(Administrator, routes::FAULTS, faults::inject;
+            Nothing, Fault => ActiveFault, "Injects a fault: a device or blocks fail.");
+        change(Administrator, routes::FAULT_CANCEL, faults::cancel;
+            Nothing, FaultCancel => Vec<ActiveFault>, "Ends an injected fault. The answer is those left.");
+    }
+    "Datasets" {
+        read(Anyone, routes::DATASETS, datasets::list;
+            DatasetQuery, Nothing => Vec<DatasetInfo>, "Datasets and their properties.");
+        change(Delegated, routes::DATASETS, datasets::create;
+            Nothing, DatasetCreate => Changed, "Creates a file system or a volume.");
+        change(Anyone, routes::DATASET_PLAN, datasets::plan;
+            Nothing, DatasetCreate => DatasetPlan, "What would be created; nothing is changed.");
+        read(Anyone, routes::DATASET_DESTROY, datasets::destroy_preview;
+            DestroyOptions, Nothing => DestroyPlan, "What would be destroyed; nothing is changed.");
+        change(Delegated, routes::DATASET_DESTROY, datasets::destroy;
+            Nothing, DatasetDestroy => Started, "Destroys a dataset or snapshots.");
+        change(Delegated, routes::DATASET_PROPERTIES, datasets::set;
+            Nothing, PropertiesSet => Changed, "Sets properties of a dataset.");
+        change(Delegated, routes::DATASET_INHERIT, datasets::inherit;
+            Nothing, Inherit => Changed, "Has a dataset inherit a property again.");
+        change(Delegated, routes::DATASET_RENAME, datasets::rename;
+            Nothing, Rename => Changed, "Renames a dataset or a snapshot.");
+        read(Anyone, routes::DATASET_PERMISSIONS, permissions::list;
+            Nothing, Nothing => Vec<Delegation>, "Permissions that are delegated at a dataset and above it.");
+        change(Delegated, routes::DATASET_ALLOW, permissions::allow;
+            Nothing, Allow => Changed, "Delegates permissions.");
+        change(Delegated, routes::DATASET_UNALLOW, permissions::unallow;
+            Nothing, Unallow => Changed, "Revokes delegated permissions.");
+        read(Anyone, routes::DATASET_DELETED, datasets::deleted;
+            Nothing, Nothing => DeletedFiles, "Deleted files whose space is not freed yet.");
+        read(Anyone, routes::DATASET_SPACE, datasets::explain_space;
+            Nothing, Nothing => SpaceExplained, "What the space of a dataset is used for.");
+        read(Delegated, routes::DATASET_SPACE_USE, datasets::space_use;
+            SpaceUseQuery, Nothing => Vec<SpaceUse>, "What each user, group or project uses and may use.");
+        read(Reader, routes::DATASET_PROJECTS, projects::page;
+            ProjectQuery, Nothing => ProjectPage, "Projects of a directory and of what is in it.");
+        change(Administrator, routes::DATASET_PROJECTS, projects::set;
+            Nothing, ProjectSet => ProjectsSet, "Sets the projects of files and directories.");
+    }
+    "Snapshots" {
+        change(Delegated, routes::SNAPSHOTS, snapshots::create;
+            Nothing, SnapshotCreate => Changed, "Takes snapshots, all at one moment.");
+        change(Delegated, routes::CLONES, snapshots::clone;
+            Nothing, CloneCreate => Changed, "Creates a clone of a snapshot.");
+        change(Delegated, routes::BOOKMARKS, snapshots::bookmark;
+            Nothing, BookmarkCreate => Changed, "Creates a bookmark of a snapshot or a bookmark.");
+        change(Delegated, routes::HOLDS, snapshots::hold;
+            Nothing, HoldRequest => Changed, "Holds snapshots.");
+        change(Delegated, routes::RELEASES, snapshots::release;
+            Nothing, HoldRequest => Changed, "Releases holds of snapshots.");
+        read(Anyone, routes::DATASET_HOLDS, snapshots::holds;
+            Nothing, Nothing => Vec<Hold>, "The holds of a snapshot.");
+        read(Delegated, routes::DATASET_DIFF, snapshots::diff;
+            DiffQuery, Nothing => Vec<DiffEntry>, "Files that changed since a snapshot.");
+        change(Delegated, routes::DATASET_ROLLBACK, snapshots::rollback;
+            Nothing, Rollback => Changed, "Rolls a dataset back to a snapshot.");
+        change(Delegated, routes::DATASET_PROMOTE, snapshots::promote;
+            Nothing, Promote => Changed, "Promotes a clone.");
+    }
+    "Streams" {
+        change(Delegated, routes::SEND, streams::send;
+            Nothing, Line<SendRequest> => Frames, "Sends snapshots.");
+        change(Delegated, routes::RECEIVE, streams::receive;
+            Nothing, Line<Receive> => Frames, "Receives a stream.");
+        change(Delegated, routes::DATASET_ABORT_RECEIVE, streams::abort;
+            Nothing, AbortReceive => Changed, "Destroys what an interrupted receive has left.");
+    }
+    "Mounts and shares" {
+        read(Anyone, routes::MOUNTS, mounts::mounted;
+            Nothing, Nothing => Vec<Mount>, "File systems that are mounted on this machine.");
+        change(Operator, routes::MOUNTS, mounts::mount;
+            Nothing, MountRequest => MountOutcome, "Mounts file systems.");
+        change(Operator, routes::UNMOUNTS, mounts::unmount;
+            Nothing, UnmountRequest => MountOutcome, "Unmounts file systems.");
+        read(Anyone, routes::SHARES, mounts::shared;
+            Nothing, Nothing => Vec<Share>, "File systems that are shared.");
+        change(Operator, routes::SHARES, mounts::share;
+            Nothing, ShareRequest => MountOutcome, "Shares file systems.");
+        change(Operator, routes::UNSHARES, mounts::unshare;
+            Nothing, ShareRequest => MountOutcome, "Ends the shares of file systems.");
+    }
+}
+
+/// What is served of it.
+static DOCUMENT: LazyLock<Document> =
+    LazyLock::new(|| Document::of(table().into_iter().map(|route| (route.verb, route.says))));
+
+async fn document(headers: HeaderMap) -> Response {
+    DOCUMENT.answer(&headers)
+}
+
+/// Verb and path of every request, and whom it is for.
+pub fn routes() -> Vec<(&'static str, &'static str, Right)> {
+    table().into_iter().map(|Route { verb, says, .. }| (verb, says.path, says.right)).collect()
+}
+
+/// Who carries them out; with an audit log, what was asked is noted there.
+pub fn router(app: Shared, auditor: Option<Auditor>) -> Router {
+    let bodies = Bodies::default();
+    let with = |router: Router<Shared>, Route { says: Operation { path, right, .. }, handler, .. }: Route| {
+        let bodies = bodies.clone();
+        let guarded = move |asker, request, next| admit((right, bodies.clone()), asker, request, next);
+        router.route(path, handler.route_layer(from_fn(guarded)))
+    };
+    let router = table()
+        .into_iter()
+        .fold(Router::new(), with)
+        .fallback(no_such_route)
+        .method_not_allowed_fallback(no_such_route)
+        .layer(DefaultBodyLimit::max(BODY_MAX))
+        .with_state(app);
+    match auditor {
+        Some(auditor) => router.layer(from_fn_with_state(auditor, record)),
+        None => router,
+    }
+}
+
+async fn no_such_route(ConnectInfo(asker): ConnectInfo<Asker>, method: Method, uri: Uri) -> Unserved {
+    match asker.is_stranger() {
+        true => unauthenticated(),
+        false => refuse(kind::BAD_REQUEST, format!("no such request: {method} {}", uri.path())).into(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

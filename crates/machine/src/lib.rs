@@ -1,0 +1,104 @@
+//! What belongs to the machine and to no pool: users, their second factors, sessions, API tokens
+//! and the audit log, in one SQLite database.
+//!
+//! Invariants:
+//! - Nothing here reads a clock or draws randomness: both come from [`Outside`].
+//! - A password, session secret, token secret, recovery code or first code is never kept, only its
+//!   hash. The secret of TOTP is the exception: codes cannot be computed from a hash.
+//! - A change is one transaction. It is durable when the call returns, or it was not made.
+//! - Every table, queue and wait has a bound.
+//! - No answer tells a stranger whether an account exists.
+
+mod audit;
+mod backup;
+mod fault;
+mod files;
+mod first_code;
+mod identity;
+mod login;
+mod password;
+mod schema;
+mod secret;
+mod sessions;
+mod store;
+mod throttle;
+mod tokens;
+mod totp;
+mod users;
+
+use std::path::Path;
+use std::sync::Arc;
+
+pub use audit::{AuditEntry, AuditFilter, AuditRecord, By};
+pub use fault::{Denied, Fault, Limit, NameFault, PasswordFault};
+pub use identity::{Credential, Identity};
+pub use login::{LogIn, NewSession};
+pub use sessions::SessionInfo;
+pub use store::Found;
+pub use tokens::{NewToken, TokenInfo};
+pub use totp::TotpOffer;
+pub use users::{NewUser, Role, User, UserChange};
+
+use first_code::FirstCode;
+use password::Passwords;
+use store::Store;
+use throttle::Throttle;
+
+/// Time and entropy, which the caller gives.
+pub trait Outside: Send + Sync {
+    /// Seconds since 1970, UTC.
+    fn now(&self) -> i64;
+    /// Fills all of `bytes` with numbers that nobody can foretell.
+    fn fill(&self, bytes: &mut [u8]);
+}
+
+/// The open database, and what is kept in memory beside it: failed logins and the first code.
+pub struct Machine {
+    store: Store,
+    outside: Arc<dyn Outside>,
+    passwords: Passwords,
+    throttle: Throttle,
+    first_code: FirstCode,
+}
+
+impl Machine {
+    /// Opens `folder/machine.db`, or begins it. A damaged database is put aside and replaced by its
+    /// last automatic backup, or by an empty one. Fails if another process has it open
+    /// ([`Fault::Busy`]), if it is of a newer version, and if the folder cannot be read or written.
+    pub fn open(folder: &Path, outside: Arc<dyn Outside>) -> Result<(Machine, Found), Fault> {
+        Machine::open_with(folder, outside, schema::STEPS, Passwords::new())
+    }
+
+    fn open_with(
+        folder: &Path,
+        outside: Arc<dyn Outside>,
+        steps: &[&str],
+        passwords: Passwords,
+    ) -> Result<(Machine, Found), Fault> {
+        let (store, found) = Store::open(folder, steps)?;
+        let (throttle, first_code) = (Throttle::default(), FirstCode::default());
+        Ok((Machine { store, outside, passwords, throttle, first_code }, found))
+    }
+
+    /// Writes a consistent copy to `to`, mode 0600. It is written beside and renamed, so `to` is
+    /// never half a copy. What is there is replaced.
+    pub fn backup(&self, to: &Path) -> Result<(), Fault> {
+        self.store.backup(to)
+    }
+
+    /// Replaces the database of a folder that no process has open by a backup, after it was
+    /// checked: it must be ours, whole, and not of a newer version. The database that was there is
+    /// kept as `machine.db.replaced-N`. All sessions end.
+    pub fn restore(folder: &Path, from: &Path) -> Result<(), Fault> {
+        backup::restore(folder, from, schema::STEPS)
+    }
+
+    /// Writes the automatic backup, from which a damaged database is restored. To be called when
+    /// the program ends; [`Machine::open`] writes it, too.
+    pub fn close(&self) -> Result<(), Fault> {
+        self.store.keep()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,115 @@
+//! A name, a password and a second factor become a session.
+//!
+//! Invariants: a try is counted before it is looked at (`throttle`). An account that is unknown or
+//! disabled takes the work of one that is there. What was checked is checked again in the
+//! transaction that begins the session: a password that was changed meanwhile lets nobody in.
+
+use std::net::IpAddr;
+
+use rusqlite::params;
+
+use crate::fault::{Denied, Fault};
+use crate::identity::Identity;
+use crate::users::{self, Account};
+use crate::{Machine, sessions, totp};
+
+/// Who wants to come in.
+pub struct LogIn<'a> {
+    pub name: &'a str,
+    pub password: &'a str,
+    /// A code of TOTP, or a recovery code.
+    pub second: Option<&'a str>,
+    pub address: IpAddr,
+}
+
+/// A session that has begun.
+pub struct NewSession {
+    /// For [`Machine::session`]. Shown once.
+    pub secret: String,
+    pub identity: Identity,
+}
+
+impl Machine {
+    /// Begins a session. [`Denied::Wrong`], [`Denied::SecondFactorNeeded`],
+    /// [`Denied::Throttled`] and [`Denied::TooBusy`] are the refusals.
+    pub fn log_in(&self, attempt: &LogIn<'_>) -> Result<NewSession, Denied> {
+        self.counted(attempt.name, attempt.address, || self.let_in(attempt))
+    }
+
+    /// Whether this is the password of the user, for who has to give it once more. Counted as a try
+    /// to log in.
+    pub fn confirm_password(&self, name: &str, password: &str, address: IpAddr) -> Result<(), Denied> {
+        self.counted(name, address, || self.account(name, password).map(drop))
+    }
+
+    fn counted<T>(
+        &self,
+        name: &str,
+        address: IpAddr,
+        look: impl FnOnce() -> Result<T, Denied>,
+    ) -> Result<T, Denied> {
+        // Names that nobody can have are counted together, so that they do not push others out.
+        let account = if users::check_name(name).is_ok() { name } else { "" };
+        let begun = self.throttle.begin(account, address, self.outside.now());
+        let attempt = begun.map_err(|seconds| Denied::Throttled { seconds })?;
+        let outcome = look();
+        match &outcome {
+            Ok(_) => self.throttle.succeeded(&attempt, self.outside.now()),
+            Err(Denied::Wrong) => {}
+            // A right password without the second factor does not end a wait: else it would allow
+            // any number of codes.
+            Err(_) => self.throttle.take_back(&attempt),
+        }
+        outcome
+    }
+
+    /// The enabled account with this name and password.
+    fn account(&self, name: &str, password: &str) -> Result<Account, Denied> {
+        let found: Result<Option<Account>, Fault> = self.store.read(|db| users::find(db, name));
+        let account = found?.filter(|account| !account.user.disabled);
+        let hash = account.as_ref().map(|account| account.hash.as_str());
+        match (self.passwords.verify(password, hash)?, account) {
+            (true, Some(account)) => Ok(account),
+            _ => Err(Denied::Wrong),
+        }
+    }
+
+    fn let_in(&self, attempt: &LogIn<'_>) -> Result<NewSession, Denied> {
+        let checked = self.account(attempt.name, attempt.password)?;
+        if checked.user.has_totp && attempt.second.is_none() {
+            return Err(Denied::SecondFactorNeeded);
+        }
+        let hash = self.hash_of_today(&checked, attempt.password)?;
+        let now = self.outside.now();
+        self.store.change(|db| {
+            let still = users::find(db, attempt.name)?
+                .filter(|still| still.id == checked.id && still.hash == checked.hash && !still.user.disabled);
+            let Account { id, user, .. } = still.ok_or(Denied::Wrong)?;
+            if user.has_totp {
+                let second = attempt.second.ok_or(Denied::SecondFactorNeeded)?;
+                if !totp::take(db, id, second, now)? {
+                    return Err(Denied::Wrong);
+                }
+            }
+            db.execute(
+                "UPDATE users SET last_login = ?2, password = ?3 WHERE id = ?1",
+                params![id, now, hash],
+            )?;
+            let (secret, by) = sessions::begin(db, id, attempt.address, now, &*self.outside)?;
+            let identity = Identity { user: user.name, uid: user.uid, role: user.role, by, dataset: None };
+            Ok(NewSession { secret, identity })
+        })
+    }
+
+    /// The hash to keep: a new one where the parameters have changed since the old one was made.
+    fn hash_of_today(&self, account: &Account, password: &str) -> Result<String, Denied> {
+        if !self.passwords.is_outdated(&account.hash) {
+            return Ok(account.hash.clone());
+        }
+        match self.passwords.hash(password, &*self.outside) {
+            // The password is right. The next login makes its hash anew.
+            Err(Denied::TooBusy | Denied::BadPassword(_)) => Ok(account.hash.clone()),
+            other => other,
+        }
+    }
+}

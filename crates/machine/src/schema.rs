@@ -1,0 +1,151 @@
+//! The tables, version by version, and whether a database has them.
+//!
+//! Invariants: a step is never changed after it was released; a change of the tables is a new step.
+//! Each step is one transaction with its version number. A database counts as ours only if its
+//! tables are those that the steps make, word for word: a file from elsewhere brings no trigger.
+
+use rusqlite::{Connection, Row, TransactionBehavior};
+
+use crate::fault::Fault;
+
+/// Step N makes version N + 1 of version N.
+pub(crate) const STEPS: &[&str] = &[VERSION_1];
+
+/// "CSTN": the mark of our databases in SQLite's header.
+const APPLICATION: i64 = 0x4353_544e;
+
+/// Ids are never given twice (AUTOINCREMENT): the audit log names sessions and tokens by them.
+const VERSION_1: &str = "
+CREATE TABLE counters (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+INSERT INTO counters (name, value) VALUES ('uid', 2000000000);
+CREATE TABLE users (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    name TEXT NOT NULL UNIQUE,
+    password TEXT NOT NULL,
+    role TEXT NOT NULL CHECK (role IN ('read-only', 'operator', 'administrator')),
+    uid INTEGER NOT NULL UNIQUE,
+    disabled INTEGER NOT NULL DEFAULT 0 CHECK (disabled IN (0, 1)),
+    created INTEGER NOT NULL,
+    last_login INTEGER
+) STRICT;
+CREATE TABLE totp (
+    user INTEGER NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+    pending INTEGER NOT NULL CHECK (pending IN (0, 1)),
+    secret BLOB NOT NULL,
+    last_step INTEGER NOT NULL,
+    PRIMARY KEY (user, pending)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE recovery_codes (
+    user INTEGER NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+    hash BLOB NOT NULL,
+    PRIMARY KEY (user, hash)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE sessions (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    user INTEGER NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+    hash BLOB NOT NULL,
+    address TEXT NOT NULL,
+    created INTEGER NOT NULL,
+    seen INTEGER NOT NULL
+) STRICT;
+CREATE INDEX sessions_of_user ON sessions (user);
+CREATE TABLE tokens (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    user INTEGER NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+    name TEXT NOT NULL,
+    hash BLOB NOT NULL,
+    role TEXT NOT NULL CHECK (role IN ('read-only', 'operator', 'administrator')),
+    dataset TEXT,
+    created INTEGER NOT NULL,
+    expires INTEGER,
+    last_used INTEGER,
+    UNIQUE (user, name)
+) STRICT;
+CREATE TABLE audit (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    time INTEGER NOT NULL,
+    who TEXT NOT NULL,
+    way TEXT NOT NULL,
+    way_number INTEGER,
+    address TEXT,
+    verb TEXT NOT NULL,
+    path TEXT NOT NULL,
+    target TEXT,
+    status INTEGER NOT NULL
+) STRICT;
+";
+
+/// What a database is.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Seen {
+    /// Nothing was ever written to it.
+    Empty,
+    /// Whole and ours.
+    Ours { version: u32 },
+}
+
+/// The version that the steps make.
+pub(crate) fn known(steps: &[&str]) -> u32 {
+    u32::try_from(steps.len()).expect("there are few steps")
+}
+
+/// Checks all pages, whose database it is, its version, and its tables.
+/// [`Fault::Damaged`] if anything is not as it has to be.
+pub(crate) fn examine(db: &Connection, steps: &[&str]) -> Result<Seen, Fault> {
+    match examined(db, steps) {
+        // Of statements that are known to be good, a refusal speaks about the file.
+        Err(Fault::Defect(text)) => Err(Fault::Damaged(text)),
+        other => other,
+    }
+}
+
+fn examined(db: &Connection, steps: &[&str]) -> Result<Seen, Fault> {
+    let verdict: String = db.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
+    if verdict != "ok" {
+        return Err(Fault::Damaged(verdict));
+    }
+    let application: i64 = db.pragma_query_value(None, "application_id", |row| row.get(0))?;
+    let version: i64 = db.pragma_query_value(None, "user_version", |row| row.get(0))?;
+    let tables = tables(db)?;
+    if application == 0 && version == 0 && tables.is_empty() {
+        return Ok(Seen::Empty);
+    }
+    let version = match u32::try_from(version) {
+        Ok(version) if application == APPLICATION && version > 0 => version,
+        _ => return Err(Fault::Damaged("it is another program's database".to_owned())),
+    };
+    if version > known(steps) {
+        return Err(Fault::NewerVersion { found: version, known: known(steps) });
+    }
+    let mut fresh = Connection::open_in_memory()?;
+    migrate(&mut fresh, &steps[..version as usize], 0)?;
+    if tables != self::tables(&fresh)? {
+        return Err(Fault::Damaged(format!("its tables are not those of version {version}")));
+    }
+    Ok(Seen::Ours { version })
+}
+
+/// Runs the steps from version `from` on.
+pub(crate) fn migrate(db: &mut Connection, steps: &[&str], from: u32) -> Result<(), Fault> {
+    for version in from..known(steps) {
+        let transaction = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        transaction.execute_batch(steps[version as usize])?;
+        transaction.pragma_update(None, "application_id", APPLICATION)?;
+        transaction.pragma_update(None, "user_version", version + 1)?;
+        transaction.commit()?;
+    }
+    Ok(())
+}
+
+/// Type, name and SQL of all that is in a database.
+fn tables(db: &Connection) -> Result<Vec<(String, String, Option<String>)>, Fault> {
+    let mut found = db.prepare("SELECT type, name, sql FROM sqlite_schema ORDER BY type, name")?;
+    let rows = found.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}
+
+/// An id that SQLite gave, which is never negative.
+pub(crate) fn number(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
+    let id: i64 = row.get(column)?;
+    u64::try_from(id).map_err(|_| rusqlite::Error::IntegralValueOutOfRange(column, id))
+}
