@@ -5,7 +5,7 @@ NFS ?=
 SEED ?=
 RUNS ?= 200
 
-.PHONY: run test e2e check bench simulate mutants turns zts setup tools fmt clean
+.PHONY: run test e2e check bench simulate mutants turns zts deb setup tools fmt clean
 
 run: ## Build, make a pool on image files on the first start, and serve it in the foreground.
 	@scripts/setup build
@@ -44,6 +44,11 @@ zts: ## The ZFS Test Suite against the release binary: GROUPS='^rsend$$ zpool_sc
 	@scripts/setup test
 	cargo build --release -p cistern
 	scripts/zts/run $(GROUPS)
+
+deb: ## A Debian package of the release build: target/debian/cistern_VERSION_ARCH.deb.
+	@scripts/setup deb
+	cargo build --release -p cistern
+	scripts/deb target/release/cistern
 
 clean:
 	cargo clean

@@ -16,7 +16,7 @@ const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
 static FILTER: OnceLock<Mutex<(String, Handle<EnvFilter, Registry>)>> = OnceLock::new();
 
 /// `info,nfs=debug` as a filter; `Err` says what makes no sense.
-fn parse(text: &str) -> Result<EnvFilter, String> {
+pub fn parse(text: &str) -> Result<EnvFilter, String> {
     for part in text.split(',') {
         let (of, level) = part.split_once('=').map_or((None, part), |(of, level)| (Some(of), level));
         let is_name =

@@ -5,6 +5,7 @@
 
 mod allocator;
 mod bench;
+mod config_file;
 mod disk_watch;
 mod first_start;
 mod host;
@@ -74,6 +75,9 @@ The commands reach the daemon through the socket in $CISTERN_SOCKET, or that of 
 cistern --host HOST COMMAND, or $CISTERN_HOST.
 ";
 
+/// How the last upgrade of the package ended (packaging/lib/upgrade-check).
+const UPGRADE_NOTE: &str = "/var/lib/cistern-upgrade/note";
+
 fn main() -> ExitCode {
     allocator::keep_free_memory();
     let mut args = std::env::args();
@@ -112,6 +116,10 @@ fn command(host: Option<&str>, args: &[String]) -> i32 {
         Some("bench") => bench::run(rest),
         Some("version" | "--version" | "-V") => {
             println!("cistern {}", env!("CARGO_PKG_VERSION"));
+            // Of a package alone; one that cannot be read is no reason to keep the version back.
+            if let Ok(note) = std::fs::read_to_string(UPGRADE_NOTE) {
+                print!("last upgrade: {note}");
+            }
             0
         }
         Some("help" | "--help" | "-h") => {

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use iscsi::Portal;
 
 use crate::keep::FOLDER;
+use crate::logging;
 
 pub const HELP: &str = "\
 usage: cistern serve [options]
@@ -33,6 +34,8 @@ Runs the appliance in the foreground until it is told to stop (Ctrl-C, SIGTERM);
                        (default: /dev/shm)
   --automount          mount file systems through FUSE when they are created or imported
   --first-start        on the first start, make the pool tank on image files under DIR/disks and share tank/share
+  --config FILE        options of this list as name = value, for what the command line leaves out (cistern.toml(5)), or
+                       'off'                  (default: /etc/cistern/cistern.toml where that is there)
   --log FILTER         error, warn, info, debug or trace, also by part: info,nfs=debug   (default: $CISTERN_LOG or info);
                        'cistern log' changes it while the daemon runs
 
@@ -42,6 +45,48 @@ examples:
   cistern serve --cache 8G --nfs '[::]:2049' --iscsi '[::]:3260' --automount
   cistern serve --iscsi 10.0.0.1:3260,1 --iscsi 10.0.1.1:3260,2
 ";
+
+/// What an option takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Takes {
+    Value,
+    /// A value each time that it is given.
+    Values,
+    /// Nothing, or `on` or `off` behind an equals sign.
+    Switch,
+}
+
+/// An option, and how the configuration file has it.
+#[derive(Debug)]
+pub struct Named {
+    /// Without its dashes.
+    pub name: &'static str,
+    pub takes: Takes,
+    /// A value as the file writes it.
+    pub example: &'static str,
+}
+
+const fn named(name: &'static str, takes: Takes, example: &'static str) -> Named {
+    Named { name, takes, example }
+}
+
+/// All that the configuration file may have.
+pub const OPTIONS: &[Named] = &[
+    named("state", Takes::Value, "\"/var/lib/cistern\""),
+    named("socket", Takes::Value, "\"/run/cistern/cistern.sock\""),
+    named("nfs", Takes::Value, "\"[::]:2049\""),
+    named("https", Takes::Value, "\"[::]:8443\""),
+    named("old-handles", Takes::Switch, "true"),
+    named("iscsi", Takes::Values, "[\"10.0.0.1:3260,1\", \"10.0.1.1:3260,2\"]"),
+    named("search", Takes::Values, "[\"/dev/disk/by-id\", \"/srv/images\"]"),
+    named("cachefile", Takes::Value, "\"none\""),
+    named("cache", Takes::Value, "\"8G\""),
+    named("dirty", Takes::Value, "\"1G\""),
+    named("keep", Takes::Value, "\"/dev/shm\""),
+    named("automount", Takes::Switch, "true"),
+    named("first-start", Takes::Switch, "true"),
+    named("log", Takes::Value, "\"info,nfs=debug\""),
+];
 
 /// Where HTTPS is answered unless somebody says otherwise.
 const DEFAULT_HTTPS: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8443);
@@ -103,16 +148,20 @@ pub fn parse(args: &[String], memory: u64, is_root: bool) -> Result<Option<Optio
             "--socket" => options.socket = Some(PathBuf::from(value()?)),
             "--search" => options.search.push(value()?),
             "--cachefile" => options.cachefile = Some(value()?),
-            "--log" => options.log = Some(value()?),
+            "--log" => {
+                let filter = value()?;
+                logging::parse(&filter)?;
+                options.log = Some(filter);
+            }
             "--nfs" => options.nfs = place(name, &value()?)?,
             "--https" => options.https = place(name, &value()?)?,
             "--iscsi" => portal(&value()?, &mut options.iscsi)?,
             "--cache" => options.cache = size(&value()?)? as usize,
             "--dirty" => options.dirty = size(&value()?)?,
             "--keep" => options.keep = Some(value()?).filter(|text| text != "off").map(PathBuf::from),
-            "--automount" => options.automount = true,
-            "--old-handles" => options.old_handles = true,
-            "--first-start" => options.first_start = true,
+            "--automount" => options.automount = switch(name, inline.as_deref())?,
+            "--old-handles" => options.old_handles = switch(name, inline.as_deref())?,
+            "--first-start" => options.first_start = switch(name, inline.as_deref())?,
             "--help" | "-h" => return Ok(None),
             _ => return Err(format!("unrecognized option '{arg}'")),
         }
@@ -121,6 +170,14 @@ pub fn parse(args: &[String], memory: u64, is_root: bool) -> Result<Option<Optio
         options.dirty = (options.cache as u64 / 2).min((memory / 10).max(16 << 20));
     }
     Ok(Some(options))
+}
+
+fn switch(option: &str, text: Option<&str>) -> Result<bool, String> {
+    match text {
+        None | Some("on") => Ok(true),
+        Some("off") => Ok(false),
+        Some(other) => Err(format!("{option} wants on or off, or nothing, not '{other}'")),
+    }
 }
 
 fn place(option: &str, text: &str) -> Result<Option<SocketAddr>, String> {

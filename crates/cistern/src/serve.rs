@@ -31,7 +31,7 @@ use crate::options::{HELP, Options, parse};
 use crate::protocols::{self, Parts, Protocol};
 use crate::remember::Memory;
 use crate::remembering::RememberingEngine;
-use crate::{first_start, host, keep, logging};
+use crate::{config_file, first_start, host, keep, logging};
 
 /// How long servers wait for the pools of the last run. A client that asks for one that is still to
 /// come is told to ask again, which it does after seconds: a start that takes less is not noticed.
@@ -39,7 +39,8 @@ const START_PATIENCE: Duration = Duration::from_secs(10);
 
 /// Exit status of the daemon.
 pub fn run(args: &[String]) -> i32 {
-    let options = match parse(args, host::memory(), host::is_root()) {
+    let args = config_file::with_file(args, Path::new(config_file::USUAL));
+    let options = match args.and_then(|args| parse(&args, host::memory(), host::is_root())) {
         Ok(Some(options)) => options,
         Ok(None) => {
             print!("{HELP}");

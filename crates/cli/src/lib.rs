@@ -15,6 +15,7 @@ mod certificate;
 mod client;
 mod clock;
 mod command;
+mod complete;
 mod ddt;
 mod dedup_estimate;
 mod explain;
@@ -115,6 +116,7 @@ impl Own {
 fn find_own(name: &str) -> Option<Own> {
     Some(match name {
         "arcstat" => Own::Itself(arcstat::run),
+        "complete" => Own::Itself(complete::run),
         "zilstat" => Own::Itself(zilstat::run),
         "zinject" => Own::Itself(zinject::run),
         "advise" => Own::Plain(advise::USAGE, advise::run),

@@ -75,7 +75,8 @@ pub fn run<'a>(program: Program, args: &[String], client: &Client, io: &'a mut I
     end(cx.io, outcome, |io, text| misuse(io, program, Some(command), text))
 }
 
-fn find(program: Program, name: &str) -> Option<&'static Command> {
+/// The command of that name, or of its short form.
+pub fn find(program: Program, name: &str) -> Option<&'static Command> {
     let name = match (program, name) {
         (Program::Zfs, "umount") => "unmount",
         (Program::Zfs, "recv") => "receive",

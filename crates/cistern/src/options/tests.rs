@@ -33,6 +33,7 @@ fn options_take_values_behind_a_space_or_an_equals_sign() {
     assert_eq!((options.state, options.nfs, options.cache), (PathBuf::from("/s"), None, 1 << 30));
     assert_eq!(options.search, ["/a", "/b"]);
     assert!(options.automount && options.old_handles && !options.first_start);
+    assert!(!run("--automount --automount=off").automount && run("--automount=on").automount);
     assert_eq!(run("").keep, Some(PathBuf::from("/dev/shm")));
     assert_eq!((run("--keep /m").keep, run("--keep=off").keep), (Some(PathBuf::from("/m")), None));
     let portals = run("--iscsi 10.0.0.1:3260 --iscsi=[::]:0,7").iscsi;
@@ -47,6 +48,8 @@ fn nonsense_is_refused_by_name() {
     assert!(wrong("--cache many").contains("'many' is not a size"));
     assert!(wrong("--cache 99999999999T").contains("is not a size"));
     assert!(wrong("--cache 10").contains("too little"));
+    assert_eq!(wrong("--automount=1"), "--automount wants on or off, or nothing, not '1'");
+    assert!(wrong("--log loud").contains("'loud' is no level"));
     assert!(wrong("--https here").contains("--https wants ADDR:PORT"));
     assert!(wrong("--nfs here").contains("ADDR:PORT"));
     assert!(wrong("--iscsi 10.0.0.1:3260,0").contains("ADDR:PORT[,TAG]"));

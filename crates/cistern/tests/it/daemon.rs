@@ -291,7 +291,7 @@ impl Daemon {
             .args(["--nfs", &format!("{}:{}", self.host, self.port)])
             .args(["--search", &text(&self.state)])
             .args(["--keep", &text(&self.state)])
-            .args(["--https", "off"])
+            .args(["--https", "off", "--config", "off"])
             .args(&self.extra)
             .envs(self.env.clone())
             .stdin(Stdio::null())
