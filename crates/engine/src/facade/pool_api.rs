@@ -23,7 +23,7 @@ use refusal::{Action, Refused, SweepFault};
 use super::change::{new_size, pool_change};
 use super::convert::api_error;
 use super::pool::LocalPool;
-use super::rights::Deed;
+use super::rights::{Deed, Landing};
 use super::{cachefile, compatibility, measure, pool_props, quotas};
 use crate::zpl::path::path_of;
 
@@ -281,7 +281,9 @@ impl Pool for LocalPool {
     ) -> Result<Received> {
         let mut request = request.clone();
         self.policy.admit(&mut request.props)?;
-        self.permit(Deed::Receive(&request))?;
+        // Each dataset of the stream is asked about again when it is known where it comes to lie.
+        let landing = Landing { into: &request.target, origin: None };
+        self.permit(Deed::Receive(&request, landing))?;
         let received = self.run_receive(&request, stream, tell)?;
         if !request.dry_run {
             self.pool.dsl.log_command(&self.policy.recorded(&request.history)).map_err(api_error)?;

@@ -1,5 +1,9 @@
 //! `zfs receive`: where a stream goes to, whether it may, and what is said about it.
 //!
+//! Invariant: nothing is received into a dataset, nor made a clone of one, before it was asked
+//! whether that dataset may be received into. Where a stream goes to is not the target alone: its
+//! names, and the guids of snapshots, lead elsewhere in the pool.
+//!
 //! Source: lib/libzfs/libzfs_sendrecv.c (`zfs_receive_impl`, `zfs_receive_one`).
 
 mod corrective;
@@ -24,6 +28,7 @@ use refusal::{Action, Reason, ReceiveFault, Refused, Stream};
 use super::convert::api_error;
 use super::family::{HEADS, HEADS_AND_SNAPSHOTS, below, no_dataset};
 use super::pool::LocalPool;
+use super::rights::{Deed, Landing};
 use package::Package;
 use replicate::Replication;
 use words::{Goal, fault_of_stream};
@@ -80,7 +85,8 @@ impl LocalPool {
             replication.run(&mut received, tell)?;
         }
         while let Some(begin) = checked(stream.next_begin())? {
-            if begin.is_compound() || !begin.to_name.starts_with(sent) {
+            let below = begin.to_name.strip_prefix(sent);
+            if begin.is_compound() || !below.is_some_and(|below| below.starts_with(['/', '@'])) {
                 return Err(refuse(Stream::Any, ReceiveFault::Invalid));
             }
             let one = One { request, begin: &begin, sent, package: Some(&package) };
@@ -133,6 +139,7 @@ impl LocalPool {
         let origin = self.origin(one, &destination, tell)?;
         let is_new = (begin.from_guid == 0 || origin.is_some()) && !begin.has(feature::RESUMING);
         let destination = self.relocate(one, destination, is_new)?;
+        self.permit(Deed::Receive(request, Landing { into: &destination, origin: origin.as_deref() }))?;
         let (dataset, snapshot) = destination.split_once('@').unwrap_or((&destination, ""));
         let before_it = self.check_target(one, dataset, is_new, kind)?;
         let exists = before_it == Before::Whole;

@@ -45,10 +45,19 @@ pub(super) enum Deed<'a> {
     Operate,
     Change(&'a Change),
     Send(&'a SendRequest),
-    Receive(&'a ReceiveRequest),
+    Receive(&'a ReceiveRequest, Landing<'a>),
     /// From this snapshot on.
     Diff(&'a str),
     SpaceUse(&'a str, Spender),
+}
+
+/// Where a stream comes to lie, which its names and guids have a say in.
+#[derive(Clone, Copy)]
+pub(super) struct Landing<'a> {
+    /// A dataset, or its snapshot.
+    pub into: &'a str,
+    /// The snapshot that it becomes a clone of.
+    pub origin: Option<&'a str>,
 }
 
 /// The least rank that does a deed without a delegation.
@@ -57,7 +66,7 @@ fn rank_for(deed: Deed<'_>) -> Rank {
         Deed::Inspect | Deed::Diff(_) | Deed::SpaceUse(..) => Rank::Reader,
         Deed::Operate => Rank::Operator,
         Deed::Change(change) if is_daily_work(change) => Rank::Operator,
-        Deed::Change(_) | Deed::Send(_) | Deed::Receive(_) => Rank::Administrator,
+        Deed::Change(_) | Deed::Send(_) | Deed::Receive(..) => Rank::Administrator,
     }
 }
 
@@ -205,7 +214,7 @@ impl LocalPool {
             Deed::Inspect | Deed::Operate => return Ok(Needs::Administrator),
             Deed::Change(change) => return self.needs_of_change(change, caller),
             Deed::Send(request) => return self.needs_of_send(request),
-            Deed::Receive(request) => return self.needs_of_receive(request),
+            Deed::Receive(request, landing) => return self.needs_of_receive(request, landing),
             // A snapshot that lasts as long as the comparison comes with it.
             Deed::Diff(from) => list.at(from, &["diff"]),
             Deed::SpaceUse(dataset, of) => {
@@ -385,9 +394,10 @@ impl LocalPool {
     }
 
     /// At the dataset if it is there, else above it. What a stream of many does beyond that, it
-    /// does as changes.
-    fn needs_of_receive(&self, request: &ReceiveRequest) -> Result<Needs> {
-        let target = head_of(&request.target);
+    /// does as changes. OpenZFS lets whoever knows its guid receive a clone of any snapshot, and
+    /// thus read it; here he must be one who may clone the origin, or receive there.
+    fn needs_of_receive(&self, request: &ReceiveRequest, landing: Landing<'_>) -> Result<Needs> {
+        let target = head_of(landing.into);
         let (mut at, mut list) = (target, List::default());
         while !self.is_there(at)? {
             at = at.rsplit_once('/').ok_or(Error::NotFound)?.0;
@@ -396,6 +406,10 @@ impl LocalPool {
         let any_of = receive.iter().map(|&name| name.to_owned()).collect();
         list.0.push(Need { at: At::Dataset(at.to_owned()), any_of });
         list.at(at, &["mount", "create"]);
+        if let Some(origin) = landing.origin {
+            let any_of = ["clone", "receive", "receive:append"].map(str::to_owned).to_vec();
+            list.0.push(Need { at: At::Dataset(head_of(origin).to_owned()), any_of });
+        }
         for prop in &request.props {
             let Some(permission) = of_property(&prop.name) else { return Ok(Needs::Administrator) };
             match at == target {

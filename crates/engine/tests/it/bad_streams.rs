@@ -115,7 +115,7 @@ impl Lab {
 }
 
 /// A stream's records with their payloads.
-fn take_apart(mut stream: &[u8]) -> (Begin, Vec<(Record, Vec<u8>)>) {
+pub fn take_apart(mut stream: &[u8]) -> (Begin, Vec<(Record, Vec<u8>)>) {
     let mut reader = RecordReader::new(&mut stream);
     let begin = reader.begin().unwrap().unwrap();
     reader.payload(u64::from(begin.payload_len)).unwrap();
@@ -131,7 +131,7 @@ fn take_apart(mut stream: &[u8]) -> (Begin, Vec<(Record, Vec<u8>)>) {
 }
 
 /// A stream whose sums are right.
-fn put_together(begin: &Begin, records: &[(Record, Vec<u8>)]) -> Vec<u8> {
+pub fn put_together(begin: &Begin, records: &[(Record, Vec<u8>)]) -> Vec<u8> {
     let mut stream = Vec::new();
     let mut writer = RecordWriter::begin(&mut stream, begin, &[]).unwrap();
     records.iter().for_each(|(record, payload)| writer.write(record, payload).unwrap());

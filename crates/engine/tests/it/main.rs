@@ -18,6 +18,7 @@ mod heads;
 mod heal;
 mod journal;
 mod kept;
+mod landing;
 mod manifest;
 mod old_versions;
 mod policy;

@@ -13,9 +13,9 @@ use stdx::behalf::{Actor, Rank, Way, on_behalf_of};
 
 use crate::disks::{Dir, new_pool, zdb_finds_no_leak};
 
-const JOE: u32 = 1001;
+pub const JOE: u32 = 1001;
 
-fn as_joe<T>(work: impl FnOnce() -> T) -> T {
+pub fn as_joe<T>(work: impl FnOnce() -> T) -> T {
     let (groups, way) = (vec![JOE], Way::Management);
     on_behalf_of(Arc::new(Actor { user: JOE, groups, rank: Rank::Guest, within: None, way }), work)
 }
@@ -24,16 +24,16 @@ fn prop(name: &str, value: &str) -> PropertyChange {
     PropertyChange { name: name.into(), value: value.into() }
 }
 
-fn create(pool: &dyn Pool, name: &str, props: &[(&str, &str)]) {
+pub fn create(pool: &dyn Pool, name: &str, props: &[(&str, &str)]) {
     let props = props.iter().map(|(name, value)| prop(name, value)).collect();
     pool.commit(&Change::CreateFilesystem { name: name.into(), parents: false, props }, "").unwrap();
 }
 
-fn snapshot(name: &str) -> Change {
+pub fn snapshot(name: &str) -> Change {
     Change::Snapshot { names: vec![name.into()], recursive: false, props: Vec::new() }
 }
 
-fn allow(pool: &dyn Pool, name: &str, permissions: &str) {
+pub fn allow(pool: &dyn Pool, name: &str, permissions: &str) {
     let permissions = Some(permissions.split(',').map(str::to_owned).collect());
     let grant = Grant { who: Grantee::User(JOE.into()), local: true, descendent: true, permissions };
     pool.commit(&Change::Allow { name: name.into(), grants: vec![grant] }, "").unwrap();

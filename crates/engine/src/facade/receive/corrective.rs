@@ -9,6 +9,7 @@ use engine_api::{DatasetKind, Result};
 use refusal::{ReceiveFault, Stream};
 
 use super::super::pool::LocalPool;
+use super::super::rights::{Deed, Landing};
 use super::words::Goal;
 use super::{One, Tell, announce, refuse, skip};
 
@@ -27,6 +28,7 @@ impl LocalPool {
         {
             return Err(refuse(kind, ReceiveFault::HealsAlone));
         }
+        self.permit(Deed::Receive(request, Landing { into: snapshot, origin: None }))?;
         match self.dataset(snapshot)?.filter(|found| found.kind == DatasetKind::Snapshot) {
             None => return Err(refuse(kind, ReceiveFault::NothingToHeal)),
             Some(found) if found.guid != begin.to_guid => {

@@ -64,7 +64,8 @@ fn whatever_makes_destroys_or_sets_takes_an_administrator() {
         assert_eq!(rank_for(Deed::Change(&change)), Rank::Administrator, "{change:?}");
     }
     assert_eq!(rank_for(Deed::Send(&SendRequest::default())), Rank::Administrator);
-    assert_eq!(rank_for(Deed::Receive(&ReceiveRequest::default())), Rank::Administrator);
+    let (request, landing) = (ReceiveRequest::default(), Landing { into: "t/a", origin: None });
+    assert_eq!(rank_for(Deed::Receive(&request, landing)), Rank::Administrator);
 }
 
 #[test]
