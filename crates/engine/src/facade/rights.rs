@@ -12,10 +12,11 @@
 //!
 //! Invariants: a deed takes an administrator until this module says otherwise. Who is held to a
 //! dataset (a token's scope) changes nothing outside it, whatever his rank: neither other datasets
-//! nor the pool and its devices. What he reads is not limited by that.
+//! nor the pool and its devices, nor the machine, which the properties of [`OF_THE_MACHINE`] and
+//! those named `cistern:…` reach. What he reads is not limited by that.
 //!
 //! Properties named `cistern:…` say how this program serves a volume: they are an administrator's
-//! alone.
+//! alone, who is held to nothing.
 //!
 //! Source: module/zfs/zfs_ioctl.c (`zfs_secpolicy_*`, `zfs_check_settable`), dsl_deleg.c
 //! (`dsl_deleg_can_allow`, `dsl_deleg_can_unallow`).
@@ -94,6 +95,24 @@ fn is_within(name: &str, root: &str) -> bool {
     name.strip_prefix(root).is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '@', '#']))
 }
 
+/// Properties by which a file system reaches into the machine: where it is mounted and shared, and
+/// what its files may do there.
+const OF_THE_MACHINE: [&str; 6] = ["mountpoint", "overlay", "sharenfs", "sharesmb", "setuid", "devices"];
+/// Limits of a dataset for the sake of those around it.
+const LIMITS: [&str; 3] = ["quota", "filesystem_limit", "snapshot_limit"];
+
+/// Whether who is held to `root` may be asked about a permission there: it is within, and so is
+/// what it leads to. The limits of `root` itself are for whoever holds him there, as those of a
+/// zone's datasets are in OpenZFS.
+fn holds(root: &str, at: &At, permission: &str) -> bool {
+    let is_root = matches!(at, At::Dataset(name) if name == root);
+    // A set may have any of these, and may get more.
+    let reaches_out = OF_THE_MACHINE.contains(&permission)
+        || permission.starts_with('@')
+        || (is_root && LIMITS.contains(&permission));
+    is_within(at.name(), root) && !reaches_out
+}
+
 /// What a deed takes.
 enum Needs {
     /// It is about no dataset: a rank, or nothing.
@@ -114,6 +133,12 @@ enum At {
     SnapshotsOf(String),
     /// It does not exist yet, and will be made below this one.
     NewBelow(String),
+}
+
+impl Need {
+    fn is_held_by(&self, root: &str) -> bool {
+        !self.any_of.is_empty() && self.any_of.iter().all(|permission| holds(root, &self.at, permission))
+    }
 }
 
 impl At {
@@ -156,9 +181,9 @@ impl List {
         }
     }
 
-    /// What nobody can be given there.
-    fn for_nobody(&mut self, dataset: &str) {
-        self.0.push(Need { at: At::Dataset(dataset.to_owned()), any_of: Vec::new() });
+    /// To set or inherit a property there.
+    fn property(&mut self, at: At, name: &str) {
+        self.0.push(Need { at, any_of: of_property(name).into_iter().collect() });
     }
 
     fn new_below(&mut self, dataset: &str, permissions: &[&str]) {
@@ -185,7 +210,7 @@ impl LocalPool {
             return Ok(());
         }
         let Needs::Permissions(needs) = self.needs(deed, &caller)? else { return Err(DENIED) };
-        if within.is_some_and(|root| needs.iter().any(|need| !is_within(need.at.name(), root))) {
+        if within.is_some_and(|root| needs.iter().any(|need| !need.is_held_by(root))) {
             return Err(DENIED);
         }
         if has_rank {
@@ -280,19 +305,13 @@ impl LocalPool {
             }
             Change::SetProperties { name, props } => {
                 for prop in props {
-                    match of_property(&prop.name) {
-                        Some(permission) => list.at(name, &[&permission]),
-                        None => list.for_nobody(name),
-                    }
+                    list.property(At::Dataset(name.clone()), &prop.name);
                 }
                 if props.iter().any(|prop| prop.name == "volsize") && self.keeps_all_for_it(name)? {
                     list.at(name, &[self.pool.dsl.volume_limit()]);
                 }
             }
-            Change::Inherit { name, property, .. } => match of_property(property) {
-                Some(permission) => list.at(name, &[&permission]),
-                None => list.for_nobody(name),
-            },
+            Change::Inherit { name, property, .. } => list.property(At::Dataset(name.clone()), property),
             Change::Rename { from, to, parents, .. } => {
                 list.at(from, &["rename", "mount"]);
                 match from.contains('@') {
@@ -318,8 +337,7 @@ impl LocalPool {
     fn to_make(&self, name: &str, parents: bool, props: &[PropertyChange], list: &mut List) -> Result<()> {
         let nearest = self.to_place(name, parents, list)?;
         for prop in props {
-            // That nobody can be given it is told by there being no such permission.
-            list.new_below(&nearest, &[&of_property(&prop.name).unwrap_or_default()]);
+            list.property(At::NewBelow(nearest.clone()), &prop.name);
         }
         Ok(())
     }
@@ -411,11 +429,8 @@ impl LocalPool {
             list.0.push(Need { at: At::Dataset(head_of(origin).to_owned()), any_of });
         }
         for prop in &request.props {
-            let Some(permission) = of_property(&prop.name) else { return Ok(Needs::Administrator) };
-            match at == target {
-                true => list.at(at, &[&permission]),
-                false => list.new_below(at, &[&permission]),
-            }
+            let place = if at == target { At::Dataset } else { At::NewBelow };
+            list.property(place(at.to_owned()), &prop.name);
         }
         Ok(Needs::Permissions(list.0))
     }
@@ -424,13 +439,17 @@ impl LocalPool {
     /// already, or is being made.
     pub(super) fn may_set(&self, dataset: &str, property: &str) -> Result<bool> {
         let caller = behalf::actor();
-        if caller.within.as_deref().is_some_and(|root| !is_within(dataset, root)) {
+        if caller.is_administrator() {
+            return Ok(true);
+        }
+        let Some(permission) = of_property(property) else { return Ok(false) };
+        let at = At::Dataset(dataset.to_owned());
+        if caller.within.as_deref().is_some_and(|root| !holds(root, &at, &permission)) {
             return Ok(false);
         }
         if caller.rank == Rank::Administrator {
             return Ok(true);
         }
-        let Some(permission) = of_property(property) else { return Ok(false) };
         let place = match (self.is_there(dataset)?, dataset.rsplit_once('/')) {
             (false, Some((parent, _))) => Place::NewBelow(parent),
             _ => Place::At(dataset),

@@ -261,3 +261,77 @@ fn only_administrators_have_pools() {
     });
     assert!(pool.history(false).is_ok());
 }
+
+/// A token that is held to `ours/a`.
+fn as_token<T>(work: impl FnOnce() -> T) -> T {
+    let (groups, within, way) = (Vec::new(), Some("ours/a".into()), Way::Management);
+    on_behalf_of(Arc::new(Actor { user: JOE, groups, rank: Rank::Administrator, within, way }), work)
+}
+
+#[test]
+fn who_is_held_to_a_dataset_reaches_neither_the_machine_nor_its_own_limits() {
+    let dir = Dir::new("rights-token");
+    let engine = LocalEngine::new(Env::real(), Options::default());
+    let pool = new_pool(&engine, &dir.0);
+    let pool = &*pool;
+    create(pool, "ours/a", &[]);
+    create(pool, "ours/a/b", &[("compression", "off"), ("mountpoint", "/etc"), ("sharenfs", "on")]);
+    pool.commit(&snapshot("ours/a/b@s"), "").unwrap();
+    let commit = |change: &Change| as_token(|| pool.commit(change, "").map(drop));
+    let set = |name: &str, prop: &PropertyChange| {
+        commit(&Change::SetProperties { name: name.into(), props: vec![prop.clone()] })
+    };
+    let make = |name: &str, prop: &PropertyChange| {
+        let (name, props) = (name.to_owned(), vec![prop.clone()]);
+        commit(&Change::CreateFilesystem { name, parents: false, props })
+    };
+    let clone = |name: &str, prop: &PropertyChange| {
+        let (snapshot, name, props) = ("ours/a/b@s".to_owned(), name.to_owned(), vec![prop.clone()]);
+        commit(&Change::Clone { snapshot, name, parents: false, props })
+    };
+    let request = SendRequest { snapshot: "ours/a/b@s".into(), props: true, ..SendRequest::default() };
+    let mut stream = Vec::new();
+    pool.send(&request, &mut stream, &mut |_| {}).unwrap();
+    let receive = |target: &str, props: Vec<PropertyChange>| {
+        let request = ReceiveRequest { target: target.into(), props, ..ReceiveRequest::default() };
+        as_token(|| pool.receive(&request, &mut &stream[..], &mut |_| {}))
+    };
+    for (name, value) in [
+        ("mountpoint", "/etc"),
+        ("overlay", "on"),
+        ("sharenfs", "on"),
+        ("sharesmb", "off"),
+        ("setuid", "on"),
+        ("devices", "on"),
+        ("cistern:iscsi", "on"),
+    ] {
+        let prop = prop(name, value);
+        assert_eq!(set("ours/a/b", &prop), Err(Error::Denied), "{name}");
+        assert_eq!(make("ours/a/c", &prop), Err(Error::Denied), "{name}");
+        assert_eq!(clone("ours/a/c", &prop), Err(Error::Denied), "{name}");
+        let inherit = Change::Inherit { name: "ours/a/b".into(), property: name.into(), received: false };
+        assert_eq!(commit(&inherit), Err(Error::Denied), "{name}");
+        assert_eq!(receive("ours/a/c", vec![prop]).unwrap_err(), Error::Denied, "{name}");
+    }
+    // Nor does he give others what he has not, nor what may come to be that.
+    for permission in ["mountpoint", "@set"] {
+        let permissions = Some(vec![permission.to_owned()]);
+        let grant = Grant { who: Grantee::User(JOE.into()), local: true, descendent: true, permissions };
+        let allow = Change::Allow { name: "ours/a/b".into(), grants: vec![grant] };
+        assert_eq!(commit(&allow), Err(Error::Denied), "{permission}");
+    }
+    let quota = prop("quota", "1G");
+    assert_eq!(set("ours/a", &quota), Err(Error::Denied));
+    assert_eq!(set("ours/a/b", &quota), Ok(()));
+    assert_eq!(make("ours/a/c", &quota), Ok(()));
+    assert_eq!(set("ours/a", &prop("compression", "off")), Ok(()));
+    // What a stream brings of it stays out.
+    let mut warnings = receive("ours/a/d", Vec::new()).unwrap().warnings;
+    warnings.sort();
+    let expected = ["mountpoint", "sharenfs"]
+        .map(|name| format!("cannot receive {name} property on ours/a/d: permission denied"));
+    assert_eq!(warnings, expected);
+    assert_eq!(value(pool, "ours/a/d", "compression").as_deref(), Some("off"));
+    engine.export("ours", false).unwrap();
+    zdb_finds_no_leak(dir.0.to_str().unwrap(), "ours");
+}
