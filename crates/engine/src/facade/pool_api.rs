@@ -305,6 +305,7 @@ impl Pool for LocalPool {
     fn diff(&self, from: &str, to: &str, tell: &mut dyn FnMut(DiffEntry)) -> Result<()> {
         self.not_suspended()?;
         self.permit(Deed::Diff(from))?;
+        self.permit(Deed::Diff(to))?;
         self.run_diff(from, to, tell)
     }
 

@@ -47,7 +47,7 @@ pub(super) enum Deed<'a> {
     Change(&'a Change),
     Send(&'a SendRequest),
     Receive(&'a ReceiveRequest, Landing<'a>),
-    /// From this snapshot on.
+    /// Comparing a snapshot, or what a dataset holds now: a temporary snapshot is taken of that.
     Diff(&'a str),
     SpaceUse(&'a str, Spender),
 }
@@ -64,6 +64,7 @@ pub(super) struct Landing<'a> {
 /// The least rank that does a deed without a delegation.
 fn rank_for(deed: Deed<'_>) -> Rank {
     match deed {
+        Deed::Diff(name) if !name.contains('@') => Rank::Operator,
         Deed::Inspect | Deed::Diff(_) | Deed::SpaceUse(..) => Rank::Reader,
         Deed::Operate => Rank::Operator,
         Deed::Change(change) if is_daily_work(change) => Rank::Operator,
@@ -240,8 +241,9 @@ impl LocalPool {
             Deed::Change(change) => return self.needs_of_change(change, caller),
             Deed::Send(request) => return self.needs_of_send(request),
             Deed::Receive(request, landing) => return self.needs_of_receive(request, landing),
-            // A snapshot that lasts as long as the comparison comes with it.
-            Deed::Diff(from) => list.at(from, &["diff"]),
+            // As good as taking, holding and destroying the snapshot that comes with it
+            // (`zfs_secpolicy_tmp_snapshot`).
+            Deed::Diff(name) => list.at(name, &["diff"]),
             Deed::SpaceUse(dataset, of) => {
                 let of = spender(of);
                 for (objects, quota) in [(false, false), (false, true), (true, false), (true, true)] {

@@ -335,3 +335,40 @@ fn who_is_held_to_a_dataset_reaches_neither_the_machine_nor_its_own_limits() {
     engine.export("ours", false).unwrap();
     zdb_finds_no_leak(dir.0.to_str().unwrap(), "ours");
 }
+
+#[test]
+fn what_is_compared_is_asked_about_on_both_sides() {
+    let dir = Dir::new("rights-diff");
+    let engine = LocalEngine::new(Env::real(), Options::default());
+    let pool = new_pool(&engine, &dir.0);
+    let pool = &*pool;
+    for name in ["ours/a", "ours/b"] {
+        create(pool, name, &[]);
+        pool.commit(&snapshot(&format!("{name}@s")), "").unwrap();
+        pool.commit(&snapshot(&format!("{name}@t")), "").unwrap();
+    }
+    let diff = |from: &str, to: &str| pool.diff(from, to, &mut |_| {});
+    allow(pool, "ours/a", "diff");
+    as_joe(|| {
+        assert_eq!(diff("ours/a@s", "ours/a@t"), Ok(()));
+        assert_eq!(diff("ours/a@s", "ours/a"), Ok(()));
+        assert_eq!(diff("ours/a@s", "ours/b@t"), Err(Error::Denied));
+        assert_eq!(diff("ours/a@s", "ours/b"), Err(Error::Denied));
+        assert_eq!(diff("ours/b@s", "ours/a"), Err(Error::Denied));
+    });
+    // A snapshot is taken of what a dataset holds now, which a reader may not.
+    let ranked = |rank, within: Option<&str>| {
+        let (groups, within) = (Vec::new(), within.map(str::to_owned));
+        Arc::new(Actor { user: JOE + 1, groups, rank, within, way: Way::Management })
+    };
+    on_behalf_of(ranked(Rank::Reader, None), || {
+        assert_eq!(diff("ours/b@s", "ours/b@t"), Ok(()));
+        assert_eq!(diff("ours/b@s", "ours/b"), Err(Error::Denied));
+    });
+    on_behalf_of(ranked(Rank::Operator, None), || assert_eq!(diff("ours/b@s", "ours/b"), Ok(())));
+    on_behalf_of(ranked(Rank::Operator, Some("ours/a")), || {
+        assert_eq!(diff("ours/a@s", "ours/a"), Ok(()));
+        assert_eq!(diff("ours/b@s", "ours/b@t"), Ok(()));
+        assert_eq!(diff("ours/b@s", "ours/b"), Err(Error::Denied));
+    });
+}

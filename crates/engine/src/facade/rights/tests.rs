@@ -28,6 +28,7 @@ fn an_operator_does_what_loses_nothing() {
         assert_eq!(rank_for(Deed::Change(&change)), Rank::Operator, "{change:?}");
     }
     assert_eq!(rank_for(Deed::Operate), Rank::Operator);
+    assert_eq!(rank_for(Deed::Diff("t/a")), Rank::Operator);
 }
 
 #[test]
