@@ -32,8 +32,9 @@ impl FsFormat for ZplFormat {
             casesensitivity: props.number("casesensitivity"),
         };
         let caller = behalf::actor();
-        let group = caller.groups.first().copied().unwrap_or_default();
-        create_fs(objset, &self.env, at_creation, (caller.user, group), tx)
+        // Who has no group is no user of this machine: an account's number would be nobody's.
+        let owner = caller.groups.first().map_or((0, 0), |group| (caller.user, *group));
+        create_fs(objset, &self.env, at_creation, owner, tx)
     }
 
     fn props(&self, objset: &Arc<Objset>) -> Result<Vec<(&'static str, u64)>, DmuError> {

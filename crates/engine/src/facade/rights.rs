@@ -2,10 +2,11 @@
 //!
 //! Whom a thread works for, `stdx::behalf` knows, with a rank. An administrator may do everything:
 //! root, and the user that the daemon runs as; so may the program itself, and thus whoever reaches
-//! the engine through a server that has its own rules. An operator does the daily work, which
-//! destroys nothing and sets no property; a reader reads what is not everybody's ([`rank_for`] says
-//! which rank a deed takes). All others may read what `zfs list`, `get` and `zpool status` show.
-//! Whatever the rank, somebody may do what was delegated to him, dataset by dataset (`zfs allow`).
+//! the engine through a server that has its own rules. An operator does the daily work, which sets
+//! no property and destroys nothing, but for a snapshot that an administrator had destroyed as soon
+//! as nobody holds it. A reader reads what is not everybody's ([`rank_for`] says which rank a deed
+//! takes). All others may read what `zfs list`, `get` and `zpool status` show. Whatever the rank,
+//! somebody may do what was delegated to him, dataset by dataset (`zfs allow`).
 //! A [`Deed`] says what somebody is about to do, [`LocalPool::needs`] which permissions it takes,
 //! as OpenZFS's kernel asks for them, and [`LocalPool::permit`] whether he has them. Every method
 //! of `Pool` that changes something, or tells what is not everybody's, asks first.
@@ -72,7 +73,8 @@ fn rank_for(deed: Deed<'_>) -> Rank {
     }
 }
 
-/// What an operator may change: it can be done again or taken back, and loses nothing.
+/// What an operator may change: it can be done again or taken back, and loses nothing that was to
+/// be kept.
 fn is_daily_work(change: &Change) -> bool {
     match change {
         // Properties of a snapshot are properties.

@@ -372,3 +372,16 @@ fn what_is_compared_is_asked_about_on_both_sides() {
         assert_eq!(diff("ours/b@s", "ours/b"), Err(Error::Denied));
     });
 }
+
+/// An account has a number, but there is no such user on the machine.
+#[test]
+fn what_an_account_makes_is_roots() {
+    let dir = Dir::new("rights-account");
+    let engine = LocalEngine::new(Env::real(), Options::default());
+    let pool = new_pool(&engine, &dir.0);
+    create(&*pool, "ours/a", &[]);
+    as_token(|| create(&*pool, "ours/a/b", &[]));
+    let fs = pool.open_fs("ours/a/b").unwrap();
+    let root = fs.getattr(fs.root()).unwrap();
+    assert_eq!((root.uid, root.gid), (0, 0));
+}
