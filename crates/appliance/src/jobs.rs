@@ -33,8 +33,10 @@ const KEPT: usize = 256;
 /// Jobs that run at one time, and more of them that bring back what others may be waiting for.
 const RUNNING: usize = 32;
 const REMEDIES: [&str; 3] = ["pool.clear", "pool.online", "pool.replace"];
-/// And of guests, who are no administrators: running, and ended ones remembered.
+/// And of guests, who are no administrators: running, of these each user's, and ended ones
+/// remembered.
 const GUESTS: usize = 8;
+const OF_ONE_GUEST: usize = 3;
 const GUESTS_KEPT: usize = 64;
 /// Together.
 pub const MOST: usize = RUNNING + 8 + GUESTS;
@@ -271,14 +273,19 @@ impl Jobs {
         // Guests and administrators take nothing from each other.
         let of_administrators = owner.is_administrator();
         let is_remedy = REMEDIES.contains(&kind);
-        let running = state.of_kin(of_administrators).filter(|entry| entry.is_running()).count();
+        let running = state.of_kin(of_administrators).filter(|entry| entry.is_running());
+        let owners: Vec<u32> = running.map(|entry| entry.owner).collect();
         let most = match (of_administrators, is_remedy) {
             (true, true) => MOST - GUESTS,
             (true, false) => RUNNING,
             (false, _) => GUESTS,
         };
-        if running >= most {
-            return Err(TooMany { running });
+        let own = owners.iter().filter(|other| **other == owner.user).count();
+        if owners.len() >= most {
+            return Err(TooMany { running: owners.len() });
+        }
+        if !of_administrators && own >= OF_ONE_GUEST {
+            return Err(TooMany { running: own });
         }
         state.forget(of_administrators);
         let job = Job {

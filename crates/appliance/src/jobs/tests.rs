@@ -168,18 +168,22 @@ fn guests_fill_their_own_places_and_see_their_own_jobs() {
     let jobs = Memory::default().begin();
     let begin = |kind: &str, owner: &Actor| jobs.begin(kind, "tank", owner, fault());
     let (one, other) = (guest(1000), guest(1001));
-    let of_guests: Vec<_> = (0..GUESTS).map(|_| begin("dataset.destroy", &one).expect("room")).collect();
+    let of_one: Vec<_> = (0..OF_ONE_GUEST).map(|_| begin("dataset.destroy", &one).expect("room")).collect();
+    assert_eq!(begin("dataset.destroy", &one).err(), Some(TooMany { running: OF_ONE_GUEST }));
+    let of_others: Vec<_> = (0..GUESTS - OF_ONE_GUEST)
+        .map(|n| begin("dataset.destroy", &guest(2000 + n as u32)).expect("room"))
+        .collect();
     assert_eq!(begin("dataset.destroy", &other).err(), Some(TooMany { running: GUESTS }));
     let of_administrators: Vec<_> =
         (0..RUNNING).map(|_| begin("pool.sync", &administrator()).expect("room")).collect();
     assert_eq!(begin("pool.sync", &administrator()).err(), Some(TooMany { running: RUNNING }));
     // What may end the waiting of the others still finds a place.
     assert!(begin("pool.clear", &administrator()).is_ok());
-    let (first, _) = &of_guests[0];
+    let (first, _) = &of_one[0];
     assert_eq!(jobs.get(first.id, &other), None);
     assert_eq!(jobs.all(&other), []);
-    assert_eq!((jobs.all(&one).len(), jobs.get(first.id, &administrator()).is_some()), (GUESTS, true));
-    drop(of_administrators);
+    assert_eq!((jobs.all(&one).len(), jobs.get(first.id, &administrator()).is_some()), (OF_ONE_GUEST, true));
+    drop((of_administrators, of_others));
 }
 
 #[test]
