@@ -64,8 +64,10 @@ impl Appliance {
         names.retain(|one| !is_root || one != name);
         told(names.len() as u64);
         let directories = self.directories_of(name, &names)?;
+        let change = Change::Destroy { names: names.clone(), defer: asked.defer };
+        // Before anything is taken from anybody.
+        pool.permits(&change)?;
         let mounts = self.unmount_each(&names)?;
-        let change = Change::Destroy { names, defer: asked.defer };
         match pool.commit(&change, history) {
             Ok(committed) => {
                 let is_of_root = |mount: &LocalMount| is_root && mount.dataset == name;
@@ -111,6 +113,7 @@ impl Appliance {
         moves: bool,
     ) -> Result<(Committed, Vec<Failure>)> {
         let pool = self.pool_of(name)?;
+        pool.permits(change)?;
         let change = || Ok(pool.commit(change, history)?);
         match moves {
             true => self.moving(name, name, change),
@@ -125,6 +128,7 @@ impl Appliance {
         let (parents, recursive) = (*parents, *recursive);
         let pool = self.pool_of(name)?;
         let change = Change::Rename { from: name.to_owned(), to: to.clone(), parents, recursive };
+        pool.permits(&change)?;
         let commit = || Ok(pool.commit(&change, history)?);
         if *no_mount || name.contains('@') {
             let committed = commit()?;
