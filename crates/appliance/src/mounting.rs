@@ -5,13 +5,18 @@
 //! make is not mounted, and what is mounted they can neither move nor destroy. A rollback, which
 //! takes the file system from under its users and gives it back, is none of that.
 //!
+//! Invariant: who mounts as an operator does not say where, nor what is allowed there. The daemon
+//! mounts as root, so he could put what he likes over any directory of the machine. What an
+//! administrator mounts, and the daemon when it starts, is where `mountpoint` says, whoever set it:
+//! so it is with OpenZFS, and to delegate that property is to trust somebody with it.
+//!
 //! Order matters in two ways: a parent's mount point holds its child's directory, so mounting goes
 //! down the paths and unmounting up.
 
 use std::collections::HashSet;
 use std::ops::ControlFlow;
 
-use engine_api::Error;
+use engine_api::{Change, Error, PropertyChange};
 use stdx::behalf::{self, Rank};
 
 use crate::candidate::Candidate;
@@ -24,11 +29,32 @@ pub fn is_within(dataset: &str, root: &str) -> bool {
     dataset.strip_prefix(root).is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '@', '#']))
 }
 
-/// Whether whom this thread works for may mount and unmount. Who is held to a dataset may not: a
-/// mount point may be any directory of the machine.
-fn may_mount() -> bool {
+/// Whether whom this thread works for may unmount, and mount what he has no say in. Who is held to a
+/// dataset may not: a mount point may be any directory of the machine.
+fn is_for_mounts() -> bool {
     let actor = behalf::actor();
     actor.rank >= Rank::Operator && actor.within.is_none()
+}
+
+/// Whether some options of a mount allow what properties, which an administrator has set, forbid.
+fn loosens(options: &[String]) -> bool {
+    let mut words = options.iter().flat_map(|option| option.split(','));
+    words.any(|word| {
+        matches!(mount_word(word), Some(("devices" | "exec" | "setuid", true) | ("readonly", false)))
+    })
+}
+
+/// Refuses options of a mount, or that it hides what is in its directory, where whom this thread
+/// works for may not ask for that.
+pub(crate) fn check_options(options: &[String], hides: bool) -> engine_api::Result<()> {
+    let is_free = behalf::actor().is_administrator() || !(hides || loosens(options));
+    if is_free { Ok(()) } else { Err(Error::Denied) }
+}
+
+/// A dataset and what is above it.
+pub(crate) fn and_above(dataset: &str) -> impl Iterator<Item = &str> {
+    let ends = dataset.match_indices('/').map(|(at, _)| at).chain([dataset.len()]);
+    ends.map(move |end| &dataset[..end])
 }
 
 /// What was done for the file systems that a request is about.
@@ -84,6 +110,19 @@ impl Appliance {
         mounted
     }
 
+    /// Whether whom this thread works for may mount a file system where it belongs: an operator may
+    /// not if he can set the place, there or above, from where it is inherited.
+    fn may_mount(&self, dataset: &str) -> bool {
+        let props = || vec![PropertyChange { name: "mountpoint".into(), value: "none".into() }];
+        let choose = |name: &str| Change::SetProperties { name: name.to_owned(), props: props() };
+        let has_no_say = || {
+            let pool = self.pool_of(dataset);
+            let denied = Err(Error::Denied);
+            pool.is_ok_and(|pool| and_above(dataset).all(|name| pool.permits(&choose(name)) == denied))
+        };
+        behalf::actor().is_administrator() || (is_for_mounts() && has_no_say())
+    }
+
     /// Mounts a file system where its properties want it.
     pub(crate) fn mount_candidate(&self, one: &Candidate, options: &[String], overlay: bool) -> Result<()> {
         let spec = MountSpec {
@@ -92,8 +131,8 @@ impl Appliance {
             options: options.to_vec(),
             overlay: overlay || one.overlay,
         };
-        let mounted = match may_mount() {
-            true => self.local.mount(&spec),
+        let mounted = match self.may_mount(&one.dataset) {
+            true => check_options(options, overlay && !one.overlay).and_then(|()| self.local.mount(&spec)),
             false => Err(Error::Denied),
         };
         mounted.map_err(|why| Failure::Mount { dataset: spec.dataset, mountpoint: spec.mountpoint, why })
@@ -102,7 +141,7 @@ impl Appliance {
     /// Mounts what was made at and below `root`; gives what is to be said where it is not.
     pub(crate) fn mount_made(&self, root: &str) -> Vec<Warning> {
         let failed = self.mount_all(root, &[], false, &mut untold).failed;
-        match failed.is_empty() || may_mount() {
+        match failed.is_empty() || self.may_mount(root) {
             true => warnings(failed),
             false => vec![Warning::MountedByRootAlone],
         }
@@ -129,7 +168,7 @@ impl Appliance {
         let cannot = |what: &str, why| Failure::Unmount { what: what.to_owned(), why };
         self.local.settled(&|dataset| is_within(dataset, root)).map_err(|why| cannot(root, why))?;
         let mounts = self.mounted_within(root);
-        if let Some(first) = mounts.first().filter(|_| !may_mount()) {
+        if let Some(first) = mounts.first().filter(|_| !is_for_mounts()) {
             return Err(cannot(&first.mountpoint, Error::Denied));
         }
         for (count, mount) in mounts.iter().enumerate() {
@@ -234,10 +273,11 @@ impl Appliance {
                     Ok(now) => {
                         self.local.leave(left(&places, &now, (before, after)).into_iter().collect());
                         let moved = moved(self.auto_mount, (before, &places), (after, &now), &mounts);
-                        match may_mount() {
-                            true => self.restore(&moved),
-                            false => moved.iter().map(|mount| failed(mount, Error::Denied)).collect(),
-                        }
+                        let (may, not): (Vec<_>, Vec<_>) =
+                            moved.into_iter().partition(|mount| self.may_mount(&mount.dataset));
+                        let mut failures = self.restore(&may);
+                        failures.extend(not.iter().map(|mount| failed(mount, Error::Denied)));
+                        failures
                     }
                     Err(why) => vec![why],
                 };

@@ -6,7 +6,7 @@ use stdx::behalf;
 
 use crate::candidate::Candidate;
 use crate::local::LocalMount;
-use crate::mounting::{Outcome, untold};
+use crate::mounting::{Outcome, check_options, untold};
 use crate::{Appliance, Failure, Result, Verb};
 
 impl Appliance {
@@ -58,7 +58,8 @@ impl Appliance {
         let dataset = one.dataset;
         let there = self.local.mounted().into_iter().find(|mount| mount.dataset == dataset);
         let mountpoint = there.map_or(one.mountpoint, |mount| mount.mountpoint);
-        self.local.remount(&dataset, &options).map_err(|error| match error {
+        let remounted = check_options(&options, false).and_then(|()| self.local.remount(&dataset, &options));
+        remounted.map_err(|error| match error {
             Error::NotFound => Failure::NothingToRemount { dataset },
             why => Failure::Remount { dataset, mountpoint, why },
         })

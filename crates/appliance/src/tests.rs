@@ -1,5 +1,10 @@
+use std::sync::Arc;
+
+use engine_api::Error;
+use stdx::behalf::{Actor, Rank, Way, on_behalf_of};
+
 use crate::candidate::Candidate;
-use crate::mounting::is_within;
+use crate::mounting::{and_above, check_options, is_within};
 use crate::{Failure, NotMountable, Verb, mount_props, mount_word};
 
 #[test]
@@ -18,6 +23,28 @@ fn options_of_mounts_stand_for_properties() {
     assert_eq!(mount_word("nodevices"), Some(("devices", false)));
     assert_eq!(mount_word("saxattr"), Some(("xattr", true)));
     assert_eq!(mount_word("remount"), None);
+}
+
+#[test]
+fn who_is_no_administrator_allows_nothing_on_a_mount() {
+    let actor = |rank| Actor { user: 1, groups: Vec::new(), rank, within: None, way: Way::Management };
+    let check = |rank, words: &str, hides| {
+        on_behalf_of(Arc::new(actor(rank)), || check_options(&[words.to_owned()], hides))
+    };
+    for words in ["suid", "setuid", "dev", "devices", "exec", "rw", "ro,noatime,suid"] {
+        assert_eq!(check(Rank::Operator, words, false), Err(Error::Denied), "{words}");
+        assert_eq!(check(Rank::Administrator, words, true), Ok(()), "{words}");
+    }
+    for words in ["ro,nosuid,nodev,noexec", "noatime", "xattr", ""] {
+        assert_eq!(check(Rank::Operator, words, false), Ok(()), "{words}");
+        assert_eq!(check(Rank::Operator, words, true), Err(Error::Denied), "{words}");
+    }
+}
+
+#[test]
+fn a_place_is_inherited_from_all_above() {
+    assert_eq!(and_above("tank/a/b").collect::<Vec<_>>(), ["tank", "tank/a", "tank/a/b"]);
+    assert_eq!(and_above("tank").collect::<Vec<_>>(), ["tank"]);
 }
 
 #[test]
