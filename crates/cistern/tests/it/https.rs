@@ -15,8 +15,8 @@ const PASSWORD: &str = "correct horse battery";
 const JSON: &str = "Content-Type: application/json";
 
 /// A daemon with HTTPS, and an administrator `ada`.
-struct Site {
-    daemon: Daemon,
+pub struct Site {
+    pub daemon: Daemon,
     port: u16,
     /// Of the administrator.
     token: String,
@@ -24,24 +24,24 @@ struct Site {
 
 /// What curl was answered.
 #[derive(Debug)]
-struct Answer {
-    status: u16,
+pub struct Answer {
+    pub status: u16,
     head: String,
     body: String,
 }
 
 impl Answer {
-    fn json(&self) -> Value {
+    pub fn json(&self) -> Value {
         serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error}: {self:?}"))
     }
 
     #[track_caller]
-    fn is(self, status: u16) -> Answer {
+    pub fn is(self, status: u16) -> Answer {
         assert_eq!(self.status, status, "{self:?}");
         self
     }
 
-    fn problem(&self) -> String {
+    pub fn problem(&self) -> String {
         self.json()["type"].as_str().unwrap_or_default().to_owned()
     }
 
@@ -62,7 +62,11 @@ fn port_of(daemon: &Daemon) -> u16 {
 
 impl Site {
     fn start(scratch: &Scratch) -> Site {
-        let daemon = Daemon::start_with(scratch, "state", &["--https", "127.0.0.1:0"]);
+        Site::start_with(scratch, &[])
+    }
+
+    pub fn start_with(scratch: &Scratch, more: &[&str]) -> Site {
+        let daemon = Daemon::start_with(scratch, "state", &[&["--https", "127.0.0.1:0"], more].concat());
         let mut site = Site { port: port_of(&daemon), daemon, token: String::new() };
         let code = site.code();
         let first = json!({"code": code, "name": "ada", "password": PASSWORD});
@@ -103,11 +107,11 @@ impl Site {
         Answer { status, head: head.to_owned(), body: body.to_owned() }
     }
 
-    fn post(&self, path: &str, headers: &[&str], body: &Value) -> Answer {
+    pub fn post(&self, path: &str, headers: &[&str], body: &Value) -> Answer {
         self.ask("POST", path, headers, Some(&body.to_string()))
     }
 
-    fn get(&self, path: &str, headers: &[&str]) -> Answer {
+    pub fn get(&self, path: &str, headers: &[&str]) -> Answer {
         self.ask("GET", path, headers, None)
     }
 
@@ -134,7 +138,7 @@ impl Site {
     }
 
     /// A token of a new user.
-    fn user(&self, name: &str, role: &str, dataset: Option<&str>) -> String {
+    pub fn user(&self, name: &str, role: &str, dataset: Option<&str>) -> String {
         self.add_user(name, role);
         let new = json!({"user": name, "name": "t", "role": role, "dataset": dataset});
         let made = self.post("/v1/tokens", &[&self.bearer()], &new).is(200).json();

@@ -35,6 +35,7 @@ mod nfs3;
 mod old_pools;
 mod openapi;
 mod operations;
+mod operators;
 mod people;
 mod policies;
 mod posix;
