@@ -123,12 +123,23 @@ pub struct UserAdd {
 pub struct UserChange {
     pub role: Option<Role>,
     pub password: Option<Secret>,
-    /// Who changes the own account has to give it.
+    /// Who changes the own account over HTTPS has to give it.
     pub old_password: Option<Secret>,
     pub disabled: Option<bool>,
     pub uid: Option<u32>,
     /// Remove the second factor and the recovery codes.
     pub drop_totp: bool,
+    /// With another password for the own account: its tokens stay. Otherwise they end.
+    pub keep_tokens: bool,
+}
+
+/// `POST /v1/users/{name}/totp`. Who asks for the own account gives its password, and a code of the
+/// second factor that it has.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct TotpBegin {
+    pub password: Secret,
+    pub second: Option<Secret>,
 }
 
 /// `POST /v1/users/{name}/totp`: counts once it is confirmed. Shown once.

@@ -170,7 +170,7 @@ pub const USERS: &str = "/v1/users";
 pub const USER_CHANGE: &str = "/v1/users/{name}/change";
 /// POST: with all sessions and tokens
 pub const USER_REMOVE: &str = "/v1/users/{name}/remove";
-/// POST → [`crate::TotpOffer`]
+/// POST [`crate::TotpBegin`] → [`crate::TotpOffer`]
 pub const USER_TOTP: &str = "/v1/users/{name}/totp";
 /// POST [`crate::TotpConfirm`] → [`crate::RecoveryCodes`]
 pub const USER_TOTP_CONFIRM: &str = "/v1/users/{name}/totp/confirm";

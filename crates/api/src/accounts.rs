@@ -1,13 +1,14 @@
 //! The machine's database, as requests use it: on blocking threads, so many at a time.
 //!
-//! Who wants to come in has a password hashed, which takes time and memory; so logins have places
-//! of their own, and a flood of them holds up nobody who is in already.
+//! Who wants to come in has a password hashed, which takes time and memory. So strangers have places
+//! of their own for it, and who is in has others: no flood of logins keeps an administrator from
+//! changing a password.
 //!
 //! Invariant: whoever finds no place in time is refused, and waits no longer.
 
+use crate::caller::Asker;
 use crate::denied::Unserved;
-use crate::problem::refuse;
-use api_types::kind;
+use crate::problem::defect;
 use machine::{Machine, Outside};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -15,12 +16,13 @@ use std::time::Duration;
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
-/// Calls at one time that look something up or write it down, and those that hash a password: of
-/// these the database itself computes two at a time.
+/// Calls at one time that look something up or write it down, and those that hash a password, of
+/// strangers and of others: the database itself computes two and one at a time.
 const LOOKUPS: usize = 8;
-const HASHES: usize = 4;
+const OF_STRANGERS: usize = 4;
+const OF_KNOWN: usize = 2;
 /// Blocking threads that they take together.
-pub const THREADS: usize = LOOKUPS + HASHES;
+pub const THREADS: usize = LOOKUPS + OF_STRANGERS + OF_KNOWN;
 /// How long a call waits for its place.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -31,14 +33,15 @@ pub struct Accounts {
     /// Where backups go.
     pub backups: PathBuf,
     lookups: Arc<Semaphore>,
-    hashes: Arc<Semaphore>,
+    of_strangers: Arc<Semaphore>,
+    of_known: Arc<Semaphore>,
 }
 
 impl Accounts {
     pub fn new(machine: Arc<Machine>, outside: Arc<dyn Outside>, backups: PathBuf) -> Accounts {
         let places = |count| Arc::new(Semaphore::new(count));
-        let (lookups, hashes) = (places(LOOKUPS), places(HASHES));
-        Accounts { machine, outside, backups, lookups, hashes }
+        let (of_strangers, of_known) = (places(OF_STRANGERS), places(OF_KNOWN));
+        Accounts { machine, outside, backups, lookups: places(LOOKUPS), of_strangers, of_known }
     }
 
     /// Runs what hashes no password.
@@ -53,16 +56,18 @@ impl Accounts {
         self.run(&self.lookups, work).await
     }
 
-    /// Runs what hashes a password.
+    /// Runs what hashes a password for who asks.
     pub async fn hashing<T, E>(
         &self,
+        asker: &Asker,
         work: impl FnOnce(&Machine) -> Result<T, E> + Send + 'static,
     ) -> Result<T, Unserved>
     where
         T: Send + 'static,
         E: Into<Unserved> + Send + 'static,
     {
-        self.run(&self.hashes, work).await
+        let places = if asker.is_stranger() { &self.of_strangers } else { &self.of_known };
+        self.run(places, work).await
     }
 
     async fn run<T, E>(
@@ -85,7 +90,7 @@ impl Accounts {
         };
         match tokio::task::spawn_blocking(work).await {
             Ok(outcome) => outcome.map_err(Into::into),
-            Err(panic) => Err(refuse(kind::INTERNAL, format!("a fault of ours: {panic}")).into()),
+            Err(panic) => Err(defect(&panic).into()),
         }
     }
 }

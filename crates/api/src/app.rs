@@ -4,8 +4,9 @@ use crate::accounts::{self, Accounts};
 use crate::caller::{asker, on_behalf};
 use crate::denied::Unserved;
 use crate::https::certificate::Certificates;
-use crate::problem::{Refusal, refuse, refused};
+use crate::problem::{Refusal, defect, refuse, refused};
 use crate::program::Program;
+use crate::shares::{Shares, Turn};
 use crate::words::warnings;
 use api_types::{Changed, Job, JobResult, JobState, kind};
 use appliance::{Appliance, Jobs, Ledger, Record, Reporter, TooMany, Warning};
@@ -30,13 +31,15 @@ const PATIENCE: Duration = Duration::from_millis(250);
 const PATIENT: usize = 64;
 const PROMPT: usize = 16;
 /// Likewise of guests, who are no administrators, whether they have an account or not: they have a
-/// part of their own, and wait for each other alone.
+/// part of their own, of which each has a share.
 const GUESTS: usize = 16;
+const OF_GUEST: usize = 4;
 /// Together.
 pub const BLOCKING: usize = PATIENT + PROMPT + GUESTS + accounts::THREADS;
 /// Streams, and requests that wait for what is to happen: each has a thread of its own.
 const APART: usize = 256;
 const GUESTS_APART: usize = 32;
+const OF_GUEST_APART: usize = 8;
 
 pub struct App {
     pub appliance: Appliance,
@@ -59,34 +62,48 @@ pub struct House {
 
 /// Who may work on requests.
 pub struct Room {
-    patient: Semaphore,
-    prompt: Semaphore,
-    guests: Semaphore,
+    patient: Arc<Semaphore>,
+    prompt: Arc<Semaphore>,
+    guests: Shares<u32>,
     apart: Arc<Semaphore>,
-    guests_apart: Arc<Semaphore>,
+    guests_apart: Shares<u32>,
+    /// What guests have computed for minutes: one after the other.
+    long: Semaphore,
 }
 
 impl Room {
     fn new() -> Room {
+        let places = |count| Arc::new(Semaphore::new(count));
         Room {
-            patient: Semaphore::new(PATIENT),
-            prompt: Semaphore::new(PROMPT),
-            guests: Semaphore::new(GUESTS),
-            apart: Arc::new(Semaphore::new(APART)),
-            guests_apart: Arc::new(Semaphore::new(GUESTS_APART)),
+            patient: places(PATIENT),
+            prompt: places(PROMPT),
+            guests: Shares::new(GUESTS, OF_GUEST),
+            apart: places(APART),
+            guests_apart: Shares::new(GUESTS_APART, OF_GUEST_APART),
+            long: Semaphore::new(1),
         }
     }
 
-    /// Where who asks in this task waits for his turn.
-    fn of<'a>(&'a self, administrators: &'a Semaphore) -> &'a Semaphore {
-        if asker().is_administrator() { administrators } else { &self.guests }
+    /// Waits for the turn of who asks in this task.
+    async fn turn(&self, administrators: &Arc<Semaphore>) -> Option<Turn> {
+        let asker = asker();
+        match asker.is_administrator() {
+            // It is never closed.
+            true => administrators.clone().acquire_owned().await.ok().map(Turn::from),
+            false => self.guests.wait(asker.user).await,
+        }
     }
 
-    fn apart(&self) -> (&Arc<Semaphore>, usize) {
-        match asker().is_administrator() {
-            true => (&self.apart, APART),
-            false => (&self.guests_apart, GUESTS_APART),
-        }
+    /// A place for a thread apart, where there is one.
+    fn apart(&self) -> Result<Turn, Refusal> {
+        let asker = asker();
+        let (turn, most) = match asker.is_administrator() {
+            // There is none, for it is never closed.
+            true => (self.apart.clone().try_acquire_owned().ok().map(Turn::from), APART),
+            false => (self.guests_apart.take(asker.user), OF_GUEST_APART),
+        };
+        let busy = || refuse(kind::BUSY, format!("{most} streams are under way already; try again later"));
+        turn.ok_or_else(busy)
     }
 }
 
@@ -192,8 +209,21 @@ pub async fn blocking<T: Serialize + Send + 'static>(
     work: impl FnOnce(&App) -> Result<T, Refusal> + Send + 'static,
 ) -> Response {
     let own = app.clone();
-    let _permit = own.room.of(&own.room.patient).acquire().await;
+    let _turn = own.room.turn(&own.room.patient).await;
     hop(app, work).await
+}
+
+/// As [`blocking`], for work that may take minutes: of guests only one is under way.
+pub async fn long<T: Serialize + Send + 'static>(
+    app: Shared,
+    work: impl FnOnce(&App) -> Result<T, Refusal> + Send + 'static,
+) -> Response {
+    let own = app.clone();
+    let _alone = match asker().is_administrator() {
+        true => None,
+        false => own.room.long.acquire().await.ok(),
+    };
+    blocking(app, work).await
 }
 
 /// As [`blocking`], for work that takes what the body says ([`parse`]).
@@ -216,18 +246,15 @@ pub async fn prompt<T: Serialize + Send + 'static>(
     work: impl FnOnce(&App) -> Result<T, Refusal> + Send + 'static,
 ) -> Response {
     let own = app.clone();
-    let _permit = own.room.of(&own.room.prompt).acquire().await;
+    let _turn = own.room.turn(&own.room.prompt).await;
     hop(app, work).await
 }
 
 /// Runs `work`, which may take as long as its client wants, on a thread of its own.
 pub fn apart(app: Shared, work: impl FnOnce(&App) + Send + 'static) -> Result<(), Refusal> {
-    let (room, most) = app.room.apart();
-    let Ok(permit) = room.clone().try_acquire_owned() else {
-        return Err(refuse(kind::BUSY, format!("{most} streams are under way already; try again later")));
-    };
+    let turn = app.room.apart()?;
     let thread = thread::Builder::new().name("api-stream".to_owned()).spawn(on_behalf(move || {
-        let _permit = permit;
+        let _turn = turn;
         work(&app);
     }));
     thread.map(drop).map_err(|error| refuse(kind::BUSY, format!("no thread to be had: {error}")))
@@ -239,7 +266,7 @@ async fn hop<T: Serialize + Send + 'static>(
 ) -> Response {
     match tokio::task::spawn_blocking(on_behalf(move || work(&app))).await {
         Ok(outcome) => answer(outcome),
-        Err(panic) => refuse(kind::INTERNAL, format!("a fault of ours: {panic}")).into_response(),
+        Err(panic) => defect(&panic).into_response(),
     }
 }
 

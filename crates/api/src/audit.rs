@@ -2,33 +2,46 @@
 //!
 //! Every request but GET and HEAD is noted once it was answered, those that were refused included.
 //! A record has the path and no body: passwords, codes and tokens are never in it. One thread
-//! writes, so a request waits for no disk.
+//! writes, all that waits in one transaction, so a request waits for no disk.
 //!
-//! Strangers can send as much as they like, and the log has a bound. So in each minute only some of
-//! their requests are noted: to push out what others did they need more than a day.
+//! Everybody can have himself refused as often as he likes. So in each minute only some refusals of
+//! one place or user are noted, and of all strangers; an administrator's are all. What was done is
+//! noted in any case, and pushed out by nothing that weighs less ([`Weight`]).
 //!
-//! Invariant: what is not written is counted, and the count is written as a record and logged.
+//! Invariants:
+//! - A request that was begun comes to its end and is noted, whether or not its client hears of it:
+//!   it runs in a task of its own. Where it comes to no end, it is noted as failed.
+//! - What is not written is counted, and the count is written as a record and logged.
 
 use crate::caller::Asker;
+use crate::problem::defect;
 use axum::extract::{ConnectInfo, Request, State};
-use axum::http::Method;
+use axum::http::{Method, StatusCode};
 use axum::middleware::Next;
-use axum::response::Response;
-use machine::{AuditEntry, By, Machine, Outside};
+use axum::response::{IntoResponse, Response};
+use machine::{AuditEntry, By, Machine, Outside, Role, Weight};
 use sockets::lock;
+use std::collections::HashMap;
 use std::io;
+use std::net::IpAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
+use stdx::behalf::Rank;
 use tokio::sync::mpsc::{self, Receiver, Sender};
+use tokio::time::timeout;
 
 /// Records that wait to be written.
 const QUEUED: usize = 1_024;
 /// How long a request waits for a place among them.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// Records of strangers in a minute.
-const STRANGERS: u32 = 120;
+/// Refusals that are noted in a minute: of one place or user, and of all strangers.
+const OF_ONE: u32 = 60;
+const OF_STRANGERS: u32 = 240;
+/// Places and users that are refused in a minute, and counted: above what strangers may be, and all
+/// users that a machine has.
+const MOST_COUNTED: usize = 4_096;
 const MINUTE: i64 = 60;
 /// Bytes of a path or name that are passed on: as many as a record keeps.
 const LONGEST: usize = 1_024;
@@ -43,10 +56,13 @@ pub struct Said {
     pub who: Option<String>,
     /// What it was done to, where the path does not say it.
     pub target: Option<String>,
+    /// Who was let in.
+    pub role: Option<Role>,
 }
 
 /// A request that was answered.
 struct Happened {
+    weight: Weight,
     time: i64,
     who: String,
     by: By,
@@ -68,8 +84,54 @@ pub struct Auditor {
     to: Sender<Order>,
     outside: Arc<dyn Outside>,
     lost: Arc<AtomicU64>,
-    /// The minute, and how many strangers were noted in it.
-    strangers: Arc<Mutex<(i64, u32)>>,
+    refused: Arc<Mutex<Refused>>,
+}
+
+/// Who was refused in this minute, and how often.
+#[derive(Default)]
+struct Refused {
+    minute: i64,
+    of_strangers: u32,
+    of_one: HashMap<Whose, u32>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Whose {
+    Place(IpAddr),
+    User(u32),
+}
+
+impl Whose {
+    fn of(asker: &Asker) -> Whose {
+        match asker.address() {
+            Some(address) if asker.is_stranger() => Whose::Place(sockets::place(address)),
+            _ => Whose::User(asker.actor.user),
+        }
+    }
+}
+
+impl Refused {
+    /// Whether one more is noted.
+    fn has_room(&mut self, whose: Whose, time: i64) -> bool {
+        let minute = time.div_euclid(MINUTE);
+        if self.minute != minute {
+            *self = Refused { minute, ..Refused::default() };
+        }
+        if self.of_one.len() >= MOST_COUNTED && !self.of_one.contains_key(&whose) {
+            return false;
+        }
+        let is_stranger = matches!(whose, Whose::Place(_));
+        if is_stranger && self.of_strangers >= OF_STRANGERS {
+            return false;
+        }
+        let of_one = self.of_one.entry(whose).or_default();
+        if *of_one >= OF_ONE {
+            return false;
+        }
+        *of_one += 1;
+        self.of_strangers += u32::from(is_stranger);
+        true
+    }
 }
 
 /// The thread that writes, until it is told to end.
@@ -92,7 +154,7 @@ pub fn begin(machine: Arc<Machine>, outside: Arc<dyn Outside>) -> io::Result<(Au
         }
     };
     thread::Builder::new().name("audit".to_owned()).spawn(write)?;
-    let auditor = Auditor { to: to.clone(), outside, lost, strangers: Arc::default() };
+    let auditor = Auditor { to: to.clone(), outside, lost, refused: Arc::default() };
     Ok((auditor, Writer { to, ended: Mutex::new(ended) }))
 }
 
@@ -108,17 +170,33 @@ impl Writer {
 }
 
 fn write_all(machine: &Machine, outside: &dyn Outside, mut orders: Receiver<Order>, lost: &AtomicU64) {
-    while let Some(Order::Write(happened)) = orders.blocking_recv() {
-        if let Err(fault) = write(machine, &happened) {
-            tracing::error!(%fault, who = happened.who, path = happened.path, "an audit record is lost");
-            lost.fetch_add(1, Ordering::Relaxed);
-            continue;
+    let mut batch = Vec::new();
+    let mut told_in = None;
+    loop {
+        let mut order = orders.blocking_recv();
+        // All that waits, and no more than can: others come meanwhile.
+        while let Some(Order::Write(happened)) = order {
+            batch.push(*happened);
+            order = if batch.len() < QUEUED { orders.try_recv().ok() } else { None };
         }
-        let missing = lost.swap(0, Ordering::Relaxed);
-        if missing > 0 && write(machine, &loss(missing, outside.now())).is_err() {
-            // Not told yet: it is told with the next record.
-            lost.fetch_add(missing, Ordering::Relaxed);
+        let is_end = matches!(order, Some(Order::End)) || batch.is_empty();
+        let now = outside.now();
+        let minute = now.div_euclid(MINUTE);
+        // Each minute once: the records of losses are not to be many.
+        let missing = if is_end || told_in != Some(minute) { lost.swap(0, Ordering::Relaxed) } else { 0 };
+        if missing > 0 {
+            told_in = Some(minute);
+            batch.push(loss(missing, now));
         }
+        if let Err(fault) = write(machine, &batch) {
+            let count = batch.len() as u64 - u64::from(missing > 0);
+            tracing::error!(%fault, count, "audit records are lost");
+            lost.fetch_add(count + missing, Ordering::Relaxed);
+        }
+        if is_end {
+            return;
+        }
+        batch.clear();
     }
 }
 
@@ -126,6 +204,7 @@ fn write_all(machine: &Machine, outside: &dyn Outside, mut orders: Receiver<Orde
 fn loss(count: u64, time: i64) -> Happened {
     tracing::error!(count, "records of the audit log were lost");
     Happened {
+        weight: Weight::Refused,
         time,
         who: WRITER.to_owned(),
         by: By::Nobody,
@@ -137,71 +216,126 @@ fn loss(count: u64, time: i64) -> Happened {
     }
 }
 
-fn write(machine: &Machine, happened: &Happened) -> Result<(), machine::Fault> {
-    machine.note(&AuditEntry {
-        time: happened.time,
-        who: &happened.who,
-        by: happened.by,
-        address: happened.address.as_deref(),
-        verb: &happened.verb,
-        path: &happened.path,
-        target: happened.target.as_deref(),
-        status: happened.status,
-    })
+fn write(machine: &Machine, batch: &[Happened]) -> Result<(), machine::Fault> {
+    machine.note(&batch.iter().map(Happened::entry).collect::<Vec<_>>())
+}
+
+impl Happened {
+    fn entry(&self) -> AuditEntry<'_> {
+        AuditEntry {
+            weight: self.weight,
+            time: self.time,
+            who: &self.who,
+            by: self.by,
+            address: self.address.as_deref(),
+            verb: &self.verb,
+            path: &self.path,
+            target: self.target.as_deref(),
+            status: self.status,
+        }
+    }
 }
 
 /// What of a request is noted, taken before it is handled.
 pub struct Asked {
-    verb: Method,
+    verb: String,
     path: String,
 }
 
 impl Asked {
     /// `None`: it changes nothing, and is not noted.
     pub fn of(request: &Request) -> Option<Asked> {
-        let verb = request.method().clone();
+        let verb = request.method();
         let changes = verb != Method::GET && verb != Method::HEAD;
-        changes.then(|| Asked { verb, path: cut(request.uri().path()) })
+        changes.then(|| Asked { verb: cut(verb.as_str()), path: cut(request.uri().path()) })
     }
 }
 
 impl Auditor {
-    /// Notes a request and its answer. Waits a moment where the disk is slow.
-    pub async fn note(&self, asked: Asked, asker: &Asker, answer: &mut Response) {
-        let time = self.outside.now();
-        if asker.is_stranger() && !self.has_room_for_stranger(time) {
-            self.lost.fetch_add(1, Ordering::Relaxed);
-            return;
-        }
-        let Said { who, target } = answer.extensions_mut().remove().unwrap_or_default();
-        let known = match asker.identity() {
+    /// A request that is being answered.
+    pub fn begin(&self, asked: Asked, asker: Asker) -> Underway {
+        let name = match asker.identity() {
             Some(identity) => identity.user.clone(),
-            None if asker.is_stranger() => who.unwrap_or_default(),
+            None if asker.is_stranger() => String::new(),
             None => asker.actor.user.to_string(),
         };
         let happened = Happened {
-            time,
-            who: cut(&known),
+            weight: Weight::Refused,
+            time: self.outside.now(),
+            who: name,
             by: asker.by(),
             address: asker.address().map(|address| address.to_string()),
-            verb: asked.verb.to_string(),
+            verb: asked.verb,
             path: asked.path,
-            target: target.map(|target| cut(&target)),
-            status: answer.status().as_u16(),
+            target: None,
+            status: StatusCode::INTERNAL_SERVER_ERROR.as_u16(),
         };
-        if self.to.send_timeout(Order::Write(Box::new(happened)), PATIENCE).await.is_err() {
-            self.lost.fetch_add(1, Ordering::Relaxed);
-        }
+        Underway { auditor: self.clone(), asker, happened: Some(Box::new(happened)) }
     }
 
-    fn has_room_for_stranger(&self, time: i64) -> bool {
-        let mut noted = lock(&self.strangers);
-        let minute = time.div_euclid(MINUTE);
-        if noted.0 != minute {
-            *noted = (minute, 0);
+    fn lose_one(&self) {
+        self.lost.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// A request that is being answered. Dropped without an answer, it is noted as failed.
+pub struct Underway {
+    auditor: Auditor,
+    asker: Asker,
+    happened: Option<Box<Happened>>,
+}
+
+impl Underway {
+    /// Notes the answer. Waits a moment where the disk is slow.
+    pub async fn answered(mut self, answer: &mut Response) {
+        let Some(happened) = &mut self.happened else { return };
+        let Said { who, target, role } = answer.extensions_mut().remove().unwrap_or_default();
+        if let Some(who) = who.filter(|_| self.asker.is_stranger()) {
+            happened.who = cut(&who);
         }
-        noted.1 += 1;
-        noted.1 <= STRANGERS
+        happened.time = self.auditor.outside.now();
+        happened.target = target.map(|target| cut(&target));
+        happened.status = answer.status().as_u16();
+        happened.weight = weight(&self.asker, role, answer.status());
+        let is_one_of_many = happened.weight == Weight::Refused && !self.asker.actor.is_administrator() && {
+            let whose = Whose::of(&self.asker);
+            !lock(&self.auditor.refused).has_room(whose, happened.time)
+        };
+        if is_one_of_many {
+            self.happened = None;
+            self.auditor.lose_one();
+            return;
+        }
+        // Without a place, or left alone meanwhile, it tries once more when it is dropped.
+        if let Ok(Ok(place)) = timeout(PATIENCE, self.auditor.to.reserve()).await
+            && let Some(happened) = self.happened.take()
+        {
+            place.send(Order::Write(happened));
+        }
+    }
+}
+
+impl Drop for Underway {
+    fn drop(&mut self) {
+        if let Some(happened) = self.happened.take()
+            && self.auditor.to.try_send(Order::Write(happened)).is_err()
+        {
+            self.auditor.lose_one();
+        }
+    }
+}
+
+/// Of what was done by who asked, or by who has come in by it.
+fn weight(asker: &Asker, role: Option<Role>, status: StatusCode) -> Weight {
+    if status.is_client_error() || status.is_server_error() {
+        return Weight::Refused;
+    }
+    match role {
+        _ if asker.actor.is_administrator() => Weight::Administrator,
+        Some(Role::Administrator) => Weight::Administrator,
+        Some(Role::Operator) => Weight::Operator,
+        Some(Role::ReadOnly) | None if asker.actor.rank >= Rank::Operator => Weight::Operator,
+        Some(Role::ReadOnly) | None => Weight::Guest,
     }
 }
 
@@ -217,12 +351,14 @@ pub async fn record(
     request: Request,
     next: Next,
 ) -> Response {
-    let asked = Asked::of(&request);
-    let mut answer = next.run(request).await;
-    if let Some(asked) = asked {
-        auditor.note(asked, &asker, &mut answer).await;
-    }
-    answer
+    let Some(asked) = Asked::of(&request) else { return next.run(request).await };
+    let underway = auditor.begin(asked, asker);
+    let handled = tokio::spawn(async move {
+        let mut answer = next.run(request).await;
+        underway.answered(&mut answer).await;
+        answer
+    });
+    handled.await.unwrap_or_else(|panic| defect(&panic).into_response())
 }
 
 #[cfg(test)]

@@ -4,6 +4,9 @@
 //! Invariants:
 //! - A connection rests while no request is under way. A request is under way until the last byte
 //!   of its answer is taken, so a wait for an event is none.
+//! - A connection from another machine ends when there has been something to send for long and the
+//!   client took none of it, and when nobody was let in by it for long: whoever holds one does
+//!   something with it, or is known.
 //! - A connection that is to end takes no new request, and lets those under way end for
 //!   [`END_PATIENCE`].
 
@@ -17,12 +20,13 @@ use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
 use hyper_util::service::TowerToHyperService;
+use sockets::lock;
 use std::convert::Infallible;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::{Notify, watch};
 use tokio::time::sleep;
@@ -33,6 +37,11 @@ const END_PATIENCE: Duration = Duration::from_secs(5);
 /// How long a connection from another machine may rest. HTTP/1.1 has less: the next head is late
 /// after [`HEAD_PATIENCE`].
 const REST: Duration = Duration::from_secs(75);
+/// How long an answer may wait to be taken, and how long nobody may be let in. How often both are
+/// looked at comes on top.
+const STUCK: Duration = Duration::from_secs(60);
+const STRANGE: Duration = Duration::from_secs(60);
+const LOOK: Duration = Duration::from_secs(15);
 /// How long the head of a request may take to come.
 const HEAD_PATIENCE: Duration = Duration::from_secs(10);
 /// Bytes of a head. Bodies come in pieces of at most this in HTTP/1.1.
@@ -41,10 +50,11 @@ const HEADERS_MAX: usize = 64;
 /// Requests of one HTTP/2 connection at a time.
 const STREAMS: u32 = 64;
 /// Bytes of HTTP/2 bodies that are on their way without being asked for, of one request and of a
-/// connection; and of one answer that wait to be sent.
-const WINDOW: u32 = 256 << 10;
-const WINDOW_OF_ALL: u32 = 1 << 20;
-const UNSENT: usize = 256 << 10;
+/// connection; and of one answer that wait to be sent. All connections have them before anybody has
+/// logged in. Streams, which want more, come by HTTP/1.1 from our own client.
+const WINDOW: u32 = 64 << 10;
+const WINDOW_OF_ALL: u32 = 128 << 10;
+const UNSENT: usize = 64 << 10;
 /// How often an HTTP/2 client is asked whether it is there, and how long it may take to say so.
 const PING: Duration = Duration::from_secs(20);
 
@@ -94,18 +104,20 @@ impl Manner {
     }
 }
 
-/// Serves a connection to its end. `tell` has each request know what is known of the connection.
-/// The server stops when the sender of `stop` is dropped.
+/// Serves a connection to its end. `tell` has each request know what is known of the connection,
+/// `is_known` says whether anybody was let in by it. The server stops when the sender of `stop` is
+/// dropped.
 pub async fn serve<I>(
     io: I,
     router: Router,
     tell: impl Fn(&mut Extensions) + Send + Sync + 'static,
+    is_known: impl Fn() -> bool,
     manner: Manner,
     mut stop: watch::Receiver<()>,
 ) where
     I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    let work = Arc::new(Work::default());
+    let work = Arc::new(Work::new());
     let routes = TowerToHyperService::new(router);
     let service = {
         let work = work.clone();
@@ -115,7 +127,7 @@ pub async fn serve<I>(
             let answer = routes.call(request);
             async move {
                 let Ok(answer) = answer.await;
-                Ok::<Response, Infallible>(answer.map(|body| Body::new(Carried { body, _busy: busy })))
+                Ok::<Response, Infallible>(answer.map(|body| Body::new(Carried::new(body, busy))))
             }
         })
     };
@@ -123,6 +135,8 @@ pub async fn serve<I>(
     // It is large, and the tasks that hold it need not be.
     let mut connection = Box::pin(builder.serve_connection(TokioIo::new(io), service));
     let mut is_ending = false;
+    let began = Instant::now();
+    let is_held = || work.is_stuck(STUCK) || began.elapsed() >= STRANGE && !is_known();
     loop {
         tokio::select! {
             ended = connection.as_mut() => {
@@ -133,6 +147,7 @@ pub async fn serve<I>(
             }
             () = work.rested(manner.rest()), if !is_ending => {}
             _ = stop.changed(), if !is_ending => {}
+            () = sleep(LOOK), if !is_ending && manner != Manner::Local => if !is_held() { continue },
             () = sleep(END_PATIENCE), if is_ending => return,
         }
         is_ending = true;
@@ -141,13 +156,30 @@ pub async fn serve<I>(
 }
 
 /// The requests under way.
-#[derive(Default)]
 struct Work {
     count: AtomicUsize,
     changed: Notify,
+    /// Answers of which something waits to be sent.
+    unsent: AtomicUsize,
+    /// When the client last took something, or a new answer was there.
+    moved: Mutex<Instant>,
 }
 
 impl Work {
+    fn new() -> Work {
+        Work {
+            count: AtomicUsize::new(0),
+            changed: Notify::new(),
+            unsent: AtomicUsize::new(0),
+            moved: Mutex::new(Instant::now()),
+        }
+    }
+
+    /// Whether something has waited for so long, and nothing was taken.
+    fn is_stuck(&self, patience: Duration) -> bool {
+        self.unsent.load(Ordering::Acquire) > 0 && lock(&self.moved).elapsed() >= patience
+    }
+
     /// When none has been under way for `rest`.
     async fn rested(&self, rest: Option<Duration>) {
         let Some(rest) = rest else { return std::future::pending().await };
@@ -187,7 +219,35 @@ impl Drop for Busy {
 /// The body of an answer, with its request under way.
 struct Carried {
     body: Body,
-    _busy: Busy,
+    /// More of it is there, as far as is known, and nobody has asked for it.
+    is_unsent: bool,
+    busy: Busy,
+}
+
+impl Carried {
+    fn new(body: Body, busy: Busy) -> Carried {
+        let mut carried = Carried { body, is_unsent: false, busy };
+        carried.moved(true);
+        carried
+    }
+
+    /// It was asked for. `has_more` is whether more than was given is there.
+    fn moved(&mut self, has_more: bool) {
+        let work = &self.busy.0;
+        *lock(&work.moved) = Instant::now();
+        match (self.is_unsent, has_more) {
+            (false, true) => drop(work.unsent.fetch_add(1, Ordering::AcqRel)),
+            (true, false) => drop(work.unsent.fetch_sub(1, Ordering::AcqRel)),
+            (false, false) | (true, true) => {}
+        }
+        self.is_unsent = has_more;
+    }
+}
+
+impl Drop for Carried {
+    fn drop(&mut self) {
+        self.moved(false);
+    }
 }
 
 impl HttpBody for Carried {
@@ -198,7 +258,9 @@ impl HttpBody for Carried {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        Pin::new(&mut self.body).poll_frame(cx)
+        let frame = Pin::new(&mut self.body).poll_frame(cx);
+        self.moved(matches!(frame, Poll::Ready(Some(Ok(_)))));
+        frame
     }
 
     fn is_end_stream(&self) -> bool {
@@ -222,7 +284,7 @@ mod tests {
     #[test]
     fn a_connection_rests_once_nothing_is_under_way() {
         with_time(async {
-            let work = Arc::new(Work::default());
+            let work = Arc::new(Work::new());
             let short = Duration::from_millis(20);
             let busy = Busy::begin(work.clone());
             let rested = tokio::time::timeout(short * 5, work.rested(Some(short))).await;
@@ -237,10 +299,44 @@ mod tests {
 
     #[test]
     fn an_answer_is_under_way_until_its_body_is_gone() {
-        let work = Arc::new(Work::default());
-        let carried = Carried { body: Body::from("x"), _busy: Busy::begin(work.clone()) };
+        let work = Arc::new(Work::new());
+        let carried = Carried::new(Body::from("x"), Busy::begin(work.clone()));
         assert_eq!(work.count.load(Ordering::Acquire), 1);
         drop(Body::new(carried));
         assert_eq!(work.count.load(Ordering::Acquire), 0);
+    }
+
+    /// A body whose frames come when they are put in.
+    struct Produced(tokio::sync::mpsc::Receiver<Bytes>);
+
+    impl HttpBody for Produced {
+        type Data = Bytes;
+        type Error = Infallible;
+
+        fn poll_frame(
+            mut self: Pin<&mut Self>,
+            cx: &mut Context<'_>,
+        ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+            self.0.poll_recv(cx).map(|piece| piece.map(|piece| Ok(Frame::data(piece))))
+        }
+    }
+
+    #[test]
+    fn a_client_that_takes_nothing_is_stuck_and_one_that_waits_is_not() {
+        let work = Arc::new(Work::new());
+        let is_stuck = || work.is_stuck(Duration::ZERO);
+        assert!(!is_stuck(), "nothing was asked");
+        let (put, produced) = tokio::sync::mpsc::channel(2);
+        let mut carried = Carried::new(Body::new(Produced(produced)), Busy::begin(work.clone()));
+        assert!(is_stuck() && !work.is_stuck(Duration::from_secs(60)));
+        let mut poll = || {
+            let mut cx = Context::from_waker(std::task::Waker::noop());
+            Pin::new(&mut carried).poll_frame(&mut cx).is_ready()
+        };
+        assert!(!poll() && !is_stuck(), "the client waits for us");
+        put.try_send(Bytes::from_static(b"x")).expect("room");
+        assert!(poll() && is_stuck(), "more may be there");
+        drop(carried);
+        assert!(!is_stuck());
     }
 }

@@ -41,7 +41,9 @@ impl From<Fault> for Unserved {
             Fault::Defect(_) => kind::INTERNAL,
             Fault::Io(_) | Fault::Damaged(_) | Fault::Busy | Fault::NewerVersion { .. } => kind::UNAVAILABLE,
         };
-        refuse(kind, fault.to_string()).into()
+        // Its text names files and statements, and is not for whoever comes by.
+        tracing::error!(%fault, "the machine's database");
+        refuse(kind, "the machine's database refuses it; the log says more").into()
     }
 }
 
@@ -62,8 +64,11 @@ impl From<Denied> for Unserved {
             Denied::NotFound => refused(kind::NOT_FOUND, "there is none of this name or number"),
             Denied::BadName(fault) => refused(kind::INVALID, name(fault)),
             Denied::BadPassword(fault) => refused(kind::INVALID, password(fault)),
+            Denied::OutlivesMaker => {
+                refused(kind::INVALID, "a token makes none that ends after it, or never")
+            }
             Denied::BadUid => refused(kind::INVALID, "no account may have this number"),
-            Denied::UidTaken => refused(kind::EXISTS, "another account has this number"),
+            Denied::UidTaken => refused(kind::EXISTS, "another account has this number, or had it"),
             Denied::BadExpiry => refused(kind::INVALID, "a token cannot expire in the past"),
             Denied::AboveUser => {
                 refused(kind::INVALID, "the role of a token cannot be above that of its user")
@@ -142,6 +147,8 @@ mod tests {
         assert_eq!(told(Denied::TooBusy), (503, "3".into()));
         assert_eq!(told(Denied::LastAdministrator), (409, String::new()));
         assert_eq!(told(Denied::Fault(Fault::Full)), (507, String::new()));
+        let damaged = Unserved::from(Fault::Damaged("/var/lib/secret: near \"SELECT\"".into()));
+        assert!(!format!("{damaged:?}").contains("secret"), "{damaged:?}");
         assert_eq!(told(Denied::BadPassword(PasswordFault::TooShort)), (422, String::new()));
     }
 }

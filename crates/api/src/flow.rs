@@ -13,10 +13,14 @@ use std::convert::Infallible;
 use std::io::{self, Read, Write};
 use std::pin::Pin;
 use std::task::{Context, Poll};
+use std::time::Duration;
 use tokio::sync::mpsc;
+use tokio::time::{Instant, timeout_at};
 
 /// Pieces on their way in either direction.
 const QUEUED: usize = 8;
+/// How long the request before a stream may take to come: a thread waits for it.
+const REQUEST_PATIENCE: Duration = Duration::from_secs(30);
 /// Bytes that a stream's frame collects.
 const PIECE: usize = 256 << 10;
 
@@ -29,7 +33,7 @@ pub fn run<T: DeserializeOwned>(
 ) -> Response {
     let (to_reader, pieces) = mpsc::channel(QUEUED);
     let (to_client, answer) = mpsc::channel(QUEUED);
-    tokio::spawn(take_in(body, to_reader));
+    tokio::spawn(take_in(body, to_reader, REQUEST_PATIENCE));
     let mut incoming = Incoming { pieces, now: Bytes::new() };
     let outgoing = Outgoing { pieces: to_client };
     let begun = apart(app, move |app| {
@@ -51,15 +55,30 @@ pub fn run<T: DeserializeOwned>(
     }
 }
 
-/// Moves a body's pieces to whoever reads them, until one of the two has enough.
-async fn take_in(body: Body, to: mpsc::Sender<io::Result<Bytes>>) {
+/// Moves a body's pieces to whoever reads them, until one of the two has enough. The first line has
+/// to come within `patience`.
+async fn take_in(body: Body, to: mpsc::Sender<io::Result<Bytes>>, patience: Duration) {
     let mut body = body;
+    let mut is_asked = false;
+    let late = Instant::now() + patience;
     loop {
-        let piece = std::future::poll_fn(|cx| Pin::new(&mut body).poll_frame(cx)).await;
+        let next = std::future::poll_fn(|cx| Pin::new(&mut body).poll_frame(cx));
+        let piece = match is_asked {
+            true => Ok(next.await),
+            false => timeout_at(late, next).await,
+        };
+        let Ok(piece) = piece else {
+            // Who reads may have gone.
+            drop(to.send(Err(io::ErrorKind::TimedOut.into())).await);
+            return;
+        };
         let piece = match piece {
             None => return,
             Some(Ok(frame)) => match frame.into_data() {
-                Ok(data) => Ok(data),
+                Ok(data) => {
+                    is_asked |= data.contains(&b'\n');
+                    Ok(data)
+                }
                 Err(_) => continue,
             },
             Some(Err(error)) => Err(io::Error::new(io::ErrorKind::UnexpectedEof, error.to_string())),
@@ -173,5 +192,37 @@ impl HttpBody for Answer {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
         self.0.poll_recv(cx).map(|piece| piece.map(|piece| Ok(Frame::data(piece))))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A body that never comes.
+    struct Silent;
+
+    impl HttpBody for Silent {
+        type Data = Bytes;
+        type Error = Infallible;
+
+        fn poll_frame(
+            self: Pin<&mut Self>,
+            _: &mut Context<'_>,
+        ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+            Poll::Pending
+        }
+    }
+
+    #[test]
+    fn a_request_that_does_not_come_is_waited_for_no_more() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
+        runtime.expect("a runtime").block_on(async {
+            let (to, mut pieces) = mpsc::channel(QUEUED);
+            let taken = tokio::spawn(take_in(Body::new(Silent), to, Duration::from_millis(20)));
+            let piece = pieces.recv().await.expect("a piece");
+            assert_eq!(piece.expect_err("none came").kind(), io::ErrorKind::TimedOut);
+            taken.await.expect("no panic");
+        });
     }
 }

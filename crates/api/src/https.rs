@@ -38,9 +38,12 @@ const PAUSE: Duration = Duration::from_secs(1);
 const HTTP2: &[u8] = b"h2";
 const HTTP1: &[u8] = b"http/1.1";
 
-/// Where a request comes from; in its extensions.
-#[derive(Clone, Copy, Debug)]
-pub struct Peer(pub IpAddr);
+/// Where a request comes from, and the place of its connection; in its extensions.
+#[derive(Clone)]
+pub struct Peer {
+    pub address: IpAddr,
+    pub place: Arc<Place>,
+}
 
 /// How TLS is spoken with the certificates that are kept. A client that comes again makes a whole
 /// handshake: so it sees the certificate of today, and nothing is kept for it.
@@ -56,14 +59,15 @@ pub fn acceptor(certificates: Arc<Certificates>) -> Result<TlsAcceptor, rustls::
 }
 
 /// Takes connections until the sender of `stop` is dropped, and returns when the last one has
-/// ended.
+/// ended. `friends` are places where somebody was let in before.
 pub async fn listen(
     listener: TcpListener,
+    friends: Vec<IpAddr>,
     acceptor: TlsAcceptor,
     router: Router,
     mut stop: watch::Receiver<()>,
 ) {
-    let places = Arc::new(Places::default());
+    let places = Arc::new(Places::new(friends));
     let (alive, mut ended) = mpsc::channel::<Infallible>(1);
     loop {
         let accepted = tokio::select! {
@@ -85,7 +89,7 @@ pub async fn listen(
         };
         let (acceptor, router, stop, alive) = (acceptor.clone(), router.clone(), stop.clone(), alive.clone());
         tokio::spawn(async move {
-            take((stream, address), &place, &acceptor, router, stop).await;
+            take((stream, address), Arc::new(place), &acceptor, router, stop).await;
             drop(alive);
         });
     }
@@ -96,7 +100,7 @@ pub async fn listen(
 
 async fn take(
     (stream, address): (TcpStream, SocketAddr),
-    place: &Place,
+    place: Arc<Place>,
     acceptor: &TlsAcceptor,
     router: Router,
     stop: watch::Receiver<()>,
@@ -121,9 +125,9 @@ async fn take(
         Some(HTTP2) => Manner::Http2,
         _ => Manner::Http1,
     };
-    let peer = Peer(address.ip().to_canonical());
+    let peer = Peer { address: address.ip().to_canonical(), place: place.clone() };
     let tell = move |extensions: &mut axum::http::Extensions| {
-        extensions.insert(peer);
+        extensions.insert(peer.clone());
     };
-    connection::serve(stream, router, tell, manner, stop).await;
+    connection::serve(stream, router, tell, || place.is_known(), manner, stop).await;
 }

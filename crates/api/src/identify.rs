@@ -47,7 +47,7 @@ pub struct Front {
 
 /// Lets a request through with who sends it, or refuses it.
 pub async fn identify(State(front): State<Arc<Front>>, mut request: Request, next: Next) -> Response {
-    let Some(Peer(address)) = request.extensions().get::<Peer>().copied() else {
+    let Some(Peer { address, place }) = request.extensions().get::<Peer>().cloned() else {
         return refuse(kind::INTERNAL, "a connection without an address").into_response();
     };
     let shown = front.shown(&request);
@@ -55,6 +55,10 @@ pub async fn identify(State(front): State<Arc<Front>>, mut request: Request, nex
         Ok(shown) => front.asker(shown, address).await,
         Err(why) => Err(why),
     };
+    let found = found.and_then(|asker| match asker.identity() {
+        Some(identity) if !place.let_in(identity.uid) => Err(too_many()),
+        _ => Ok(asker),
+    });
     let mut answer = match found {
         Ok(asker) => {
             request.extensions_mut().insert(ConnectInfo(asker));
@@ -64,7 +68,7 @@ pub async fn identify(State(front): State<Arc<Front>>, mut request: Request, nex
             let mut answer = why.into_response();
             if let Some(asked) = Asked::of(&request) {
                 // Not the one whose cookie it was: another site may have sent it.
-                front.auditor.note(asked, &Asker::stranger(address), &mut answer).await;
+                front.auditor.begin(asked, Asker::stranger(address)).answered(&mut answer).await;
             }
             answer
         }
@@ -165,6 +169,10 @@ fn is_data(headers: &HeaderMap, path: &str) -> bool {
 
 fn misdirected() -> Unserved {
     refuse(kind::MISDIRECTED, "header Host names another machine; use a name of the certificate").into()
+}
+
+fn too_many() -> Unserved {
+    Unserved::no_room("this account has too many connections")
 }
 
 fn cross_site(detail: &str) -> Unserved {

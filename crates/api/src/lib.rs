@@ -31,6 +31,7 @@ mod problem;
 mod program;
 mod rights;
 mod server;
+mod shares;
 mod table;
 mod web;
 mod words;

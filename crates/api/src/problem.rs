@@ -5,6 +5,7 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use engine_api::Error;
 use engine_api::refusal::{ImportFault, Reason, Refused};
+use std::fmt::Display;
 
 /// Why a request was refused, as it is sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,6 +32,13 @@ pub fn refuse(kind: &str, detail: impl Into<String>) -> Refusal {
         refused: None,
         exit,
     })
+}
+
+/// A panic, or what else only a fault of ours explains. What it says is for the log: it may name
+/// files, and whoever asked is told nothing of it.
+pub fn defect(what: &dyn Display) -> Refusal {
+    tracing::error!(%what, "a fault of ours");
+    refuse(kind::INTERNAL, "a fault of ours; the log says more")
 }
 
 /// A refusal of a kind, with what was refused and why as data.

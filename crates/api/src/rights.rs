@@ -9,6 +9,7 @@
 use crate::caller::{Asker, known};
 use crate::denied::{Unserved, unauthenticated};
 use crate::problem::refuse;
+use crate::shares::{Shares, Turn};
 use api_types::{kind, routes};
 use axum::body::{Body, HttpBody, to_bytes};
 use axum::extract::{ConnectInfo, Request};
@@ -16,22 +17,25 @@ use axum::http::Method;
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use machine::{Credential, Role};
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use stdx::behalf::Rank;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
 /// Largest request, in bytes, of who is known and no administrator, and how long it may take to
-/// come; but for streams. So many bodies are there at a time, until they are answered.
-const GUESTS: Limits = Limits { body: 256 << 10, patience: Duration::from_secs(30), at_once: 128 };
-/// Likewise of strangers.
-const STRANGERS: Limits = Limits { body: 16 << 10, patience: Duration::from_secs(10), at_once: 256 };
+/// come; but for streams. So many bodies are there at a time, of one of them and of all, until they
+/// are answered.
+const GUESTS: Limits = Limits { body: 256 << 10, patience: Duration::from_secs(30), of_one: 16, of_all: 128 };
+/// Likewise of strangers, and of those from one place.
+const STRANGERS: Limits =
+    Limits { body: 16 << 10, patience: Duration::from_secs(10), of_one: 16, of_all: 256 };
 
 struct Limits {
     body: usize,
     patience: Duration,
-    at_once: usize,
+    of_one: usize,
+    of_all: usize,
 }
 
 /// Whom a route is for.
@@ -89,14 +93,16 @@ impl Right {
 /// Room for the bodies of requests.
 #[derive(Clone)]
 pub struct Bodies {
-    guests: Arc<Semaphore>,
-    strangers: Arc<Semaphore>,
+    guests: Arc<Shares<u32>>,
+    strangers: Arc<Shares<IpAddr>>,
 }
 
 impl Default for Bodies {
     fn default() -> Bodies {
-        let room = |limits: Limits| Arc::new(Semaphore::new(limits.at_once));
-        Bodies { guests: room(GUESTS), strangers: room(STRANGERS) }
+        Bodies {
+            guests: Arc::new(Shares::new(GUESTS.of_all, GUESTS.of_one)),
+            strangers: Arc::new(Shares::new(STRANGERS.of_all, STRANGERS.of_one)),
+        }
     }
 }
 
@@ -130,19 +136,17 @@ fn denied() -> Response {
 
 impl Bodies {
     /// The request with all of its body, and the room that it takes until it is answered.
-    async fn whole(
-        &self,
-        asker: &Asker,
-        request: Request,
-    ) -> Result<(Request, OwnedSemaphorePermit), Unserved> {
-        let (limits, room) = match asker.is_stranger() {
-            true => (STRANGERS, self.strangers.clone()),
-            false => (GUESTS, self.guests.clone()),
-        };
+    async fn whole(&self, asker: &Asker, request: Request) -> Result<(Request, Turn), Unserved> {
+        let stranger = asker.address().filter(|_| asker.is_stranger());
+        let limits = if stranger.is_some() { STRANGERS } else { GUESTS };
         let (head, body) = request.into_parts();
         let unread = |why: String| Unserved::from(refuse(kind::BAD_REQUEST, format!("request body: {why}")));
         let come = async {
-            let room = room.acquire_owned().await.map_err(|_| no_room())?;
+            let room = match stranger {
+                Some(address) => self.strangers.wait(sockets::place(address)).await,
+                None => self.guests.wait(asker.actor.user).await,
+            };
+            let room = room.ok_or_else(no_room)?;
             let bytes = to_bytes(body, limits.body).await.map_err(|error| unread(error.to_string()))?;
             Ok::<_, Unserved>((bytes, room))
         };
@@ -161,7 +165,6 @@ fn no_room() -> Unserved {
 mod tests {
     use super::*;
     use machine::Identity;
-    use std::net::IpAddr;
     use stdx::behalf::Actor;
 
     const ALL: [Right; 7] = [

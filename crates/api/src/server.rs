@@ -27,9 +27,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{mpsc, watch};
+use tokio::time::sleep;
 
 /// How long requests under way may take to end after `stop`.
 const GRACE: Duration = Duration::from_secs(5);
+/// How often the automatic backup of accounts is written, where they were changed.
+const KEEP: Duration = Duration::from_secs(60);
 /// Blocking threads: as many requests and jobs are in the engine at one time. There is one for each
 /// that may be, so none waits for another's.
 const BLOCKING_THREADS: usize = BLOCKING + MOST_JOBS;
@@ -63,7 +66,7 @@ pub struct HttpsConfig {
     /// Of the certificate and its key; need not be there.
     pub folder: PathBuf,
     /// Of this machine, for a certificate that is made here.
-    pub hostname: String,
+    pub names: Vec<String>,
 }
 
 /// Where HTTPS is served.
@@ -122,6 +125,13 @@ pub fn serve(
         (Some(https), Some(with)) => Some(open_certificates(https, with)),
         _ => None,
     };
+    // Whoever comes from there is a stranger until he has logged in, no more.
+    let friends = config.accounts.as_ref().map_or_else(Vec::new, |with| {
+        with.machine.places().unwrap_or_else(|fault| {
+            tracing::error!(%fault, "where people have logged in from is not known");
+            Vec::new()
+        })
+    });
     let accounts = config.accounts.map(|AccountsConfig { machine, outside, backups }| {
         Arc::new(Accounts::new(machine, outside, backups))
     });
@@ -132,6 +142,7 @@ pub fn serve(
     };
     let app = Shared::new(App::new(appliance, program, config.version, jobs, house));
     let routes = router(app.clone(), auditor.clone());
+    let kept = accounts.clone();
     let web = config.https.map(|HttpsConfig { listener, .. }| {
         let (Some(accounts), Some(auditor), Some(certificates)) = (accounts, auditor, certificates) else {
             return Err("the machine's database could not be opened".to_owned());
@@ -139,8 +150,12 @@ pub fn serve(
         let certificates = certificates?;
         let front = Front { accounts, certificates: certificates.clone(), auditor };
         let routes = routes.clone().layer(from_fn_with_state(Arc::new(front), identify));
-        Web::begin(listener, certificates, routes, BLOCKING_THREADS).map_err(|error| error.to_string())
+        Web::begin((listener, friends), certificates, routes, BLOCKING_THREADS)
+            .map_err(|error| error.to_string())
     });
+    if let Some(accounts) = kept {
+        runtime.spawn(keep(accounts));
+    }
     let task = runtime.spawn(take_all(listener, routes, stopped));
     Ok(ApiServer {
         app,
@@ -154,9 +169,19 @@ pub fn serve(
     })
 }
 
+/// Has the automatic backup follow the accounts, as long as the runtime is there.
+async fn keep(accounts: Arc<Accounts>) {
+    loop {
+        sleep(KEEP).await;
+        if let Err(why) = accounts.quick(Machine::keep).await {
+            tracing::error!(?why, "the automatic backup of accounts was not written");
+        }
+    }
+}
+
 fn open_certificates(https: &HttpsConfig, with: &AccountsConfig) -> Result<Arc<Certificates>, String> {
-    let (folder, hostname) = (https.folder.clone(), https.hostname.clone());
-    let opened = Certificates::open(folder, hostname, with.outside.clone());
+    let (folder, names) = (https.folder.clone(), https.names.clone());
+    let opened = Certificates::open(folder, names, with.outside.clone());
     opened.map(Arc::new).map_err(|why| format!("{}: {why}", https.folder.display()))
 }
 
@@ -175,7 +200,7 @@ async fn take_all(door: Door, routes: Router, mut stop: watch::Receiver<()>) {
             let tell = move |extensions: &mut Extensions| {
                 extensions.insert(ConnectInfo(asker.clone()));
             };
-            connection::serve(visitor, routes, tell, Manner::Local, stop).await;
+            connection::serve(visitor, routes, tell, || true, Manner::Local, stop).await;
             drop(alive);
         });
     }

@@ -8,7 +8,7 @@ use crate::https::certificate::Certificates;
 use crate::https::{acceptor, listen};
 use axum::Router;
 use std::io;
-use std::net::{SocketAddr, TcpListener};
+use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
@@ -31,10 +31,10 @@ pub struct Web {
 }
 
 impl Web {
-    /// Serves all routes on a listening socket. As many blocking threads are there as `threads`
-    /// says.
+    /// Serves all routes on a listening socket. `friends` are places where somebody was let in
+    /// before. As many blocking threads are there as `threads` says.
     pub fn begin(
-        listener: TcpListener,
+        (listener, friends): (TcpListener, Vec<IpAddr>),
         certificates: Arc<Certificates>,
         router: Router,
         threads: usize,
@@ -54,7 +54,7 @@ impl Web {
             tokio::net::TcpListener::from_std(listener)?
         };
         let (stop, stopped) = watch::channel(());
-        let task = runtime.spawn(listen(listener, acceptor, router, stopped));
+        let task = runtime.spawn(listen(listener, friends, acceptor, router, stopped));
         runtime.spawn(renew(certificates.clone()));
         Ok(Web { address, certificates, runtime, stop, task })
     }

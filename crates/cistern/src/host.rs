@@ -11,6 +11,32 @@ pub fn name() -> String {
     if name.is_empty() { "localhost".to_owned() } else { name.to_owned() }
 }
 
+/// The names that others may know this machine by: its own, and those of /etc/hosts that stand
+/// beside it.
+pub fn names() -> Vec<String> {
+    let hosts = fs::read_to_string("/etc/hosts").unwrap_or_default();
+    names_in(&hosts, &name())
+}
+
+fn names_in(hosts: &str, name: &str) -> Vec<String> {
+    let mut names = vec![name.to_owned()];
+    for line in hosts.lines() {
+        let line = line.split('#').next().unwrap_or_default();
+        let beside: Vec<&str> = line.split_whitespace().skip(1).collect();
+        if beside.iter().any(|one| one.eq_ignore_ascii_case(name)) {
+            names.extend(
+                beside
+                    .iter()
+                    .filter(|one| !one.eq_ignore_ascii_case(name))
+                    .take(8)
+                    .map(|one| (*one).to_owned()),
+            );
+        }
+    }
+    names.dedup();
+    names
+}
+
 /// The number that tells two machines apart, and the file whose number counts instead, looked at
 /// each time: `hostid` of the state folder says which it is for good; else /etc/hostid does
 /// (zgenhostid(8)), as long as it is there; else it is one that is drawn once, and kept with the

@@ -78,8 +78,8 @@ impl House {
         let listener = inherited.tcp(address).map_err(|error| format!("{address}: {}", words(&error)));
         let why = match (listener, self.machine.as_ref().err().cloned()) {
             (Ok(listener), None) => {
-                let (folder, hostname) = (self.state.join(CERTIFICATE), host::name());
-                return Some(HttpsConfig { listener, folder, hostname });
+                let folder = self.state.join(CERTIFICATE);
+                return Some(HttpsConfig { listener, folder, names: host::names() });
             }
             (Err(why), _) | (Ok(_), Some(why)) => why,
         };
@@ -128,7 +128,7 @@ impl House {
     /// To be called when the API has stopped.
     pub fn close(&self) {
         if let Ok(machine) = &self.machine
-            && let Err(fault) = machine.close()
+            && let Err(fault) = machine.keep()
         {
             tracing::error!(%fault, "the automatic backup of accounts was not written");
         }

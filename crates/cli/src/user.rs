@@ -1,12 +1,15 @@
 //! `cistern user`: the accounts of a machine, for who comes by HTTPS.
 
-use crate::client::Client;
+use crate::client::{CallError, Client};
 use crate::command::Io;
 use crate::fail::{Stop, fail};
 use crate::getopt::{self, Parsed};
 use crate::login::log_in;
 use crate::{ask, roles, table};
-use api_types::{Me, RecoveryCodes, Role, Secret, TotpConfirm, TotpOffer, User, UserAdd, UserChange, routes};
+use api_types::{
+    Me, RecoveryCodes, Role, Secret, TotpBegin, TotpConfirm, TotpOffer, User, UserAdd, UserChange, kind,
+    routes,
+};
 use qrcode::render::unicode::Dense1x2;
 use qrcode::{EcLevel, QrCode};
 use std::io::IsTerminal;
@@ -14,14 +17,16 @@ use std::io::IsTerminal;
 pub const USAGE: &str = "\
 usage: cistern user list [-H] [-p] [--json]
        cistern user add NAME [--role ROLE] [--uid NUMBER] [--password-stdin]
-       cistern user change NAME [--role ROLE] [--uid NUMBER] [--password] [--disable | --enable] [--drop-totp]
+       cistern user change NAME [--role ROLE] [--uid NUMBER] [--password] [--keep-tokens] [--disable | --enable]
+                              [--drop-totp]
        cistern user remove NAME
        cistern user totp NAME
 
 Accounts of who manages this machine by HTTPS. A role is read-only (which is the default), operator or administrator; what
 'zfs allow' delegates to the account's number it may do as well. Passwords are asked for, never an argument.
 
-  --password         another password
+  --password         another password; sessions and tokens of the account end
+  --keep-tokens      with another password for the own account: its tokens do not
   --password-stdin   likewise, from a line of standard input
   --drop-totp        without second factor and recovery codes from now on
   -H, -p             for programs: without a head, times in seconds since 1970
@@ -102,7 +107,7 @@ fn add(args: &[String], client: &Client, io: &mut Io<'_>) -> Result<(), Stop> {
 }
 
 fn change(args: &[String], client: &Client, io: &mut Io<'_>) -> Result<(), Stop> {
-    let flags = ["password", "password-stdin", "disable", "enable", "drop-totp"];
+    let flags = ["password", "password-stdin", "keep-tokens", "disable", "enable", "drop-totp"];
     let long: Vec<(&str, &str)> =
         [("role", "r"), ("uid", "u")].into_iter().chain(flags.map(|flag| (flag, flag))).collect();
     let options = getopt::parse_as(args, "r:u:", &long)?;
@@ -126,20 +131,24 @@ fn change(args: &[String], client: &Client, io: &mut Io<'_>) -> Result<(), Stop>
         true => Some(Secret(ask::new_password(io, is_piped)?)),
         false => None,
     };
-    let change = UserChange { role, password, old_password, disabled, uid, drop_totp };
+    let keep_tokens = options.has("keep-tokens");
+    let change = UserChange { role, password, old_password, disabled, uid, drop_totp, keep_tokens };
     client.post::<User>(&routes::at(routes::USER_CHANGE, name), &change)?;
     Ok(())
 }
 
-/// Who may change that account: an administrator; else its user, in a session that takes his
-/// password, for a token alone does not do.
+/// Who may change that account: an administrator; else its user, in a session, for a token alone
+/// does not do. Of the own account the password is asked for in either case.
 fn manager(client: &Client, name: &str, io: &mut Io<'_>) -> Result<(Client, Option<Secret>), Stop> {
     let me: Me = client.get(routes::ME)?;
     let is_own = me.name.as_deref() == Some(name);
-    if !is_own || me.role == Some(Role::Administrator) && me.dataset.is_none() {
+    if !is_own {
         return Ok((client.clone(), None));
     }
     let password = ask::secret(io, &format!("Password of {name}: "))?;
+    if me.role == Some(Role::Administrator) && me.dataset.is_none() {
+        return Ok((client.clone(), Some(Secret(password))));
+    }
     let (_, session) = log_in(client, name, &password, io)?;
     Ok((session, Some(Secret(password))))
 }
@@ -147,8 +156,17 @@ fn manager(client: &Client, name: &str, io: &mut Io<'_>) -> Result<(Client, Opti
 fn totp(args: &[String], client: &Client, io: &mut Io<'_>) -> Result<(), Stop> {
     let options = getopt::parse(args, "", &[])?;
     let name = one_name(&options)?;
-    let (client, _) = manager(client, name, io)?;
-    let offer: TotpOffer = client.post(&routes::at(routes::USER_TOTP, name), &())?;
+    let (client, password) = manager(client, name, io)?;
+    let mut begin = TotpBegin { password: password.unwrap_or_default(), second: None };
+    let path = routes::at(routes::USER_TOTP, name);
+    let offer: TotpOffer = match client.post(&path, &begin) {
+        Err(CallError::Refused(problem)) if problem.kind == kind::SECOND_FACTOR_NEEDED => {
+            let what = "Code of the authenticator until now, another one than before, or a recovery code: ";
+            begin.second = Some(Secret(ask::secret(io, what)?));
+            client.post(&path, &begin)?
+        }
+        offer => offer?,
+    };
     if std::io::stdout().is_terminal() {
         write!(io.out, "{}", picture(&offer.url.0)?)?;
     }

@@ -1,17 +1,22 @@
 //! The audit log: who did what, from where, and how it ended.
 //!
 //! Invariants: a record is one line wherever it is shown: control characters, and characters that
-//! turn the direction of text, are escaped when it is written. A text has 1 KiB at most. The log
-//! has 200,000 records at most; the oldest go.
+//! turn the direction of text, are escaped when it is written. Each text has a bound. Each kind of
+//! records ([`Weight`]) has a bound of its own, after which the oldest of this kind go: so nobody
+//! pushes out what somebody above him did, and refusals push out nothing that was done.
 
-use rusqlite::{Row, params};
+use rusqlite::{Row, Transaction, params};
 
 use crate::Machine;
 use crate::fault::Fault;
 use crate::schema::number;
 
-const MOST_RECORDS: i64 = 200_000;
-const LONGEST_TEXT: usize = 1_024;
+/// Bytes, as they are written: of the name of a user, of a method, of a path, and of what it was
+/// done to (two names at most).
+const LONGEST_NAME: usize = 64;
+const LONGEST_VERB: usize = 32;
+const LONGEST_PATH: usize = 1_024;
+const LONGEST_TARGET: usize = 512;
 /// Records of one answer.
 const MOST_AT_ONCE: usize = 1_000;
 
@@ -32,8 +37,33 @@ pub enum By {
     },
 }
 
+/// How much a record weighs: records are pushed out by those of the same weight alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Weight {
+    /// An administrator did something.
+    Administrator,
+    Operator,
+    /// Somebody else did something.
+    Guest,
+    /// Nothing was done, whoever asked.
+    Refused,
+}
+
+impl Weight {
+    /// As it is kept, and how many records of it are.
+    fn kept(self) -> (i64, i64) {
+        match self {
+            Weight::Administrator => (0, 100_000),
+            Weight::Operator => (1, 50_000),
+            Weight::Guest => (2, 25_000),
+            Weight::Refused => (3, 25_000),
+        }
+    }
+}
+
 /// Something that was asked, to be written down. It holds no secret: neither bodies nor codes.
 pub struct AuditEntry<'a> {
+    pub weight: Weight,
     /// When it was answered, in seconds since 1970.
     pub time: i64,
     /// The user, or the name that was tried.
@@ -71,35 +101,9 @@ pub struct AuditFilter {
 }
 
 impl Machine {
-    /// Writes a record, durably.
-    pub fn note(&self, entry: &AuditEntry<'_>) -> Result<(), Fault> {
-        let (way, way_number) = match entry.by {
-            By::Nobody => ("nobody", None),
-            By::Socket { uid } => ("socket", Some(i64::from(uid))),
-            // Ids come from SQLite, where they have 63 bits.
-            By::Session { id } => ("session", Some(id.cast_signed())),
-            By::Token { id } => ("token", Some(id.cast_signed())),
-        };
-        self.store.change(|db| {
-            db.execute(
-                "INSERT INTO audit (time, who, way, way_number, address, verb, path, target, status)
-                    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
-                params![
-                    entry.time,
-                    escaped(entry.who),
-                    way,
-                    way_number,
-                    entry.address.map(escaped),
-                    escaped(entry.verb),
-                    escaped(entry.path),
-                    entry.target.map(escaped),
-                    entry.status
-                ],
-            )?;
-            let newest = db.last_insert_rowid();
-            db.execute("DELETE FROM audit WHERE id <= ?1", [newest - MOST_RECORDS])?;
-            Ok(())
-        })
+    /// Writes records, durably: all of them, or none where it fails.
+    pub fn note(&self, entries: &[AuditEntry<'_>]) -> Result<(), Fault> {
+        self.store.change(|db| entries.iter().try_for_each(|entry| insert(db, entry)))
     }
 
     /// Records with ids below `before`, the newest first; 1,000 at most. The id of the last one is
@@ -113,17 +117,54 @@ impl Machine {
         // No id is above.
         let before = before.map_or(i64::MAX, |id| i64::try_from(id).unwrap_or(i64::MAX));
         let limit = i64::try_from(limit.min(MOST_AT_ONCE)).expect("it is small");
-        let sql = "SELECT id, time, who, way, way_number, address, verb, path, target, status FROM audit
-            WHERE id < ?1 AND (?2 IS NULL OR who = ?2) AND (?3 IS NULL OR verb = ?3)
-            ORDER BY id DESC LIMIT ?4";
+        // Said so that the index of names is used.
+        let of_user = if filter.user.is_some() { "who = ?2" } else { "?2 IS NULL" };
+        let sql = format!(
+            "SELECT id, time, who, way, way_number, address, verb, path, target, status FROM audit
+                WHERE id < ?1 AND {of_user} AND (?3 IS NULL OR verb = ?3) ORDER BY id DESC LIMIT ?4"
+        );
         // What is sought is written as it was escaped.
-        let (user, verb) = (filter.user.as_deref().map(escaped), filter.verb.as_deref().map(escaped));
-        self.store.read(|db| {
-            let mut found = db.prepare(sql)?;
+        let user = filter.user.as_deref().map(|user| escaped(user, LONGEST_NAME));
+        let verb = filter.verb.as_deref().map(|verb| escaped(verb, LONGEST_VERB));
+        self.store.look(|db| {
+            let mut found = db.prepare(&sql)?;
             let records = found.query_map(params![before, user, verb, limit], record)?;
             Ok(records.collect::<Result<_, _>>()?)
         })
     }
+}
+
+fn insert(db: &Transaction<'_>, entry: &AuditEntry<'_>) -> Result<(), Fault> {
+    let (way, way_number) = match entry.by {
+        By::Nobody => ("nobody", None),
+        By::Socket { uid } => ("socket", Some(i64::from(uid))),
+        // Ids come from SQLite, where they have 63 bits.
+        By::Session { id } => ("session", Some(id.cast_signed())),
+        By::Token { id } => ("token", Some(id.cast_signed())),
+    };
+    let (weight, most) = entry.weight.kept();
+    let sql = "SELECT coalesce(max(nth), 0) + 1 FROM audit WHERE weight = ?1";
+    let nth: i64 = db.query_row(sql, [weight], |row| row.get(0))?;
+    db.execute(
+        "INSERT INTO audit
+            (weight, nth, time, who, way, way_number, address, verb, path, target, status)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+        params![
+            weight,
+            nth,
+            entry.time,
+            escaped(entry.who, LONGEST_NAME),
+            way,
+            way_number,
+            entry.address.map(|address| escaped(address, LONGEST_NAME)),
+            escaped(entry.verb, LONGEST_VERB),
+            escaped(entry.path, LONGEST_PATH),
+            entry.target.map(|target| escaped(target, LONGEST_TARGET)),
+            entry.status
+        ],
+    )?;
+    db.execute("DELETE FROM audit WHERE weight = ?1 AND nth <= ?2", [weight, nth - most])?;
+    Ok(())
 }
 
 fn record(row: &Row<'_>) -> rusqlite::Result<AuditRecord> {
@@ -148,9 +189,9 @@ fn record(row: &Row<'_>) -> rusqlite::Result<AuditRecord> {
     })
 }
 
-/// A text on one line, cut to its bound. A backslash is doubled, so nobody can write what looks
+/// A text on one line, of so many bytes at most. A backslash is doubled, so nobody can write what looks
 /// like an escape.
-fn escaped(text: &str) -> String {
+fn escaped(text: &str, longest: usize) -> String {
     let mut line = String::new();
     for c in text.chars() {
         let shown = match c {
@@ -158,7 +199,7 @@ fn escaped(text: &str) -> String {
             _ if c.is_control() || is_turning(c) => c.escape_unicode().to_string(),
             _ => c.to_string(),
         };
-        if line.len() + shown.len() > LONGEST_TEXT {
+        if line.len() + shown.len() > longest {
             break;
         }
         line.push_str(&shown);

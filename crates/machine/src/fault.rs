@@ -11,7 +11,7 @@ use rusqlite::ErrorCode;
 /// What failed below: the disk, the file, or this crate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// The operating system refused something. Says which file, and why.
+    /// The operating system refused something, memory among it. Says which file, and why.
     Io(String),
     /// The file is no database of ours, or its contents contradict each other.
     Damaged(String),
@@ -73,12 +73,14 @@ pub enum Denied {
     NotFound,
     BadName(NameFault),
     BadPassword(PasswordFault),
-    /// A number that no account may have: 0, and the two highest.
+    /// A number that no account may be given: 0, and those above 2,100,000,000.
     BadUid,
-    /// Another account has this number.
+    /// Another account has this number, or had it.
     UidTaken,
     /// A token that would have expired already.
     BadExpiry,
+    /// A token that would outlive the one that makes it.
+    OutlivesMaker,
     /// A token whose role is above that of its user.
     AboveUser,
     /// No administrator who can log in would be left.
@@ -109,6 +111,7 @@ impl From<rusqlite::Error> for Fault {
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Fault::Busy,
             Some(
                 ErrorCode::SystemIoFailure
+                | ErrorCode::OutOfMemory
                 | ErrorCode::CannotOpen
                 | ErrorCode::PermissionDenied
                 | ErrorCode::ReadOnly

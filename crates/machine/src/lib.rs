@@ -17,6 +17,7 @@ mod first_code;
 mod identity;
 mod login;
 mod password;
+mod places;
 mod schema;
 mod secret;
 mod sessions;
@@ -29,7 +30,7 @@ mod users;
 use std::path::Path;
 use std::sync::Arc;
 
-pub use audit::{AuditEntry, AuditFilter, AuditRecord, By};
+pub use audit::{AuditEntry, AuditFilter, AuditRecord, By, Weight};
 pub use fault::{Denied, Fault, Limit, NameFault, PasswordFault};
 pub use identity::{Credential, Identity};
 pub use login::{LogIn, NewSession};
@@ -76,7 +77,7 @@ impl Machine {
         passwords: Passwords,
     ) -> Result<(Machine, Found), Fault> {
         let (store, found) = Store::open(folder, steps)?;
-        let (throttle, first_code) = (Throttle::default(), FirstCode::default());
+        let (throttle, first_code) = (Throttle::new(&*outside), FirstCode::default());
         Ok((Machine { store, outside, passwords, throttle, first_code }, found))
     }
 
@@ -93,9 +94,10 @@ impl Machine {
         backup::restore(folder, from, schema::STEPS)
     }
 
-    /// Writes the automatic backup, from which a damaged database is restored. To be called when
-    /// the program ends; [`Machine::open`] writes it, too.
-    pub fn close(&self) -> Result<(), Fault> {
+    /// Writes the automatic backup, from which a damaged database is restored, where accounts or
+    /// tokens were changed since the last one. To be called each minute, and when the program ends;
+    /// [`Machine::open`] writes it, too.
+    pub fn keep(&self) -> Result<(), Fault> {
         self.store.keep()
     }
 }

@@ -10,6 +10,9 @@ use rusqlite::params;
 
 use crate::fault::{Denied, Fault};
 use crate::identity::Identity;
+use crate::password::Whose;
+use crate::places::{self, Place};
+use crate::throttle::Try;
 use crate::users::{self, Account};
 use crate::{Machine, sessions, totp};
 
@@ -33,28 +36,52 @@ impl Machine {
     /// Begins a session. [`Denied::Wrong`], [`Denied::SecondFactorNeeded`],
     /// [`Denied::Throttled`] and [`Denied::TooBusy`] are the refusals.
     pub fn log_in(&self, attempt: &LogIn<'_>) -> Result<NewSession, Denied> {
-        self.counted(attempt.name, attempt.address, || self.let_in(attempt))
+        self.counted(attempt.name, attempt.address, |counted| self.let_in(attempt, counted))
     }
 
     /// Whether this is the password of the user, for who has to give it once more. Counted as a try
     /// to log in.
     pub fn confirm_password(&self, name: &str, password: &str, address: IpAddr) -> Result<(), Denied> {
-        self.counted(name, address, || self.account(name, password).map(drop))
+        self.counted(name, address, |_| self.account(name, password, Whose::Known).map(drop))
+    }
+
+    /// The same with the second factor, where the user has one.
+    pub fn confirm_both(&self, attempt: &LogIn<'_>) -> Result<(), Denied> {
+        self.counted(attempt.name, attempt.address, |counted| {
+            let Account { id, user, .. } = self.account(attempt.name, attempt.password, Whose::Known)?;
+            if !user.has_totp {
+                return Ok(());
+            }
+            let second = attempt.second.ok_or(Denied::SecondFactorNeeded)?;
+            self.begin_second(counted)?;
+            let now = self.outside.now();
+            match self.store.change_accounts(|db| totp::take(db, id, second, now))? {
+                true => Ok(()),
+                false => Err(Denied::Wrong),
+            }
+        })
+    }
+
+    fn begin_second(&self, counted: &mut Try) -> Result<(), Denied> {
+        let begun = self.throttle.begin_second(counted, self.outside.now());
+        begun.map_err(|seconds| Denied::Throttled { seconds })
     }
 
     fn counted<T>(
         &self,
         name: &str,
         address: IpAddr,
-        look: impl FnOnce() -> Result<T, Denied>,
+        look: impl FnOnce(&mut Try) -> Result<T, Denied>,
     ) -> Result<T, Denied> {
         // Names that nobody can have are counted together, so that they do not push others out.
         let account = if users::check_name(name).is_ok() { name } else { "" };
-        let begun = self.throttle.begin(account, address, self.outside.now());
-        let attempt = begun.map_err(|seconds| Denied::Throttled { seconds })?;
-        let outcome = look();
+        let place = Place::of(address);
+        let is_known = self.store.read(|db| places::is_known(db, account, place))?;
+        let begun = self.throttle.begin(account, place, is_known, self.outside.now());
+        let mut attempt = begun.map_err(|seconds| Denied::Throttled { seconds })?;
+        let outcome = look(&mut attempt);
         match &outcome {
-            Ok(_) => self.throttle.succeeded(&attempt, self.outside.now()),
+            Ok(_) => self.throttle.succeeded(&attempt),
             Err(Denied::Wrong) => {}
             // A right password without the second factor does not end a wait: else it would allow
             // any number of codes.
@@ -64,24 +91,25 @@ impl Machine {
     }
 
     /// The enabled account with this name and password.
-    fn account(&self, name: &str, password: &str) -> Result<Account, Denied> {
+    fn account(&self, name: &str, password: &str, whose: Whose) -> Result<Account, Denied> {
         let found: Result<Option<Account>, Fault> = self.store.read(|db| users::find(db, name));
         let account = found?.filter(|account| !account.user.disabled);
         let hash = account.as_ref().map(|account| account.hash.as_str());
-        match (self.passwords.verify(password, hash)?, account) {
+        match (self.passwords.verify(password, hash, whose)?, account) {
             (true, Some(account)) => Ok(account),
             _ => Err(Denied::Wrong),
         }
     }
 
-    fn let_in(&self, attempt: &LogIn<'_>) -> Result<NewSession, Denied> {
-        let checked = self.account(attempt.name, attempt.password)?;
-        if checked.user.has_totp && attempt.second.is_none() {
-            return Err(Denied::SecondFactorNeeded);
+    fn let_in(&self, attempt: &LogIn<'_>, counted: &mut Try) -> Result<NewSession, Denied> {
+        let checked = self.account(attempt.name, attempt.password, Whose::Strangers)?;
+        if checked.user.has_totp {
+            attempt.second.ok_or(Denied::SecondFactorNeeded)?;
+            self.begin_second(counted)?;
         }
         let hash = self.hash_of_today(&checked, attempt.password)?;
         let now = self.outside.now();
-        self.store.change(|db| {
+        self.store.change_accounts(|db| {
             let still = users::find(db, attempt.name)?
                 .filter(|still| still.id == checked.id && still.hash == checked.hash && !still.user.disabled);
             let Account { id, user, .. } = still.ok_or(Denied::Wrong)?;
@@ -95,6 +123,7 @@ impl Machine {
                 "UPDATE users SET last_login = ?2, password = ?3 WHERE id = ?1",
                 params![id, now, hash],
             )?;
+            places::note(db, id, Place::of(attempt.address), now)?;
             let (secret, by) = sessions::begin(db, id, attempt.address, now, &*self.outside)?;
             let identity = Identity { user: user.name, uid: user.uid, role: user.role, by, dataset: None };
             Ok(NewSession { secret, identity })
@@ -106,7 +135,7 @@ impl Machine {
         if !self.passwords.is_outdated(&account.hash) {
             return Ok(account.hash.clone());
         }
-        match self.passwords.hash(password, &*self.outside) {
+        match self.passwords.hash(password, Whose::Strangers, &*self.outside) {
             // The password is right. The next login makes its hash anew.
             Err(Denied::TooBusy | Denied::BadPassword(_)) => Ok(account.hash.clone()),
             other => other,

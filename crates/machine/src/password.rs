@@ -1,7 +1,9 @@
 //! Passwords: which are taken, how they are hashed, and how much work at a time.
 //!
 //! Invariants: argon2id with 19 MiB, two passes and one lane (OWASP's first choice), its
-//! parameters in the PHC string. At most two are computed at a time, so at most 38 MiB are in use.
+//! parameters in the PHC string. At most two are computed at a time for who is not known yet, and
+//! one for who is: so at most 57 MiB are in use, and no flood of logins keeps an administrator from
+//! changing a password.
 //! A password of nobody costs the same work as one of somebody.
 
 use std::hint::black_box;
@@ -16,8 +18,6 @@ use crate::fault::{Denied, Fault, PasswordFault};
 
 const LEAST_CHARS: usize = 10;
 const MOST_BYTES: usize = 1_024;
-/// Hashes that are computed at a time.
-const AT_ONCE: usize = 2;
 /// How long one waits for its turn.
 const PATIENCE: Duration = Duration::from_secs(3);
 /// Of a hash in the database, in KiB and passes: more is no hash of ours, and would take the
@@ -25,15 +25,31 @@ const PATIENCE: Duration = Duration::from_secs(3);
 const MOST_MEMORY: u32 = 64 << 10;
 const MOST_PASSES: u32 = 16;
 
-/// Hashes and checks passwords.
-pub(crate) struct Passwords {
-    params: Params,
+/// Whose turn it is to compute.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Whose {
+    /// Of who wants to come in.
+    Strangers,
+    /// Of who is in.
+    Known,
+}
+
+/// Turns of one kind.
+struct Turns {
     running: Mutex<usize>,
+    at_once: usize,
     freed: Condvar,
 }
 
+/// Hashes and checks passwords.
+pub(crate) struct Passwords {
+    params: Params,
+    strangers: Turns,
+    known: Turns,
+}
+
 /// A turn to compute; given back when dropped.
-struct Turn<'a>(&'a Passwords);
+struct Turn<'a>(&'a Turns);
 
 impl Passwords {
     pub(crate) fn new() -> Passwords {
@@ -41,15 +57,15 @@ impl Passwords {
     }
 
     pub(crate) fn with(params: Params) -> Passwords {
-        Passwords { params, running: Mutex::new(0), freed: Condvar::new() }
+        Passwords { params, strangers: Turns::new(2), known: Turns::new(1) }
     }
 
     /// The PHC string of a new password.
-    pub(crate) fn hash(&self, password: &str, outside: &dyn Outside) -> Result<String, Denied> {
+    pub(crate) fn hash(&self, password: &str, whose: Whose, outside: &dyn Outside) -> Result<String, Denied> {
         check(password).map_err(Denied::BadPassword)?;
         let mut salt = [0; 16];
         outside.fill(&mut salt);
-        let _turn = self.turn()?;
+        let _turn = self.turns(whose).take()?;
         let hashed: Result<PasswordHash, _> =
             self.argon2().hash_password_with_salt(password.as_bytes(), &salt);
         Ok(hashed.map_err(|error| Fault::Defect(format!("argon2: {error}")))?.to_string())
@@ -57,11 +73,11 @@ impl Passwords {
 
     /// Whether a password is that of a PHC string. `None`, for nobody, is never right, and takes
     /// the same time.
-    pub(crate) fn verify(&self, password: &str, hash: Option<&str>) -> Result<bool, Denied> {
+    pub(crate) fn verify(&self, password: &str, hash: Option<&str>, whose: Whose) -> Result<bool, Denied> {
         let damaged =
             |error: password_hash::Error| Fault::Damaged(format!("the hash of a password: {error}"));
         let hash = hash.map(parse).transpose().map_err(damaged)?;
-        let _turn = self.turn()?;
+        let _turn = self.turns(whose).take()?;
         let Some(hash) = hash else {
             let mut out = [0; Params::DEFAULT_OUTPUT_LEN];
             let hashed = self.argon2().hash_password_into(password.as_bytes(), &[0; 16], &mut out);
@@ -86,9 +102,22 @@ impl Passwords {
         Argon2::new(Algorithm::Argon2id, Version::V0x13, self.params.clone())
     }
 
-    fn turn(&self) -> Result<Turn<'_>, Denied> {
+    fn turns(&self, whose: Whose) -> &Turns {
+        match whose {
+            Whose::Strangers => &self.strangers,
+            Whose::Known => &self.known,
+        }
+    }
+}
+
+impl Turns {
+    fn new(at_once: usize) -> Turns {
+        Turns { running: Mutex::new(0), at_once, freed: Condvar::new() }
+    }
+
+    fn take(&self) -> Result<Turn<'_>, Denied> {
         let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
-        let waited = self.freed.wait_timeout_while(running, PATIENCE, |running| *running >= AT_ONCE);
+        let waited = self.freed.wait_timeout_while(running, PATIENCE, |running| *running >= self.at_once);
         let (mut running, result) = waited.unwrap_or_else(PoisonError::into_inner);
         if result.timed_out() {
             return Err(Denied::TooBusy);

@@ -14,6 +14,7 @@ pub(crate) const STEPS: &[&str] = &[VERSION_1];
 /// "CSTN": the mark of our databases in SQLite's header.
 const APPLICATION: i64 = 0x4353_544e;
 
+/// Records of the audit log are counted by weight (`nth`), so that the oldest of one are found.
 /// Ids are never given twice (AUTOINCREMENT): the audit log names sessions and tokens by them.
 const VERSION_1: &str = "
 CREATE TABLE counters (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;
@@ -61,8 +62,16 @@ CREATE TABLE tokens (
     last_used INTEGER,
     UNIQUE (user, name)
 ) STRICT;
+CREATE TABLE places (
+    user INTEGER NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+    place TEXT NOT NULL,
+    seen INTEGER NOT NULL,
+    PRIMARY KEY (user, place)
+) STRICT, WITHOUT ROWID;
 CREATE TABLE audit (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
+    weight INTEGER NOT NULL,
+    nth INTEGER NOT NULL,
     time INTEGER NOT NULL,
     who TEXT NOT NULL,
     way TEXT NOT NULL,
@@ -71,8 +80,10 @@ CREATE TABLE audit (
     verb TEXT NOT NULL,
     path TEXT NOT NULL,
     target TEXT,
-    status INTEGER NOT NULL
+    status INTEGER NOT NULL,
+    UNIQUE (weight, nth)
 ) STRICT;
+CREATE INDEX audit_of_user ON audit (who);
 ";
 
 /// What a database is.

@@ -60,10 +60,9 @@ impl Machine {
                 let sql = "UPDATE sessions SET seen = ?2 WHERE id = ?1";
                 db.execute(sql, [id, now]).map_err(Fault::from)
             });
-            match noted {
-                // With a full disk people can still look: the session lasts as long as was noted.
-                Ok(_) | Err(Fault::Full) => {}
-                Err(fault) => return Err(fault),
+            // Whatever its disk does, people and programs can still look.
+            if let Err(fault) = noted {
+                tracing::warn!(%fault, "the use of a session was not noted");
             }
         }
         Ok(Some(identity))
@@ -115,8 +114,10 @@ pub(crate) fn begin(
     now: i64,
     outside: &dyn Outside,
 ) -> Result<(String, Credential), Denied> {
-    let (idle, old) = (now - IDLE, now - LONGEST);
-    db.execute("DELETE FROM sessions WHERE seen <= ?1 OR created <= ?2", [idle, old])?;
+    // One that begins in the future would come alive then.
+    let (idle, old, future) = (now - IDLE, now - LONGEST, now + SLACK);
+    let sql = "DELETE FROM sessions WHERE seen <= ?1 OR created <= ?2 OR created > ?3";
+    db.execute(sql, [idle, old, future])?;
     db.execute(
         "DELETE FROM sessions WHERE user = ?1 AND id NOT IN
             (SELECT id FROM sessions WHERE user = ?1 ORDER BY id DESC LIMIT ?2)",

@@ -1,13 +1,15 @@
 //! The open database: found, migrated or replaced when it is opened; read and changed afterwards.
 //!
-//! Invariants: one process has the database open (`machine.lock`), and one connection. A change is
-//! an immediate transaction, which is durable when it is committed (WAL, synchronous=FULL) and
-//! rolled back otherwise. The automatic backup is only replaced by a copy of a database that was
-//! found whole.
+//! Invariants: one process has the database open (`machine.lock`). One connection changes it and
+//! answers what is answered at once; another one only reads, what takes long: nobody who comes in
+//! waits for a copy or for a search. A change is an immediate transaction, which is durable when it
+//! is committed (WAL, synchronous=FULL) and rolled back otherwise. The automatic backup is only
+//! replaced by a copy of a database that was found whole.
 
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
@@ -46,6 +48,10 @@ pub enum Found {
 /// The database, open.
 pub(crate) struct Store {
     connection: Mutex<Connection>,
+    /// Only reads.
+    reader: Mutex<Connection>,
+    /// Accounts were changed since the automatic backup was written.
+    is_ahead: AtomicBool,
     folder: PathBuf,
     /// Nobody else opens the database while this is held.
     _lock: File,
@@ -67,7 +73,15 @@ impl Store {
         db.pragma_update(None, "synchronous", "FULL")?;
         db.pragma_update(None, "journal_size_limit", LOG_BYTES)?;
         schema::migrate(&mut db, steps, version)?;
-        let store = Store { connection: Mutex::new(db), folder: folder.to_owned(), _lock: lock };
+        let reader = backup::connect(&folder.join(DATABASE))?;
+        reader.pragma_update(None, "query_only", true)?;
+        let store = Store {
+            connection: Mutex::new(db),
+            reader: Mutex::new(reader),
+            is_ahead: AtomicBool::new(true),
+            folder: folder.to_owned(),
+            _lock: lock,
+        };
         // The backup before it is still there, and the database is whole: no reason not to open it.
         if let Err(fault) = store.keep() {
             tracing::warn!("{BACKUP} was not written: {fault}");
@@ -77,17 +91,39 @@ impl Store {
 
     /// Writes a copy.
     pub(crate) fn backup(&self, to: &Path) -> Result<(), Fault> {
-        backup::copy(&self.lock(), to)
+        self.look(|db| backup::copy(db, to))
     }
 
-    /// Writes the automatic backup.
+    /// Writes the automatic backup, where it is behind.
     pub(crate) fn keep(&self) -> Result<(), Fault> {
-        self.backup(&self.folder.join(BACKUP))
+        if !self.is_ahead.swap(false, Ordering::AcqRel) {
+            return Ok(());
+        }
+        let kept = self.backup(&self.folder.join(BACKUP));
+        if kept.is_err() {
+            self.is_ahead.store(true, Ordering::Release);
+        }
+        kept
     }
 
-    /// Asks the database.
+    /// Asks the database what is answered at once.
     pub(crate) fn read<T, E>(&self, ask: impl FnOnce(&Connection) -> Result<T, E>) -> Result<T, E> {
         ask(&self.lock())
+    }
+
+    /// Asks the database what takes long.
+    pub(crate) fn look<T, E>(&self, ask: impl FnOnce(&Connection) -> Result<T, E>) -> Result<T, E> {
+        ask(&self.reader.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// As [`Store::change`], of what should not be lost with the database.
+    pub(crate) fn change_accounts<T, E: From<Fault>>(
+        &self,
+        change: impl FnOnce(&Transaction<'_>) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let done = self.change(change)?;
+        self.is_ahead.store(true, Ordering::Release);
+        Ok(done)
     }
 
     /// Makes a change: all of it, or nothing where it fails.

@@ -1,32 +1,44 @@
 //! Who tries passwords too often waits.
 //!
 //! A try counts as failed from its beginning, until it is known to be right, so tries at the same
-//! time gain nothing. After five failures in a row the next try waits 1 s, then 2 s, up to 15
-//! minutes; a try during the wait is not looked at, a right one neither. Failures are counted by
-//! account and by place (an IPv4 address, or 64 bits of an IPv6 address). An hour without a failure
-//! forgets them.
+//! time gain nothing. After five failures in a row the next try waits 1 s, then 2 s, and so on; a
+//! try during the wait is not looked at, a right one neither. An hour without a failure forgets
+//! them. What is counted, and the longest wait after it:
+//! - tries from a place (an IPv4 address, or 64 bits of an IPv6 address): 15 minutes;
+//! - tries of an account, from wherever: 30 seconds. More would let a stranger keep its owner out,
+//!   and against ten characters 2,880 tries a day are nothing;
+//! - wrong second factors of an account whose password was right: 15 minutes, for against six
+//!   digits so many tries are something. Only who knows the password can make the owner wait.
 //!
-//! A stranger must not lock somebody out: once an account was logged in from a place, tries of that
-//! account from that place are counted by themselves, and what fails elsewhere does not delay them.
-//! A success ends the wait of the account, or of account and place where these are counted. It does
-//! not end the wait of the place: else an attacker who has an account would try those of others
-//! with a login of his own in between.
+//! A stranger must not lock somebody out: tries of an account from a place where it has logged in
+//! before ([`places`]) are counted by themselves, up to 15 minutes, and what fails elsewhere does not
+//! delay them. A success ends the wait of the account, or of account and place where these are
+//! counted. It does not end the wait of the place: else an attacker who has an account would try
+//! those of others with a login of his own in between.
 //!
-//! Invariants: each table has 4,096 entries at most. The one that was touched longest ago goes.
+//! Invariants: accounts are counted in 4,096 buckets, by a hash that nobody can foretell, so no
+//! flood of invented names has the failures of one forgotten. Each other table has 4,096 entries at
+//! most; the one that was touched longest ago goes.
+//!
+//! [`places`]: crate::places
 
 use std::collections::BTreeMap;
-use std::net::IpAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use crate::places::Place;
+use crate::{Outside, secret};
+
 const ENTRIES: usize = 4_096;
+const BUCKETS: u16 = 4_096;
 const FREE_FAILURES: u32 = 5;
-/// Seconds.
+/// Seconds; the second is that of accounts.
 const LONGEST_WAIT: i64 = 15 * 60;
+const LONGEST_OF_ACCOUNT: i64 = 30;
 const FORGOTTEN_AFTER: i64 = 60 * 60;
 
 /// Failures in a row.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Failures {
+struct Failures {
     count: u32,
     /// No try is looked at before.
     until: i64,
@@ -35,7 +47,7 @@ pub(crate) struct Failures {
 
 impl Failures {
     /// Seconds to wait; 0 is none.
-    pub(crate) fn wait(&mut self, now: i64) -> u64 {
+    fn wait(&mut self, now: i64) -> u64 {
         if now < self.touched {
             // The clock was set back. What was left of the wait is still left.
             self.until -= self.touched - now;
@@ -45,7 +57,7 @@ impl Failures {
     }
 
     /// One more, after which the longest wait is `longest` seconds.
-    pub(crate) fn add(&mut self, now: i64, longest: i64) {
+    fn add(&mut self, now: i64, longest: i64) {
         if now - self.touched > FORGOTTEN_AFTER {
             self.count = 0;
         }
@@ -61,25 +73,6 @@ impl Failures {
     fn take_back(&mut self) {
         self.count = self.count.saturating_sub(1);
         self.until = self.touched;
-    }
-}
-
-/// Where a try comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Place {
-    V4([u8; 4]),
-    V6([u8; 8]),
-}
-
-impl Place {
-    fn of(address: IpAddr) -> Place {
-        match address.to_canonical() {
-            IpAddr::V4(address) => Place::V4(address.octets()),
-            IpAddr::V6(address) => {
-                let [a, b, c, d, e, f, g, h, ..] = address.octets();
-                Place::V6([a, b, c, d, e, f, g, h])
-            }
-        }
     }
 }
 
@@ -118,67 +111,100 @@ impl<K: Ord + Clone> Table<K> {
 
 #[derive(Debug, Default)]
 struct Tables {
-    accounts: Table<String>,
+    /// By bucket.
+    accounts: Table<u16>,
     places: Table<Place>,
-    /// Of accounts that were logged in from there since the program started.
-    trusted: Table<(String, Place)>,
+    /// Of accounts that have logged in from there.
+    known: Table<(String, Place)>,
+    second_factors: Table<String>,
 }
 
 /// What has failed, in memory.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Throttle {
     tables: Mutex<Tables>,
+    /// Of the hash that buckets are chosen by.
+    key: String,
 }
 
 /// A try that is under way, counted as a failure.
 #[derive(Debug)]
 pub(crate) struct Try {
     who: (String, Place),
-    trusted: bool,
+    bucket: u16,
+    is_known: bool,
+    /// The second factor is counted, too.
+    has_second: bool,
 }
 
 impl Throttle {
+    pub(crate) fn new(outside: &dyn Outside) -> Throttle {
+        Throttle { tables: Mutex::default(), key: secret::random(outside) }
+    }
+
     /// Begins a try; the seconds to wait where it is not to be looked at. `account` is empty for
-    /// names that no account can have.
-    pub(crate) fn begin(&self, account: &str, address: IpAddr, now: i64) -> Result<Try, u64> {
+    /// names that no account can have; `is_known` says whether it has logged in from there.
+    pub(crate) fn begin(&self, account: &str, place: Place, is_known: bool, now: i64) -> Result<Try, u64> {
+        let [first, second, ..] = secret::hash(&format!("{}{account}", self.key));
+        let bucket = u16::from_le_bytes([first, second]) % BUCKETS;
+        let attempt = Try { who: (account.to_owned(), place), bucket, is_known, has_second: false };
         let mut tables = self.tables();
-        let who = (account.to_owned(), Place::of(address));
-        let trusted = tables.trusted.entries.contains_key(&who);
-        let wait = if trusted {
-            tables.trusted.wait(&who, now)
-        } else {
-            tables.accounts.wait(&who.0, now).max(tables.places.wait(&who.1, now))
+        let wait = match is_known {
+            true => tables.known.wait(&attempt.who, now),
+            false => tables.accounts.wait(&bucket, now).max(tables.places.wait(&place, now)),
         };
         if wait > 0 {
             return Err(wait);
         }
-        if trusted {
-            tables.trusted.entry(&who).add(now, LONGEST_WAIT);
+        if is_known {
+            tables.known.entry(&attempt.who).add(now, LONGEST_WAIT);
         } else {
-            tables.accounts.entry(&who.0).add(now, LONGEST_WAIT);
-            tables.places.entry(&who.1).add(now, LONGEST_WAIT);
+            tables.accounts.entry(&bucket).add(now, LONGEST_OF_ACCOUNT);
+            tables.places.entry(&place).add(now, LONGEST_WAIT);
         }
-        Ok(Try { who, trusted })
+        Ok(attempt)
+    }
+
+    /// The password was right, and a second factor is looked at next; the seconds to wait where it
+    /// is not to be. From a known place its failures are counted already.
+    pub(crate) fn begin_second(&self, attempt: &mut Try, now: i64) -> Result<(), u64> {
+        if attempt.is_known {
+            return Ok(());
+        }
+        let mut tables = self.tables();
+        match tables.second_factors.wait(&attempt.who.0, now) {
+            0 => {
+                tables.second_factors.entry(&attempt.who.0).add(now, LONGEST_WAIT);
+                attempt.has_second = true;
+                Ok(())
+            }
+            wait => Err(wait),
+        }
     }
 
     /// The try was right.
-    pub(crate) fn succeeded(&self, attempt: &Try, now: i64) {
+    pub(crate) fn succeeded(&self, attempt: &Try) {
         let mut tables = self.tables();
-        if !attempt.trusted {
-            tables.accounts.entries.remove(&attempt.who.0);
+        if attempt.is_known {
+            tables.known.entries.remove(&attempt.who);
+        } else {
+            tables.accounts.entries.remove(&attempt.bucket);
             tables.places.take_back(&attempt.who.1);
+            tables.second_factors.entries.remove(&attempt.who.0);
         }
-        *tables.trusted.entry(&attempt.who) = Failures { touched: now, ..Failures::default() };
     }
 
     /// Nobody found out whether the try was right, or it was right as far as it went.
     pub(crate) fn take_back(&self, attempt: &Try) {
         let mut tables = self.tables();
-        if attempt.trusted {
-            tables.trusted.take_back(&attempt.who);
+        if attempt.is_known {
+            tables.known.take_back(&attempt.who);
         } else {
-            tables.accounts.take_back(&attempt.who.0);
+            tables.accounts.take_back(&attempt.bucket);
             tables.places.take_back(&attempt.who.1);
+        }
+        if attempt.has_second {
+            tables.second_factors.take_back(&attempt.who.0);
         }
     }
 

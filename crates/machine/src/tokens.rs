@@ -1,7 +1,8 @@
 //! API tokens: secrets for programs that act for a user.
 //!
 //! Invariants: a token never may more than its user may at that moment. A token that has expired,
-//! or whose user is disabled or gone, lets nobody in. A user has 100 at most.
+//! or whose user is disabled or gone, lets nobody in. None that a token made outlives it. A user
+//! has 100 at most.
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
@@ -32,6 +33,8 @@ pub struct NewToken<'a> {
     pub expires: Option<i64>,
     /// The token may act only at this dataset or below it.
     pub dataset: Option<&'a str>,
+    /// The token by which it is made.
+    pub maker: Option<u64>,
 }
 
 /// A token, without its secret.
@@ -61,10 +64,16 @@ impl Machine {
             return Err(Denied::BadExpiry);
         }
         let random = secret::random(&*self.outside);
-        self.store.change(|db| {
+        self.store.change_accounts(|db| {
             let account = users::find(db, new.user)?.ok_or(Denied::NotFound)?;
             if new.role > account.user.role {
                 return Err(Denied::AboveUser);
+            }
+            if let Some(maker) = new.maker
+                && let Some(end) = end(db, maker)?
+                && new.expires.is_none_or(|expires| expires > end)
+            {
+                return Err(Denied::OutlivesMaker);
             }
             db.execute("DELETE FROM tokens WHERE user = ?1 AND expires <= ?2", [account.id, now])?;
             let sql = "SELECT count(*), coalesce(max(name = ?2), 0) FROM tokens WHERE user = ?1";
@@ -100,10 +109,9 @@ impl Machine {
                 let sql = "UPDATE tokens SET last_used = ?2 WHERE id = ?1";
                 db.execute(sql, [id, now]).map_err(Fault::from)
             });
-            match noted {
-                // With a full disk programs can still look.
-                Ok(_) | Err(Fault::Full) => {}
-                Err(fault) => return Err(fault),
+            // Whatever its disk does, people and programs can still look.
+            if let Err(fault) = noted {
+                tracing::warn!(%fault, "the use of a token was not noted");
             }
         }
         Ok(Some(found.identity))
@@ -122,7 +130,7 @@ impl Machine {
     /// Removes a token.
     pub fn remove_token(&self, id: u64) -> Result<(), Denied> {
         let Ok(id) = i64::try_from(id) else { return Err(Denied::NotFound) };
-        self.store.change(|db| match db.execute("DELETE FROM tokens WHERE id = ?1", [id])? {
+        self.store.change_accounts(|db| match db.execute("DELETE FROM tokens WHERE id = ?1", [id])? {
             0 => Err(Denied::NotFound),
             _ => Ok(()),
         })
@@ -143,6 +151,14 @@ fn info(row: &Row<'_>) -> rusqlite::Result<TokenInfo> {
         expires: row.get(6)?,
         last_used: row.get(7)?,
     })
+}
+
+/// When a token expires; `None`: never.
+fn end(db: &Connection, token: u64) -> Result<Option<i64>, Denied> {
+    let sql = "SELECT expires FROM tokens WHERE id = ?1";
+    let end = db.query_row(sql, [token.cast_signed()], |row| row.get(0)).optional()?;
+    // It was removed meanwhile.
+    end.ok_or(Denied::NotFound)
 }
 
 /// A token as it is kept, of a user who is not disabled.

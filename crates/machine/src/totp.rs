@@ -29,7 +29,7 @@ impl Machine {
     pub fn begin_totp(&self, name: &str) -> Result<TotpOffer, Denied> {
         let mut bytes = vec![0; SECRET_BYTES];
         self.outside.fill(&mut bytes);
-        self.store.change(|db| {
+        self.store.change_accounts(|db| {
             let account = users::find(db, name)?.ok_or(Denied::NotFound)?;
             db.execute(
                 "INSERT OR REPLACE INTO totp (user, pending, secret, last_step) VALUES (?1, 1, ?2, 0)",
@@ -50,7 +50,7 @@ impl Machine {
     pub fn confirm_totp(&self, name: &str, code: &str) -> Result<Vec<String>, Denied> {
         let codes: Vec<String> = (0..RECOVERY_CODES).map(|_| secret::code(&*self.outside)).collect();
         let now = self.outside.now();
-        let confirmed: Result<(), Denied> = self.store.change(|db| {
+        let confirmed: Result<(), Denied> = self.store.change_accounts(|db| {
             let id = users::find(db, name)?.ok_or(Denied::NotFound)?.id;
             let (bytes, _) = kept(db, id, true)?.ok_or(Denied::NotFound)?;
             let step = step_of(bytes, code, now).ok_or(Denied::Wrong)?;

@@ -2,13 +2,14 @@
 //!
 //! Invariants: the last administrator who can log in is never removed, disabled or demoted. A
 //! number (`uid`) from 2,000,000,000 on is never given to a second user, even when the first is
-//! gone: what `zfs allow` delegates is kept in pools by number, and would pass to the second.
+//! gone, and whoever asks for it: what `zfs allow` delegates is kept in pools by number, and would pass to the second.
 
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::Machine;
 use crate::fault::{Denied, Fault, Limit, NameFault};
+use crate::password::Whose;
 
 const MOST_USERS: i64 = 1_000;
 /// Of a name, in characters, which are bytes.
@@ -17,6 +18,8 @@ const LONGEST_NAME: usize = 32;
 const FIRST_UID: u32 = 2_000_000_000;
 /// The two above mean "nobody" and "unchanged" elsewhere.
 const LAST_UID: u32 = u32::MAX - 2;
+/// The highest that may be asked for: those above it are left for many users more.
+const LAST_ASKED_UID: u32 = 2_100_000_000;
 
 /// What a user may do. A greater one may all that a lesser one may.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -68,7 +71,8 @@ pub struct NewUser<'a> {
     pub name: &'a str,
     pub password: &'a str,
     pub role: Role,
-    /// `None`: the next free one from 2,000,000,000 on.
+    /// `None`: the next free one from 2,000,000,000 on. One from there on that nobody had yet may be
+    /// asked for, up to 2,100,000,000.
     pub uid: Option<u32>,
 }
 
@@ -81,6 +85,8 @@ pub struct UserChange {
     pub uid: Option<u32>,
     /// Removes TOTP and the recovery codes.
     pub drop_totp: bool,
+    /// With a new password: the tokens stay.
+    pub keep_tokens: bool,
 }
 
 /// A user with what belongs to the database: the row's id and the hash of the password.
@@ -108,19 +114,21 @@ impl Machine {
     /// Adds a user, who can log in at once.
     pub fn add_user(&self, new: &NewUser<'_>) -> Result<User, Denied> {
         check(new)?;
-        let hash = self.passwords.hash(new.password, &*self.outside)?;
+        let hash = self.passwords.hash(new.password, Whose::Known, &*self.outside)?;
         let now = self.outside.now();
-        self.store.change(|db| insert(db, new, &hash, now))
+        self.store.change_accounts(|db| insert(db, new, &hash, now))
     }
 
-    /// Changes a user. All sessions of the user end where role, password or `disabled` change.
+    /// Changes a user. All sessions of the user end where role, password or `disabled` change. The
+    /// tokens end with a new password, unless they are to stay: who has stolen a session has
+    /// perhaps made some.
     pub fn change_user(&self, name: &str, change: &UserChange) -> Result<User, Denied> {
         check_uid(change.uid)?;
         let hash = match &change.password {
-            Some(password) => Some(self.passwords.hash(password, &*self.outside)?),
+            Some(password) => Some(self.passwords.hash(password, Whose::Known, &*self.outside)?),
             None => None,
         };
-        self.store.change(|db| {
+        self.store.change_accounts(|db| {
             let Account { id, user, .. } = find(db, name)?.ok_or(Denied::NotFound)?;
             let had_administrator = has_administrator(db)?;
             if let Some(uid) = change.uid.filter(|uid| *uid != user.uid) {
@@ -140,6 +148,9 @@ impl Machine {
             if hash.is_some() || (role, disabled) != (user.role, user.disabled) {
                 db.execute("DELETE FROM sessions WHERE user = ?1", [id])?;
             }
+            if hash.is_some() && !change.keep_tokens {
+                db.execute("DELETE FROM tokens WHERE user = ?1", [id])?;
+            }
             if had_administrator && !has_administrator(db)? {
                 return Err(Denied::LastAdministrator);
             }
@@ -149,7 +160,7 @@ impl Machine {
 
     /// Removes a user with all sessions and tokens.
     pub fn remove_user(&self, name: &str) -> Result<(), Denied> {
-        self.store.change(|db| {
+        self.store.change_accounts(|db| {
             let had_administrator = has_administrator(db)?;
             if db.execute("DELETE FROM users WHERE name = ?1", [name])? == 0 {
                 return Err(Denied::NotFound);
@@ -212,7 +223,7 @@ pub(crate) fn check_name(name: &str) -> Result<(), NameFault> {
 fn check_uid(uid: Option<u32>) -> Result<(), Denied> {
     match uid {
         // Whoever has the number 0 is root to the engine, whatever the role.
-        Some(uid) if uid == 0 || uid > LAST_UID => Err(Denied::BadUid),
+        Some(uid) if uid == 0 || uid > LAST_ASKED_UID => Err(Denied::BadUid),
         _ => Ok(()),
     }
 }
@@ -249,8 +260,9 @@ fn next_uid(db: &Connection) -> Result<u32, Denied> {
 
 /// Notes that a number is used from now on.
 fn take_uid(db: &Connection, uid: u32) -> Result<(), Denied> {
-    let sql = "SELECT EXISTS (SELECT 1 FROM users WHERE uid = ?1)";
-    if db.query_row(sql, [uid], |row| row.get(0))? {
+    let sql = "SELECT EXISTS (SELECT 1 FROM users WHERE uid = ?1)
+        OR ?1 >= ?2 AND ?1 < (SELECT value FROM counters WHERE name = 'uid')";
+    if db.query_row(sql, [uid, FIRST_UID], |row| row.get(0))? {
         return Err(Denied::UidTaken);
     }
     if uid >= FIRST_UID {

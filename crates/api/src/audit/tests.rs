@@ -1,7 +1,6 @@
 use super::*;
 use axum::body::Body;
-use axum::http::StatusCode;
-use axum::response::IntoResponse;
+use axum::middleware::from_fn_with_state;
 use machine::AuditFilter;
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -64,13 +63,17 @@ fn note(auditor: &Auditor, asker: &Asker, asked: &Request, answer: impl IntoResp
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
     runtime.expect("a runtime").block_on(async {
         if let Some(asked) = Asked::of(asked) {
-            auditor.note(asked, asker, &mut answer.into_response()).await;
+            auditor.begin(asked, asker.clone()).answered(&mut answer.into_response()).await;
         }
     });
 }
 
 fn root() -> Asker {
     Asker::local(Arc::new(Actor::administrator(0, 0)))
+}
+
+fn guest() -> Asker {
+    Asker::local(Arc::new(Actor { rank: Rank::Guest, user: 1000, ..Actor::itself() }))
 }
 
 fn stranger() -> Asker {
@@ -86,7 +89,7 @@ fn what_changes_something_is_written_and_what_reads_is_not() {
     note(&auditor, &root(), &request(Method::GET, "/v1/pools"), StatusCode::OK);
     note(&auditor, &root(), &request(Method::HEAD, "/v1/pools"), StatusCode::OK);
     let mut answer = StatusCode::UNAUTHORIZED.into_response();
-    answer.extensions_mut().insert(Said { who: Some("ada\nroot".into()), target: None });
+    answer.extensions_mut().insert(Said { who: Some("ada\nroot".into()), ..Said::default() });
     note(&auditor, &stranger(), &request(Method::POST, "/v1/login"), answer);
     writer.end(Duration::from_secs(10));
     // The query is not in it, a name is one line, and the path is as it was sent.
@@ -99,23 +102,123 @@ fn what_changes_something_is_written_and_what_reads_is_not() {
     );
 }
 
+/// How many records a path has.
+fn count(scene: &Scene, path: &str) -> usize {
+    scene.written().iter().filter(|one| one.1 == path).count()
+}
+
 #[test]
-fn strangers_do_not_push_out_what_others_did() {
-    let scene = Scene::new("strangers");
+fn refusals_of_one_are_noted_for_a_while_and_those_of_others_and_what_was_done_always() {
+    let scene = Scene::new("refusals");
     let (auditor, writer) = scene.begin();
-    let login = request(Method::POST, "/v1/login");
-    for _ in 0..2 * STRANGERS {
-        note(&auditor, &stranger(), &login, StatusCode::UNAUTHORIZED);
+    let post = |path| request(Method::POST, path);
+    for _ in 0..2 * OF_ONE {
+        note(&auditor, &stranger(), &post("/junk"), StatusCode::UNAUTHORIZED);
+        note(&auditor, &guest(), &post("/guest"), StatusCode::FORBIDDEN);
     }
-    note(&auditor, &root(), &request(Method::POST, "/v1/pools"), StatusCode::ACCEPTED);
+    note(&auditor, &stranger(), &post("/login"), StatusCode::OK);
+    note(&auditor, &guest(), &post("/done"), StatusCode::OK);
+    let elsewhere = Asker::stranger(IpAddr::from([192, 0, 2, 2]));
+    note(&auditor, &elsewhere, &post("/elsewhere"), StatusCode::UNAUTHORIZED);
+    for _ in 0..2 * OF_ONE {
+        note(&auditor, &root(), &post("/root"), StatusCode::CONFLICT);
+    }
     scene.clock.0.fetch_add(MINUTE, Ordering::Relaxed);
-    note(&auditor, &stranger(), &login, StatusCode::UNAUTHORIZED);
+    note(&auditor, &stranger(), &post("/later"), StatusCode::UNAUTHORIZED);
     writer.end(Duration::from_secs(60));
-    let written = scene.written();
-    let of_strangers = written.iter().filter(|one| one.1 == "/v1/login").count();
-    assert_eq!(of_strangers, STRANGERS as usize + 1, "as many as a minute has, and one of the next");
-    assert!(written.iter().any(|one| one.1 == "/v1/pools"));
-    assert!(written.iter().any(|one| one.0 == LOSS && one.2 == WRITER), "the loss is told");
+    let of_one = OF_ONE as usize;
+    for (path, noted) in [
+        ("/junk", of_one),
+        ("/guest", of_one),
+        ("/login", 1),
+        ("/done", 1),
+        ("/elsewhere", 1),
+        ("/root", 2 * of_one),
+        ("/later", 1),
+    ] {
+        assert_eq!(count(&scene, path), noted, "{path}");
+    }
+    assert!(scene.written().iter().any(|one| one.0 == LOSS && one.2 == WRITER), "the loss is told");
+}
+
+#[test]
+fn strangers_have_a_bound_together_and_nobody_else_is_in_it() {
+    let mut refused = Refused::default();
+    let mut noted = 0;
+    for number in 0..1_000_u32 {
+        let place = Whose::Place(IpAddr::from(number.to_be_bytes()));
+        noted += u32::from(refused.has_room(place, 0));
+    }
+    assert_eq!(noted, OF_STRANGERS);
+    assert!(refused.has_room(Whose::User(7), 0) && refused.of_one.len() < MOST_COUNTED);
+}
+
+#[test]
+fn what_was_done_weighs_as_much_as_who_did_it() {
+    let of = |asker: &Asker, role| weight(asker, role, StatusCode::OK);
+    assert_eq!(of(&root(), None), Weight::Administrator);
+    assert_eq!(of(&guest(), None), Weight::Guest);
+    assert_eq!(of(&stranger(), Some(Role::Administrator)), Weight::Administrator);
+    assert_eq!(of(&stranger(), Some(Role::ReadOnly)), Weight::Guest);
+    assert_eq!(weight(&root(), None, StatusCode::CONFLICT), Weight::Refused);
+}
+
+async fn call(routes: axum::Router, asked: Request) -> Response {
+    let routes = hyper_util::service::TowerToHyperService::new(routes);
+    let Ok(answer) = hyper::service::Service::call(&routes, asked).await;
+    answer
+}
+
+/// A handler that takes a while, or panics.
+async fn slow(request: Request) -> StatusCode {
+    assert!(request.uri().path() != "/panics", "as a fault of ours would");
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    StatusCode::OK
+}
+
+#[test]
+fn a_request_is_noted_though_its_client_has_gone_or_its_handler_panics() {
+    let scene = Scene::new("gone");
+    let (auditor, writer) = scene.begin();
+    let routes = axum::Router::new().fallback(slow).layer(from_fn_with_state(auditor.clone(), record));
+    let asked = |path| {
+        let mut asked = request(Method::POST, path);
+        asked.extensions_mut().insert(ConnectInfo(root()));
+        asked
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
+    runtime.block_on(async {
+        let left =
+            tokio::time::timeout(Duration::from_millis(10), call(routes.clone(), asked("/left"))).await;
+        assert!(left.is_err(), "the client goes before the answer");
+        assert_eq!(call(routes.clone(), asked("/panics")).await.status(), StatusCode::INTERNAL_SERVER_ERROR);
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        let cut = tokio::time::timeout(Duration::from_millis(10), call(routes.clone(), asked("/cut"))).await;
+        assert!(cut.is_err());
+    });
+    // With the runtime ends what is under way.
+    drop(runtime);
+    drop((routes, auditor));
+    writer.end(Duration::from_secs(60));
+    let mut written: Vec<(String, u16)> =
+        scene.written().into_iter().map(|(_, path, _, status)| (path, status)).collect();
+    written.sort_unstable();
+    assert_eq!(written, [("/cut".into(), 500), ("/left".into(), 200), ("/panics".into(), 500)]);
+}
+
+#[test]
+fn a_flood_of_a_guest_keeps_no_administrator_waiting() {
+    let scene = Scene::new("flood");
+    let (auditor, writer) = scene.begin();
+    let post = request(Method::POST, "/v1/pools");
+    for _ in 0..20_000 {
+        note(&auditor, &guest(), &post, StatusCode::OK);
+    }
+    let began = std::time::Instant::now();
+    note(&auditor, &root(), &request(Method::POST, "/root"), StatusCode::OK);
+    assert!(began.elapsed() < PATIENCE, "{:?}", began.elapsed());
+    writer.end(Duration::from_secs(60));
+    assert_eq!(count(&scene, "/root"), 1);
 }
 
 #[test]

@@ -2,7 +2,11 @@
 //!
 //! An administrator manages all accounts. Who has logged in manages the own one: password, second
 //! factor, sessions and tokens. A token manages none, but an administrator's that is held to no
-//! dataset: what was given away for a purpose does not make more of itself.
+//! dataset: what was given away for a purpose does not make more of itself, or nothing that outlives
+//! it.
+//!
+//! Invariant: over HTTPS, whoever changes the own account or its second factor gives its password
+//! once more, whatever the role: who has stolen a session does not get to keep the account.
 
 use super::pools::query;
 use crate::app::{Body, Shared, parse};
@@ -12,8 +16,8 @@ use crate::denied::Unserved;
 use crate::path::Path;
 use crate::problem::refuse;
 use api_types::{
-    AuditQuery, AuditRecord, By, FirstAdministrator, MachineBackup, RecoveryCodes, Role, Secret, TotpConfirm,
-    TotpOffer, User, UserAdd, UserChange, UserSession, kind,
+    AuditQuery, AuditRecord, By, FirstAdministrator, MachineBackup, RecoveryCodes, Role, Secret, TotpBegin,
+    TotpConfirm, TotpOffer, User, UserAdd, UserChange, UserSession, kind,
 };
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{ConnectInfo, Query, State};
@@ -37,8 +41,7 @@ pub type Answer<T> = Result<Json<T>, Unserved>;
 /// Whose accounts somebody manages.
 pub enum Manages<'a> {
     All,
-    /// The own one, and where the password is to be confirmed from.
-    Own(&'a str, IpAddr),
+    Own(&'a str),
     Nothing,
 }
 
@@ -47,9 +50,9 @@ impl Manages<'_> {
         if asker.actor.is_administrator() {
             return Manages::All;
         }
-        match (asker.identity(), asker.address()) {
-            (Some(identity), Some(address)) if matches!(identity.by, Credential::Session { .. }) => {
-                Manages::Own(&identity.user, address)
+        match asker.identity() {
+            Some(identity) if matches!(identity.by, Credential::Session { .. }) => {
+                Manages::Own(&identity.user)
             }
             _ => Manages::Nothing,
         }
@@ -59,7 +62,7 @@ impl Manages<'_> {
     pub fn check(&self, name: &str) -> Result<(), Unserved> {
         match self {
             Manages::All => Ok(()),
-            Manages::Own(own, _) if *own == name => Ok(()),
+            Manages::Own(own) if *own == name => Ok(()),
             Manages::Own(..) | Manages::Nothing => Err(denied()),
         }
     }
@@ -68,10 +71,16 @@ impl Manages<'_> {
     pub fn listed(&self) -> Result<Option<String>, Unserved> {
         match self {
             Manages::All => Ok(None),
-            Manages::Own(own, _) => Ok(Some((*own).to_owned())),
+            Manages::Own(own) => Ok(Some((*own).to_owned())),
             Manages::Nothing => Err(denied()),
         }
     }
+}
+
+/// Where the password is to be confirmed from, of who acts on the own account.
+fn confirmed_from(asker: &Asker, name: &str) -> Option<IpAddr> {
+    let is_own = asker.identity().is_some_and(|identity| identity.user == name);
+    asker.address().filter(|_| is_own)
 }
 
 pub fn denied() -> Unserved {
@@ -120,7 +129,7 @@ fn told(user: machine::User) -> User {
 
 /// With the name for the audit log, which the path does not say.
 fn about(target: String) -> Extension<Said> {
-    Extension(Said { who: None, target: Some(target) })
+    Extension(Said { target: Some(target), ..Said::default() })
 }
 
 pub async fn list(State(app): State<Shared>) -> Answer<Vec<User>> {
@@ -128,7 +137,7 @@ pub async fn list(State(app): State<Shared>) -> Answer<Vec<User>> {
     Ok(Json(users.into_iter().map(told).collect()))
 }
 
-pub async fn add(State(app): State<Shared>, body: Body) -> Response {
+pub async fn add(State(app): State<Shared>, ConnectInfo(asker): ConnectInfo<Asker>, body: Body) -> Response {
     let UserAdd { name, password, role: given, uid } = match parse(body) {
         Ok(request) => request,
         Err(why) => return Unserved::from(why).into_response(),
@@ -139,27 +148,33 @@ pub async fn add(State(app): State<Shared>, body: Body) -> Response {
             let (name, password, role) = (name.as_str(), password.0.as_str(), role(given));
             machine.add_user(&machine::NewUser { name, password, role, uid })
         };
-        let user = app.accounts()?.hashing(add).await?;
+        let user = app.accounts()?.hashing(&asker, add).await?;
         Ok::<_, Unserved>(Json(told(user)))
     };
     (target, added.await).into_response()
 }
 
-pub async fn first(State(app): State<Shared>, body: Body) -> Response {
+pub async fn first(
+    State(app): State<Shared>,
+    ConnectInfo(asker): ConnectInfo<Asker>,
+    body: Body,
+) -> Response {
     let FirstAdministrator { code, name, password } = match parse(body) {
         Ok(request) => request,
         Err(why) => return Unserved::from(why).into_response(),
     };
-    let target = about(name.clone());
+    let said = Said { who: Some(name.clone()), target: Some(name.clone()), role: None };
     let added = async {
         let redeem = move |machine: &Machine| {
             let (name, password, role) = (name.as_str(), password.0.as_str(), machine::Role::Administrator);
             machine.redeem_first_code(&code.0, &machine::NewUser { name, password, role, uid: None })
         };
-        let user = app.accounts()?.hashing(redeem).await?;
+        let user = app.accounts()?.hashing(&asker, redeem).await?;
         Ok::<_, Unserved>(Json(told(user)))
     };
-    (target, added.await).into_response()
+    let added = added.await;
+    let role = added.as_ref().ok().map(|_| machine::Role::Administrator);
+    (Extension(Said { role, ..said }), added).into_response()
 }
 
 pub async fn change(
@@ -168,32 +183,35 @@ pub async fn change(
     Path(name): Path<String>,
     body: Body,
 ) -> Answer<User> {
-    let UserChange { role: given, password, old_password, disabled, uid, drop_totp } = parse(body)?;
+    let asked: UserChange = parse(body)?;
+    let UserChange { role: given, password, old_password, disabled, uid, drop_totp, keep_tokens } = asked;
     let manages = Manages::of(&asker);
     manages.check(&name)?;
-    let confirmed = match manages {
-        Manages::Own(_, address) => {
-            if given.is_some() || disabled.is_some() || uid.is_some() {
-                return Err(denied());
-            }
-            Some((old_password.unwrap_or_default(), address))
-        }
-        Manages::All | Manages::Nothing => None,
-    };
+    let is_of_administrator = given.is_some() || disabled.is_some() || uid.is_some();
+    if is_of_administrator && !matches!(manages, Manages::All) {
+        return Err(denied());
+    }
+    let from = confirmed_from(&asker, &name);
+    if keep_tokens && from.is_none() {
+        return Err(
+            refuse(kind::INVALID, "only who gives an own account another password keeps tokens").into()
+        );
+    }
     let change = machine::UserChange {
         role: given.map(role),
         password: password.map(|Secret(text)| text),
         disabled,
         uid,
         drop_totp,
+        keep_tokens,
     };
     let change = move |machine: &Machine| {
-        if let Some((Secret(old), address)) = confirmed {
-            machine.confirm_password(&name, &old, address)?;
+        if let Some(from) = from {
+            machine.confirm_password(&name, &old_password.unwrap_or_default().0, from)?;
         }
         machine.change_user(&name, &change)
     };
-    Ok(Json(told(app.accounts()?.hashing(change).await?)))
+    Ok(Json(told(app.accounts()?.hashing(&asker, change).await?)))
 }
 
 pub async fn remove(State(app): State<Shared>, Path(name): Path<String>) -> Answer<()> {
@@ -204,9 +222,19 @@ pub async fn begin_totp(
     State(app): State<Shared>,
     ConnectInfo(asker): ConnectInfo<Asker>,
     Path(name): Path<String>,
+    body: Body,
 ) -> Answer<TotpOffer> {
+    let TotpBegin { password, second } = parse(body)?;
     Manages::of(&asker).check(&name)?;
-    let offer = app.accounts()?.quick(move |machine| machine.begin_totp(&name)).await?;
+    let from = confirmed_from(&asker, &name);
+    let begin = move |machine: &Machine| {
+        if let Some(address) = from {
+            let second = second.as_ref().map(|Secret(code)| code.as_str());
+            machine.confirm_both(&machine::LogIn { name: &name, password: &password.0, second, address })?;
+        }
+        machine.begin_totp(&name)
+    };
+    let offer = app.accounts()?.hashing(&asker, begin).await?;
     Ok(Json(TotpOffer { secret: Secret(offer.secret), url: Secret(offer.url) }))
 }
 

@@ -1,7 +1,7 @@
 //! Counters, advice and estimates.
 
 use super::pools::{Asked, query};
-use crate::app::{Body, Shared, blocking, posted};
+use crate::app::{Body, Shared, blocking, long, posted};
 use crate::convert;
 use crate::path::Path;
 use api_types::{AdviceQuestion, DedupEstimateQuery, LogFilter};
@@ -50,7 +50,7 @@ pub async fn advice(
     Path(name): Path<String>,
     asked: Asked<AdviceQuestion>,
 ) -> Response {
-    blocking(app, move |app| {
+    long(app, move |app| {
         let question = query(asked)?;
         Ok(app.pool(&name)?.advise(&question)?)
     })
@@ -62,7 +62,7 @@ pub async fn dedup_estimate(
     Path(name): Path<String>,
     asked: Asked<DedupEstimateQuery>,
 ) -> Response {
-    blocking(app, move |app| {
+    long(app, move |app| {
         let DedupEstimateQuery { dataset } = query(asked)?;
         let dataset = if dataset.is_empty() { name.clone() } else { dataset };
         Ok(app.pool(&name)?.estimate_dedup(&dataset)?)

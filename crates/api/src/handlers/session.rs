@@ -24,13 +24,15 @@ pub async fn log_in(
         Ok(request) => request,
         Err(why) => return why.into_response(),
     };
-    let said = Said { who: Some(request.name.clone()), target: Some(request.name.clone()) };
-    let mut answer = begin(&app, &asker, request).await.unwrap_or_else(IntoResponse::into_response);
-    answer.extensions_mut().insert(said);
+    let name = Some(request.name.clone());
+    let begun = begin(&app, &asker, request).await;
+    let role = begun.as_ref().ok().map(|(role, _)| *role);
+    let mut answer = begun.map_or_else(IntoResponse::into_response, |(_, answer)| answer);
+    answer.extensions_mut().insert(Said { who: name.clone(), target: name, role });
     answer
 }
 
-async fn begin(app: &App, asker: &Asker, request: LogIn) -> Result<Response, Unserved> {
+async fn begin(app: &App, asker: &Asker, request: LogIn) -> Result<(machine::Role, Response), Unserved> {
     let Some(address) = asker.address() else {
         return Err(refuse(kind::BAD_REQUEST, "a session begins over HTTPS; the socket needs none").into());
     };
@@ -39,12 +41,13 @@ async fn begin(app: &App, asker: &Asker, request: LogIn) -> Result<Response, Uns
         let (name, password) = (request.name.as_str(), request.password.0.as_str());
         machine.log_in(&machine::LogIn { name, password, second, address })
     };
-    let session = app.accounts()?.hashing(log_in).await?;
+    let session = app.accounts()?.hashing(asker, log_in).await?;
     let cookie = cookie::keep(&session.secret);
     let cookie = cookie.ok_or_else(|| refuse(kind::INTERNAL, "a session's secret is no header"))?;
+    let role = session.identity.role;
     let me = me_of(&Asker::known(session.identity, address));
     let logged_in = LoggedIn { csrf: me.csrf.clone().unwrap_or_default(), me };
-    Ok(([(header::SET_COOKIE, cookie)], Json(logged_in)).into_response())
+    Ok((role, ([(header::SET_COOKIE, cookie)], Json(logged_in)).into_response()))
 }
 
 pub async fn log_out(

@@ -27,8 +27,8 @@ pub async fn add(State(app): State<Shared>, ConnectInfo(asker): ConnectInfo<Aske
     let made = make(&app, &asker, body).await;
     // Of one that was not made there is no more to say than its refusal does.
     let said = made.as_ref().ok().map(|Json(made)| Said {
-        who: None,
         target: Some(format!("{} of {}", made.token.name, made.token.user)),
+        ..Said::default()
     });
     let mut answer = made.into_response();
     answer.extensions_mut().insert(said.unwrap_or_default());
@@ -43,9 +43,13 @@ async fn make(app: &Shared, asker: &Asker, body: Body) -> Answer<TokenMade> {
     let own = asker.identity().map(|identity| identity.user.clone());
     let user = user.or(own).ok_or_else(|| refuse(kind::BAD_REQUEST, "whose token it is has to be said"))?;
     manages.check(&user)?;
+    let maker = match asker.by() {
+        By::Token { id } => Some(id),
+        By::Nobody | By::Socket { .. } | By::Session { .. } => None,
+    };
     let add = move |machine: &Machine| {
         let (user, name, dataset) = (user.as_str(), name.as_str(), dataset.as_deref());
-        machine.add_token(&NewToken { user, name, role: role(given), expires, dataset })
+        machine.add_token(&NewToken { user, name, role: role(given), expires, dataset, maker })
     };
     let (token, secret) = app.accounts()?.quick(add).await?;
     Ok(Json(TokenMade { token: told(token), secret: Secret(secret) }))
@@ -62,7 +66,7 @@ pub async fn remove(
     let user = match Manages::of(&asker) {
         Manages::Nothing if !is_itself => return Err(denied()),
         Manages::Nothing | Manages::All => None,
-        Manages::Own(own, _) => Some(own.to_owned()),
+        Manages::Own(own) => Some(own.to_owned()),
     };
     let remove = move |machine: &Machine| {
         if let Some(user) = user

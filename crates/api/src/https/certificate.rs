@@ -20,11 +20,13 @@ use files::{Pair, read, replace};
 use machine::Outside;
 use rcgen::{CertificateParams, DnType, ExtendedKeyUsagePurpose, KeyPair, date_time_ymd};
 use sha2::{Digest, Sha256};
+use sockets::lock;
+use std::collections::HashSet;
 use std::fmt;
 use std::io;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 use tokio_rustls::rustls;
 use tokio_rustls::rustls::crypto::ring;
@@ -94,9 +96,12 @@ struct Shown {
 pub struct Certificates {
     folder: PathBuf,
     /// Of this machine.
-    hostname: String,
+    names: Vec<String>,
     outside: Arc<dyn Outside>,
-    shown: RwLock<Shown>,
+    /// Held by who puts another one there, while files are written: so those and what is shown are
+    /// one, and no handshake waits for a disk.
+    changing: Mutex<()>,
+    shown: RwLock<Arc<Shown>>,
 }
 
 impl fmt::Debug for Certificates {
@@ -108,7 +113,11 @@ impl fmt::Debug for Certificates {
 impl Certificates {
     /// Reads the certificate of a folder, which need not be there; makes one where there is none,
     /// and in place of one of ours that ends soon.
-    pub fn open(folder: PathBuf, hostname: String, outside: Arc<dyn Outside>) -> Result<Certificates, Unfit> {
+    pub fn open(
+        folder: PathBuf,
+        names: Vec<String>,
+        outside: Arc<dyn Outside>,
+    ) -> Result<Certificates, Unfit> {
         let now = outside.now();
         let is_due = |shown: &Shown| shown.is_ours && shown.info.not_after - now < RENEWED_BEFORE;
         let shown = match read(&folder, &|pair| shown(pair).is_ok())? {
@@ -117,22 +126,32 @@ impl Certificates {
         };
         let shown = match shown {
             Some(shown) => shown,
-            None => make(&folder, &hostname, now)?,
+            None => make(&folder, &names, now)?,
         };
         if shown.info.not_after <= now {
             tracing::warn!(end = shown.info.not_after, "the certificate of HTTPS has expired");
         }
-        Ok(Certificates { folder, hostname, outside, shown: RwLock::new(shown) })
+        let shown = RwLock::new(Arc::new(shown));
+        Ok(Certificates { folder, names, outside, changing: Mutex::new(()), shown })
     }
 
     pub fn info(&self) -> CertificateInfo {
-        self.shown.read().unwrap_or_else(PoisonError::into_inner).info.clone()
+        self.shown().info.clone()
+    }
+
+    fn shown(&self) -> Arc<Shown> {
+        self.shown.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn show(&self, new: Shown) -> CertificateInfo {
+        let info = new.info.clone();
+        *self.shown.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(new);
+        info
     }
 
     /// Whether a name is one that the certificate is for.
     pub fn is_for(&self, name: &str) -> bool {
-        let shown = self.shown.read().unwrap_or_else(PoisonError::into_inner);
-        shown.info.names.iter().any(|known| covers(known, name))
+        self.shown().info.names.iter().any(|known| covers(known, name))
     }
 
     /// Shows another one from now on, if it is fit.
@@ -142,21 +161,20 @@ impl Certificates {
         if new.info.not_after <= self.outside.now() {
             return Err(Unfit::Expired(new.info.not_after));
         }
-        // Held while the files are written, so those and what is shown are one.
-        let mut shown = self.shown.write().unwrap_or_else(PoisonError::into_inner);
+        let _changing = lock(&self.changing);
         replace(&self.folder, &pair)?;
-        *shown = new;
-        Ok(shown.info.clone())
+        Ok(self.show(new))
     }
 
     /// Makes another one where it was made here and ends soon. To be called now and then; may wait
     /// for a disk.
     pub fn renew(&self) -> Result<(), Unfit> {
         let now = self.outside.now();
-        let mut shown = self.shown.write().unwrap_or_else(PoisonError::into_inner);
+        let _changing = lock(&self.changing);
+        let shown = self.shown();
         if shown.is_ours && shown.info.not_after - now < RENEWED_BEFORE {
-            *shown = make(&self.folder, &self.hostname, now)?;
-            tracing::info!(fingerprint = shown.info.fingerprint, "the certificate of HTTPS was renewed");
+            let new = self.show(make(&self.folder, &self.names, now)?);
+            tracing::info!(fingerprint = new.fingerprint, "the certificate of HTTPS was renewed");
         }
         Ok(())
     }
@@ -164,16 +182,17 @@ impl Certificates {
 
 impl ResolvesServerCert for Certificates {
     fn resolve(&self, _: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
-        Some(self.shown.read().unwrap_or_else(PoisonError::into_inner).key.clone())
+        Some(self.shown().key.clone())
     }
 }
 
 /// Makes a certificate that signs itself, and keeps it.
-fn make(folder: &Path, hostname: &str, now: i64) -> Result<Shown, Unfit> {
-    let mut names: Vec<String> = ["localhost", "127.0.0.1", "::1"].map(str::to_owned).into();
-    if !names.iter().any(|name| name == hostname) && is_host_name(hostname) {
-        names.insert(0, hostname.to_owned());
-    }
+fn make(folder: &Path, of_machine: &[String], now: i64) -> Result<Shown, Unfit> {
+    let mut names: Vec<String> = of_machine.iter().filter(|name| is_host_name(name)).cloned().collect();
+    names.extend(["localhost", "127.0.0.1", "::1"].map(str::to_owned));
+    // `localhost` may be what the machine is called.
+    let mut seen = HashSet::new();
+    names.retain(|name| seen.insert(name.clone()));
     let mut params = CertificateParams::new(names).map_err(Unfit::NotMade)?;
     params.distinguished_name = rcgen::DistinguishedName::new();
     params.distinguished_name.push(DnType::CommonName, OURS);

@@ -46,3 +46,12 @@ fn a_container_has_the_limit_of_the_root_that_it_sees() {
     assert_eq!(group_memory("0::/docker/abc\n", &root), Some(512 << 20));
     fs::remove_dir_all(root).expect("removed");
 }
+
+#[test]
+fn the_names_beside_ones_own_are_ones_own() {
+    let hosts = "127.0.0.1 localhost\n# 127.0.1.1 old.example nas\n127.0.1.1 nas.example.org nas # here\n\
+                 ::1 localhost\n192.0.2.7\n192.0.2.8 other.example other nas2\n";
+    assert_eq!(names_in(hosts, "nas"), ["nas", "nas.example.org"]);
+    assert_eq!(names_in(hosts, "nas.example.org"), ["nas.example.org", "nas"]);
+    assert_eq!(names_in("", "nas"), ["nas"]);
+}

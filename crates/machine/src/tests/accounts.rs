@@ -43,14 +43,20 @@ fn a_number_is_never_given_to_a_second_user() {
     assert_eq!(uid("c", None), Ok(2_000_000_003));
     assert_eq!(uid("d", Some(2_000_000_009)), Ok(2_000_000_009));
     machine.remove_user("d").expect("removed");
+    for had in [2_000_000_002, 2_000_000_009] {
+        assert_eq!(uid("d", Some(had)), Err(Denied::UidTaken), "whoever asks for it");
+    }
     assert_eq!(uid("e", None), Ok(2_000_000_010));
     assert_eq!(uid("f", Some(1_000)), Ok(1_000));
     assert_eq!(uid("g", Some(1_000)), Err(Denied::UidTaken));
-    for bad in [0, u32::MAX, u32::MAX - 1] {
+    for bad in [0, u32::MAX, u32::MAX - 1, u32::MAX - 2, 2_100_000_001] {
         assert_eq!(uid("g", Some(bad)), Err(Denied::BadUid));
     }
-    assert_eq!(uid("h", Some(u32::MAX - 2)), Ok(u32::MAX - 2));
-    assert_eq!(uid("i", None), Err(Denied::TooMany(Limit::Uids)));
+    assert_eq!(uid("h", Some(2_100_000_000)), Ok(2_100_000_000));
+    assert_eq!(uid("i", None), Ok(2_100_000_001), "many are left");
+    let sql = "UPDATE counters SET value = 4294967294";
+    machine.store.read(|db| db.execute(sql, [])).expect("as if all had been given");
+    assert_eq!(uid("j", None), Err(Denied::TooMany(Limit::Uids)));
     let taken = UserChange { uid: Some(1_000), ..UserChange::default() };
     assert_eq!(refusal(change(&machine, "ann", &taken)), Denied::UidTaken);
 }
@@ -129,15 +135,17 @@ fn the_first_code_makes_one_administrator() {
 }
 
 #[test]
-fn the_first_code_is_throttled_and_ends_with_the_process() {
+fn the_first_code_ends_with_the_process_and_nobody_keeps_its_owner_out() {
     let (folder, world) = (Folder::new(), world());
     let (machine, _) = open(&folder, &world);
     let user = NewUser { name: "boss", password: PASSWORD, role: Role::Administrator, uid: None };
     let code = machine.first_code().expect("read").expect("nobody is there");
-    for _ in 0..5 {
+    for _ in 0..100 {
         assert_eq!(machine.redeem_first_code("wrong", &user), Err(Denied::Wrong));
     }
-    assert_eq!(machine.redeem_first_code(&code, &user), Err(Denied::Throttled { seconds: 1 }));
+    let short = NewUser { password: "short", ..user };
+    let looked_at = machine.redeem_first_code(&code, &short);
+    assert_eq!(looked_at, Err(Denied::BadPassword(PasswordFault::TooShort)));
     drop(machine);
     let (machine, _) = open(&folder, &world);
     assert_eq!(machine.redeem_first_code(&code, &user), Err(Denied::NoFirstCode));
@@ -163,10 +171,15 @@ fn two_at_once_redeem_a_code_once() {
     assert_eq!(names(&machine).len(), 1);
 }
 
-fn note(machine: &Machine, who: &str, verb: &str, by: By) {
+fn note_all(machine: &Machine, who: &str, verb: &str, by: By, weight: Weight, count: usize) {
     let (address, target) = (Some("192.0.2.1"), Some("tank\n"));
-    let entry = AuditEntry { time: START, who, by, address, verb, path: "/v1/pools", target, status: 403 };
-    machine.note(&entry).expect("noted");
+    let entry =
+        || AuditEntry { weight, time: START, who, by, address, verb, path: "/v1/pools", target, status: 403 };
+    machine.note(&(0..count).map(|_| entry()).collect::<Vec<_>>()).expect("noted");
+}
+
+fn note(machine: &Machine, who: &str, verb: &str, by: By) {
+    note_all(machine, who, verb, by, Weight::Refused, 1);
 }
 
 #[test]
@@ -193,13 +206,38 @@ fn the_audit_log_gives_back_what_was_noted_page_by_page() {
 }
 
 #[test]
-fn the_oldest_records_go() {
+fn the_oldest_records_of_a_weight_go_and_no_others() {
     let (machine, _world, _folder) = machine();
-    note(&machine, "first", "POST", By::Nobody);
-    note(&machine, "second", "POST", By::Nobody);
-    let sql = "UPDATE sqlite_sequence SET seq = 200000 WHERE name = 'audit'";
-    machine.store.read(|db| db.execute(sql, [])).expect("as if many had been noted");
-    note(&machine, "third", "POST", By::Nobody);
-    let left = machine.audit(None, 10, &AuditFilter::default()).expect("read");
-    assert_eq!(left.iter().map(|record| record.who.as_str()).collect::<Vec<_>>(), ["third", "second"]);
+    let of = |who: &str| {
+        let filter = AuditFilter { user: Some(who.to_owned()), verb: None };
+        machine.audit(None, usize::MAX, &filter).expect("read").len()
+    };
+    let weights = [Weight::Administrator, Weight::Operator, Weight::Guest, Weight::Refused];
+    for weight in weights {
+        note_all(&machine, &format!("{weight:?}"), "POST", By::Nobody, weight, 1);
+    }
+    note_all(&machine, "flood", "POST", By::Nobody, Weight::Refused, 24_999);
+    assert_eq!(weights.map(|weight| of(&format!("{weight:?}"))), [1, 1, 1, 1]);
+    note_all(&machine, "last", "POST", By::Nobody, Weight::Refused, 10);
+    note_all(&machine, "guest", "POST", By::Nobody, Weight::Guest, 25_000);
+    assert_eq!(weights.map(|weight| of(&format!("{weight:?}"))), [1, 1, 0, 0]);
+    assert_eq!(of("last"), 10);
+}
+
+#[test]
+fn a_new_password_ends_the_tokens_unless_they_are_to_stay() {
+    let (machine, _world, _folder) = machine();
+    let token = |user: &str| {
+        let dataset = None;
+        let new = NewToken { user, name: "t", role: Role::ReadOnly, expires: None, dataset, maker: None };
+        machine.add_token(&new).expect("made").1
+    };
+    let (of_ann, of_root) = (token("ann"), token("root"));
+    let password = Some("another horse".to_owned());
+    let kept = UserChange { password: password.clone(), keep_tokens: true, ..UserChange::default() };
+    change(&machine, "ann", &kept).expect("changed");
+    assert!(machine.token(&of_ann).expect("read").is_some());
+    change(&machine, "ann", &UserChange { password, ..UserChange::default() }).expect("changed");
+    assert_eq!(machine.token(&of_ann), Ok(None));
+    assert!(machine.token(&of_root).expect("read").is_some());
 }

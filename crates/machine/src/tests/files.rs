@@ -14,7 +14,7 @@ const NEWER: &[&str] = &[schema::STEPS[0], "ALTER TABLE users ADD COLUMN mail TE
 /// A folder with a whole database, closed, and its automatic backup.
 fn closed() -> (Folder, Arc<World>) {
     let (machine, world, folder) = machine();
-    machine.close().expect("written");
+    machine.keep().expect("written");
     (folder, world)
 }
 
@@ -29,7 +29,7 @@ fn kept_and_restored(found: Found) -> (PathBuf, Option<PathBuf>) {
 fn nobody_else_may_read_the_files() {
     let (machine, _, folder) = machine();
     machine.backup(&folder.file("copy")).expect("written");
-    machine.close().expect("written");
+    machine.keep().expect("written");
     let files: Vec<PathBuf> =
         fs::read_dir(&folder.0).expect("a folder").map(|file| file.expect("a file").path()).collect();
     assert!(files.len() >= 5, "{files:?}");
@@ -120,6 +120,45 @@ fn bytes_overwritten_anywhere_are_found_or_do_no_harm() {
         let looked = (machine.users().is_ok(), machine.audit(None, 10, &AuditFilter::default()).is_ok());
         drop((machine, looked));
     }
+}
+
+#[test]
+fn the_backup_follows_accounts_and_nothing_else() {
+    let (machine, world, folder) = machine();
+    machine.keep().expect("written");
+    machine.remove_user("ann").expect("removed");
+    machine.keep().expect("written");
+    let written = || fs::metadata(folder.file(BACKUP)).expect("there").modified().expect("a time");
+    let before = written();
+    machine.note(&[]).expect("noted");
+    machine.keep().expect("nothing to do");
+    assert_eq!(written(), before);
+    drop(machine);
+    fs::write(folder.file(DATABASE), b"garbage").expect("written");
+    assert_eq!(names(&open(&folder, &world).0), ["root"], "who was removed does not come back");
+}
+
+#[test]
+fn who_comes_in_waits_for_no_search() {
+    let (machine, _world, _folder) = machine();
+    let session = login(&machine, "ann");
+    let machine = &machine;
+    std::thread::scope(|scope| {
+        let (begun, wait) = std::sync::mpsc::channel::<()>();
+        let (end, ended) = std::sync::mpsc::channel::<()>();
+        scope.spawn(move || {
+            let searched: Result<(), Fault> = machine.store.look(|_| {
+                begun.send(()).expect("awaited");
+                assert!(ended.recv().is_err(), "until the other end is gone");
+                Ok(())
+            });
+            searched.expect("read");
+        });
+        wait.recv().expect("it has begun");
+        assert!(machine.session(&session.secret).expect("read").is_some());
+        add(machine, "new", Role::Operator).expect("added");
+        drop(end);
+    });
 }
 
 #[test]
@@ -214,7 +253,8 @@ fn a_full_disk_fails_changes_and_nothing_else() {
     let pages = |most: i64| machine.store.read(|db| db.pragma_update(None, "max_page_count", most));
     pages(1).expect("set: no page more than there are");
     let path = "x".repeat(1_024);
-    let entry = AuditEntry {
+    let entry = || AuditEntry {
+        weight: Weight::Guest,
         time: START,
         who: "ann",
         by: By::Nobody,
@@ -224,10 +264,10 @@ fn a_full_disk_fails_changes_and_nothing_else() {
         target: None,
         status: 200,
     };
-    let noted = (0..100).find_map(|_| machine.note(&entry).err());
+    let noted = (0..100).find_map(|_| machine.note(&[entry()]).err());
     assert_eq!(noted, Some(Fault::Full));
     let before = machine.audit(None, 1_000, &AuditFilter::default()).expect("read").len();
-    assert_eq!(machine.note(&entry), Err(Fault::Full));
+    assert_eq!(machine.note(&[entry()]), Err(Fault::Full));
     assert_eq!(machine.audit(None, 1_000, &AuditFilter::default()).expect("read").len(), before);
     let mut added = Ok(());
     for number in 0..200 {
@@ -240,7 +280,7 @@ fn a_full_disk_fails_changes_and_nothing_else() {
     world.pass(120);
     assert!(machine.session(&session.secret).expect("read").is_some());
     pages(100_000).expect("space again");
-    machine.note(&entry).expect("noted");
+    machine.note(&[entry()]).expect("noted");
 }
 
 #[test]

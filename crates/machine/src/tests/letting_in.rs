@@ -176,6 +176,87 @@ fn a_hash_of_older_parameters_is_made_anew_at_login() {
 }
 
 #[test]
+fn a_place_of_a_login_stays_known_after_a_restart() {
+    let (machine, world, folder) = machine();
+    login(&machine, "ann");
+    assert_eq!(machine.places(), Ok(vec![home()]));
+    drop(machine);
+    let (machine, _) = open(&folder, &world);
+    let from = |last: u8, password| {
+        let address = IpAddr::from([198, 51, 100, last]);
+        machine.log_in(&LogIn { name: "ann", password, second: None, address })
+    };
+    for last in 0..5 {
+        assert_eq!(refusal(from(last, "wrong horse")), Denied::Wrong);
+    }
+    assert_eq!(refusal(from(9, PASSWORD)), Denied::Throttled { seconds: 1 });
+    login(&machine, "ann");
+    for last in 10..19 {
+        world.pass(60);
+        from(last, PASSWORD).expect("let in");
+    }
+    let places = machine.places().expect("read");
+    assert!(places.len() == 8 && !places.contains(&home()), "the last eight: {places:?}");
+    machine.remove_user("ann").expect("removed");
+    assert_eq!(machine.places(), Ok(Vec::new()));
+}
+
+#[test]
+fn a_second_factor_is_given_once_more_with_the_password() {
+    let (machine, world, _folder) = machine();
+    let both =
+        |password, second| machine.confirm_both(&LogIn { name: "ann", password, second, address: home() });
+    assert_eq!(both(PASSWORD, None), Ok(()));
+    assert_eq!(both("wrong horse", None), Err(Denied::Wrong));
+    let offer = machine.begin_totp("ann").expect("offered");
+    let recovery = machine.confirm_totp("ann", &code(&offer.secret, &world)).expect("confirmed");
+    assert_eq!(both(PASSWORD, None), Err(Denied::SecondFactorNeeded));
+    assert_eq!(both(PASSWORD, Some("abcdef")), Err(Denied::Wrong));
+    assert_eq!(both("wrong horse", Some(recovery[0].as_str())), Err(Denied::Wrong));
+    assert_eq!(both(PASSWORD, Some(recovery[0].as_str())), Ok(()));
+    assert_eq!(both(PASSWORD, Some(recovery[0].as_str())), Err(Denied::Wrong), "used");
+}
+
+#[test]
+fn a_session_that_would_begin_later_is_ended_by_the_next_login() {
+    let (machine, world, _folder) = machine();
+    let year = 365 * 24 * 60 * 60;
+    world.pass(year);
+    let future = login(&machine, "ann");
+    world.pass(-year);
+    login(&machine, "ann");
+    world.pass(year);
+    assert_eq!(machine.session(&future.secret), Ok(None));
+}
+
+#[test]
+fn a_disk_that_refuses_writes_keeps_nobody_out_who_is_in() {
+    let (machine, world, _folder) = machine();
+    let session = login(&machine, "ann");
+    let (_, token) = machine.add_token(&new_token("ann", "t", Role::ReadOnly)).expect("made");
+    machine.store.read(|db| db.pragma_update(None, "query_only", true)).expect("as if it were read-only");
+    world.pass(120);
+    assert!(machine.session(&session.secret).expect("read").is_some());
+    assert!(machine.token(&token).expect("read").is_some());
+}
+
+#[test]
+fn a_token_makes_none_that_outlives_it() {
+    let (machine, _world, _folder) = machine();
+    let hour = NewToken { expires: Some(START + 3_600), ..new_token("root", "hour", Role::Administrator) };
+    let (made, _) = machine.add_token(&hour).expect("made");
+    let by = |name, expires| {
+        let new = NewToken { expires, maker: Some(made.id), ..new_token("ann", name, Role::ReadOnly) };
+        machine.add_token(&new).map(drop)
+    };
+    assert_eq!(by("a", None), Err(Denied::OutlivesMaker));
+    assert_eq!(by("a", Some(START + 3_601)), Err(Denied::OutlivesMaker));
+    assert_eq!(by("a", Some(START + 3_600)), Ok(()));
+    machine.remove_token(made.id).expect("removed");
+    assert_eq!(by("b", Some(START + 10)), Err(Denied::NotFound));
+}
+
+#[test]
 fn whoever_gives_the_password_once_more_is_throttled_too() {
     let (machine, _world, _folder) = machine();
     assert_eq!(machine.confirm_password("ann", PASSWORD, home()), Ok(()));
@@ -187,7 +268,7 @@ fn whoever_gives_the_password_once_more_is_throttled_too() {
 }
 
 fn new_token<'a>(user: &'a str, name: &'a str, role: Role) -> NewToken<'a> {
-    NewToken { user, name, role, expires: None, dataset: None }
+    NewToken { user, name, role, expires: None, dataset: None, maker: None }
 }
 
 #[test]

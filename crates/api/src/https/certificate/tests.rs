@@ -39,7 +39,8 @@ impl Drop for Folder {
 }
 
 fn open(folder: &Path, now: i64) -> Result<Certificates, Unfit> {
-    Certificates::open(folder.to_owned(), "shelf.example".into(), Arc::new(Clock(AtomicI64::new(now))))
+    let names = ["shelf.example", "localhost", "not a name"].map(str::to_owned).into();
+    Certificates::open(folder.to_owned(), names, Arc::new(Clock(AtomicI64::new(now))))
 }
 
 fn mode(path: &Path) -> u32 {
@@ -65,7 +66,8 @@ fn the_first_start_makes_one_and_the_next_shows_the_same() {
 fn one_of_ours_is_renewed_before_its_end_and_another_is_not() {
     let folder = Folder::new();
     let clock = Arc::new(Clock(AtomicI64::new(START)));
-    let ours = Certificates::open(folder.0.clone(), "shelf".into(), clock.clone()).expect("one is made");
+    let ours =
+        Certificates::open(folder.0.clone(), vec!["shelf".into()], clock.clone()).expect("one is made");
     let first = ours.info();
     clock.0.store(first.not_after - 31 * DAY, Ordering::Relaxed);
     ours.renew().expect("nothing to do");
@@ -89,6 +91,15 @@ fn foreign(now: i64) -> (String, String) {
     (params.not_before, params.not_after) = (at(now - DAY), at(now + 90 * DAY));
     let key = KeyPair::generate().expect("a key");
     (params.self_signed(&key).expect("a certificate").pem(), key.serialize_pem())
+}
+
+#[test]
+fn no_request_waits_for_the_disk_of_a_new_one() {
+    let folder = Folder::new();
+    let kept = open(&folder.0, START).expect("one is made");
+    let _changing = lock(&kept.changing);
+    assert!(kept.is_for("localhost") && kept.info().self_signed);
+    assert!(kept.shown.try_read().is_ok());
 }
 
 #[test]
