@@ -383,6 +383,34 @@ fn large_and_slow_requests_of_strangers_end() {
 }
 
 #[test]
+fn the_own_account_is_changed_with_its_password_alone() {
+    let scratch = Scratch::new("https-own");
+    let site = Site::start(&scratch);
+    let session = site.log_in("ada");
+    let by_session = [session.cookie.as_str(), session.csrf.as_str()];
+    let bearer = site.bearer();
+    let new = json!({"password": "another horse battery"});
+    site.post("/v1/users/ada/change", &by_session, &new).is(401);
+    site.post("/v1/users/ada/change", &[&bearer], &new).is(401);
+    site.post("/v1/users/ada/totp", &by_session, &json!({})).is(401);
+    site.post("/v1/users/ada/totp", &by_session, &json!({"password": PASSWORD})).is(200);
+    // Tokens of others are not kept, and end with the password that an administrator gives.
+    let worker = site.user("worker", "operator", None);
+    let kept = json!({"password": "another horse battery", "keep_tokens": true});
+    site.post("/v1/users/worker/change", &[&bearer], &kept).is(422);
+    site.get("/v1/me", &[&worker]).is(200);
+    site.post("/v1/users/worker/change", &[&bearer], &new).is(200);
+    site.get("/v1/me", &[&worker]).is(401);
+    let own = json!({"password": "another horse battery", "old_password": PASSWORD, "keep_tokens": true});
+    site.post("/v1/users/ada/change", &by_session, &own).is(200);
+    site.get("/v1/me", &[&session.cookie]).is(401);
+    site.get("/v1/me", &[&bearer]).is(200);
+    let own = json!({"password": PASSWORD, "old_password": "another horse battery"});
+    site.post("/v1/users/ada/change", &[&bearer], &own).is(200);
+    site.get("/v1/me", &[&bearer]).is(401);
+}
+
+#[test]
 fn another_certificate_is_shown_at_once() {
     let scratch = Scratch::new("https-certificate");
     let mut site = Site::start(&scratch);
