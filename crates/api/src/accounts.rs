@@ -1,8 +1,8 @@
 //! The machine's database, as requests use it: on blocking threads, so many at a time.
 //!
-//! Who wants to come in has a password hashed, which takes time and memory. So strangers have places
-//! of their own for it, and who is in has others: no flood of logins keeps an administrator from
-//! changing a password.
+//! Who wants to come in has a password hashed, which takes time and memory. So strangers have
+//! places of their own for it, and who is in has others: no flood of logins keeps an administrator
+//! from changing a password.
 //!
 //! Invariant: whoever finds no place in time is refused, and waits no longer.
 

@@ -189,8 +189,8 @@ fn record(row: &Row<'_>) -> rusqlite::Result<AuditRecord> {
     })
 }
 
-/// A text on one line, of so many bytes at most. A backslash is doubled, so nobody can write what looks
-/// like an escape.
+/// A text on one line, of so many bytes at most. A backslash is doubled, so nobody can write what
+/// looks like an escape.
 fn escaped(text: &str, longest: usize) -> String {
     let mut line = String::new();
     for c in text.chars() {

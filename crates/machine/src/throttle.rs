@@ -11,8 +11,8 @@
 //!   digits so many tries are something. Only who knows the password can make the owner wait.
 //!
 //! A stranger must not lock somebody out: tries of an account from a place where it has logged in
-//! before ([`places`]) are counted by themselves, up to 15 minutes, and what fails elsewhere does not
-//! delay them. A success ends the wait of the account, or of account and place where these are
+//! before ([`places`]) are counted by themselves, up to 15 minutes, and what fails elsewhere does
+//! not delay them. A success ends the wait of the account, or of account and place where these are
 //! counted. It does not end the wait of the place: else an attacker who has an account would try
 //! those of others with a login of his own in between.
 //!
@@ -146,7 +146,7 @@ impl Throttle {
     /// names that no account can have; `is_known` says whether it has logged in from there.
     pub(crate) fn begin(&self, account: &str, place: Place, is_known: bool, now: i64) -> Result<Try, u64> {
         let [first, second, ..] = secret::hash(&format!("{}{account}", self.key));
-        let bucket = u16::from_le_bytes([first, second]) % BUCKETS;
+        let bucket = (u16::from(first) << 8 | u16::from(second)) % BUCKETS;
         let attempt = Try { who: (account.to_owned(), place), bucket, is_known, has_second: false };
         let mut tables = self.tables();
         let wait = match is_known {

@@ -2,7 +2,8 @@
 //!
 //! Invariants: the last administrator who can log in is never removed, disabled or demoted. A
 //! number (`uid`) from 2,000,000,000 on is never given to a second user, even when the first is
-//! gone, and whoever asks for it: what `zfs allow` delegates is kept in pools by number, and would pass to the second.
+//! gone, and whoever asks for it: what `zfs allow` delegates is kept in pools by number, and would
+//! pass to the second.
 
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
 use rusqlite::{Connection, OptionalExtension, Row, params};
@@ -71,8 +72,8 @@ pub struct NewUser<'a> {
     pub name: &'a str,
     pub password: &'a str,
     pub role: Role,
-    /// `None`: the next free one from 2,000,000,000 on. One from there on that nobody had yet may be
-    /// asked for, up to 2,100,000,000.
+    /// `None`: the next free one from 2,000,000,000 on. One from there on that nobody had yet may
+    /// be asked for, up to 2,100,000,000.
     pub uid: Option<u32>,
 }
 

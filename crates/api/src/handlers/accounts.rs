@@ -2,8 +2,8 @@
 //!
 //! An administrator manages all accounts. Who has logged in manages the own one: password, second
 //! factor, sessions and tokens. A token manages none, but an administrator's that is held to no
-//! dataset: what was given away for a purpose does not make more of itself, or nothing that outlives
-//! it.
+//! dataset: what was given away for a purpose does not make more of itself, or nothing that
+//! outlives it.
 //!
 //! Invariant: over HTTPS, whoever changes the own account or its second factor gives its password
 //! once more, whatever the role: who has stolen a session does not get to keep the account.
