@@ -135,7 +135,7 @@ pub struct UserChange {
 
 /// `POST /v1/users/{name}/totp`. Who asks for the own account gives its password, and a code of the
 /// second factor that it has.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct TotpBegin {
     pub password: Secret,

@@ -73,6 +73,15 @@ pub mod kind {
         CANCELLED,
         INTERRUPTED,
         BAD_REQUEST,
+        UNAUTHENTICATED,
+        SECOND_FACTOR_NEEDED,
+        THROTTLED,
+        CROSS_SITE,
+        MISDIRECTED,
+        LAST_ADMINISTRATOR,
+        NO_FIRST_CODE,
+        TOO_MANY,
+        UNAVAILABLE,
         INTERNAL,
     ];
 }

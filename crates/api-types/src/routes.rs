@@ -189,6 +189,11 @@ pub const CERTIFICATE: &str = "/v1/certificate";
 /// POST → [`crate::MachineBackup`]: users, tokens and the audit log
 pub const MACHINE_BACKUP: &str = "/v1/machine/backup";
 
+/// Whether requests of this path, and their answers, are streams without end.
+pub fn is_stream(path: &str) -> bool {
+    [SEND, RECEIVE].contains(&path)
+}
+
 /// `route` with its parameter filled in.
 pub fn at(route: &str, parameter: &str) -> String {
     let (Some(open), Some(close)) = (route.find('{'), route.find('}')) else {

@@ -2,7 +2,7 @@
 //!
 //! Who wants to come in has a password hashed, which takes time and memory. So strangers have
 //! places of their own for it, and who is in has others: no flood of logins keeps an administrator
-//! from changing a password.
+//! from changing a password. Likewise what takes long keeps nobody from being looked up.
 //!
 //! Invariant: whoever finds no place in time is refused, and waits no longer.
 
@@ -16,13 +16,15 @@ use std::time::Duration;
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
-/// Calls at one time that look something up or write it down, and those that hash a password, of
-/// strangers and of others: the database itself computes two and one at a time.
+/// Calls at one time that look something up or write it down, those that search or copy the
+/// database, and those that hash a password, of strangers and of others: the database itself
+/// computes two and one at a time.
 const LOOKUPS: usize = 8;
+const LONG: usize = 2;
 const OF_STRANGERS: usize = 4;
 const OF_KNOWN: usize = 2;
 /// Blocking threads that they take together.
-pub const THREADS: usize = LOOKUPS + OF_STRANGERS + OF_KNOWN;
+pub const THREADS: usize = LOOKUPS + LONG + OF_STRANGERS + OF_KNOWN;
 /// How long a call waits for its place.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -33,6 +35,7 @@ pub struct Accounts {
     /// Where backups go.
     pub backups: PathBuf,
     lookups: Arc<Semaphore>,
+    long: Arc<Semaphore>,
     of_strangers: Arc<Semaphore>,
     of_known: Arc<Semaphore>,
 }
@@ -40,8 +43,9 @@ pub struct Accounts {
 impl Accounts {
     pub fn new(machine: Arc<Machine>, outside: Arc<dyn Outside>, backups: PathBuf) -> Accounts {
         let places = |count| Arc::new(Semaphore::new(count));
+        let (lookups, long) = (places(LOOKUPS), places(LONG));
         let (of_strangers, of_known) = (places(OF_STRANGERS), places(OF_KNOWN));
-        Accounts { machine, outside, backups, lookups: places(LOOKUPS), of_strangers, of_known }
+        Accounts { machine, outside, backups, lookups, long, of_strangers, of_known }
     }
 
     /// Runs what hashes no password.
@@ -54,6 +58,18 @@ impl Accounts {
         E: Into<Unserved> + Send + 'static,
     {
         self.run(&self.lookups, work).await
+    }
+
+    /// Runs what hashes no password, and searches or copies much.
+    pub async fn long<T, E>(
+        &self,
+        work: impl FnOnce(&Machine) -> Result<T, E> + Send + 'static,
+    ) -> Result<T, Unserved>
+    where
+        T: Send + 'static,
+        E: Into<Unserved> + Send + 'static,
+    {
+        self.run(&self.long, work).await
     }
 
     /// Runs what hashes a password for who asks.

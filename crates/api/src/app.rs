@@ -68,7 +68,7 @@ pub struct Room {
     apart: Arc<Semaphore>,
     guests_apart: Shares<u32>,
     /// What guests have computed for minutes: one after the other.
-    long: Semaphore,
+    long: Arc<Semaphore>,
 }
 
 impl Room {
@@ -80,7 +80,7 @@ impl Room {
             guests: Shares::new(GUESTS, OF_GUEST),
             apart: places(APART),
             guests_apart: Shares::new(GUESTS_APART, OF_GUEST_APART),
-            long: Semaphore::new(1),
+            long: places(1),
         }
     }
 
@@ -208,9 +208,8 @@ pub async fn blocking<T: Serialize + Send + 'static>(
     app: Shared,
     work: impl FnOnce(&App) -> Result<T, Refusal> + Send + 'static,
 ) -> Response {
-    let own = app.clone();
-    let _turn = own.room.turn(&own.room.patient).await;
-    hop(app, work).await
+    let turn = app.room.turn(&app.room.patient).await;
+    hop(app, turn, work).await
 }
 
 /// As [`blocking`], for work that may take minutes: of guests only one is under way.
@@ -218,10 +217,14 @@ pub async fn long<T: Serialize + Send + 'static>(
     app: Shared,
     work: impl FnOnce(&App) -> Result<T, Refusal> + Send + 'static,
 ) -> Response {
-    let own = app.clone();
-    let _alone = match asker().is_administrator() {
+    let alone = match asker().is_administrator() {
         true => None,
-        false => own.room.long.acquire().await.ok(),
+        // It is never closed.
+        false => app.room.long.clone().acquire_owned().await.ok(),
+    };
+    let work = move |app: &App| {
+        let _alone = alone;
+        work(app)
     };
     blocking(app, work).await
 }
@@ -245,9 +248,8 @@ pub async fn prompt<T: Serialize + Send + 'static>(
     app: Shared,
     work: impl FnOnce(&App) -> Result<T, Refusal> + Send + 'static,
 ) -> Response {
-    let own = app.clone();
-    let _turn = own.room.turn(&own.room.prompt).await;
-    hop(app, work).await
+    let turn = app.room.turn(&app.room.prompt).await;
+    hop(app, turn, work).await
 }
 
 /// Runs `work`, which may take as long as its client wants, on a thread of its own.
@@ -260,11 +262,18 @@ pub fn apart(app: Shared, work: impl FnOnce(&App) + Send + 'static) -> Result<()
     thread.map(drop).map_err(|error| refuse(kind::BUSY, format!("no thread to be had: {error}")))
 }
 
+/// Runs `work` on a blocking thread. The turn is the thread's: who goes away meanwhile does not
+/// make room for another.
 async fn hop<T: Serialize + Send + 'static>(
     app: Shared,
+    turn: Option<Turn>,
     work: impl FnOnce(&App) -> Result<T, Refusal> + Send + 'static,
 ) -> Response {
-    match tokio::task::spawn_blocking(on_behalf(move || work(&app))).await {
+    let work = move || {
+        let _turn = turn;
+        work(&app)
+    };
+    match tokio::task::spawn_blocking(on_behalf(work)).await {
         Ok(outcome) => answer(outcome),
         Err(panic) => defect(&panic).into_response(),
     }

@@ -10,11 +10,14 @@
 //!
 //! Invariants:
 //! - A request that was begun comes to its end and is noted, whether or not its client hears of it:
-//!   it runs in a task of its own. Where it comes to no end, it is noted as failed.
+//!   it runs in a task of its own. Where it comes to no end, it is noted as failed. Of who is no
+//!   administrator only so many run at a time, or he could begin them without end and hang up.
 //! - What is not written is counted, and the count is written as a record and logged.
 
 use crate::caller::Asker;
+use crate::denied::Unserved;
 use crate::problem::defect;
+use crate::shares::{Shares, Turn};
 use axum::extract::{ConnectInfo, Request, State};
 use axum::http::{Method, StatusCode};
 use axum::middleware::Next;
@@ -27,8 +30,9 @@ use std::net::IpAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use stdx::behalf::Rank;
+use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::mpsc::{self, Receiver, Sender};
 use tokio::time::timeout;
 
@@ -36,6 +40,8 @@ use tokio::time::timeout;
 const QUEUED: usize = 1_024;
 /// How long a request waits for a place among them.
 const PATIENCE: Duration = Duration::from_secs(1);
+/// How long who ends waits before he looks again whether there is one.
+const PAUSE: Duration = Duration::from_millis(10);
 /// Refusals that are noted in a minute: of one place or user, and of all strangers.
 const OF_ONE: u32 = 60;
 const OF_STRANGERS: u32 = 240;
@@ -43,6 +49,10 @@ const OF_STRANGERS: u32 = 240;
 /// users that a machine has.
 const MOST_COUNTED: usize = 4_096;
 const MINUTE: i64 = 60;
+/// Requests that run at a time, of one place or user, and of all: of strangers, and of who is known
+/// and no administrator.
+const OF_ONE_UNDER_WAY: usize = 128;
+const UNDER_WAY: usize = 1_024;
 /// Bytes of a path or name that are passed on: as many as a record keeps.
 const LONGEST: usize = 1_024;
 /// Who the record of a loss is from, and what it is called.
@@ -85,6 +95,8 @@ pub struct Auditor {
     outside: Arc<dyn Outside>,
     lost: Arc<AtomicU64>,
     refused: Arc<Mutex<Refused>>,
+    strangers: Arc<Shares<IpAddr>>,
+    guests: Arc<Shares<u32>>,
 }
 
 /// Who was refused in this minute, and how often.
@@ -154,16 +166,28 @@ pub fn begin(machine: Arc<Machine>, outside: Arc<dyn Outside>) -> io::Result<(Au
         }
     };
     thread::Builder::new().name("audit".to_owned()).spawn(write)?;
-    let auditor = Auditor { to: to.clone(), outside, lost, refused: Arc::default() };
+    let auditor = Auditor {
+        to: to.clone(),
+        outside,
+        lost,
+        refused: Arc::default(),
+        strangers: Arc::new(Shares::new(UNDER_WAY, OF_ONE_UNDER_WAY)),
+        guests: Arc::new(Shares::new(UNDER_WAY, OF_ONE_UNDER_WAY)),
+    };
     Ok((auditor, Writer { to, ended: Mutex::new(ended) }))
 }
 
 impl Writer {
     /// Has all written that waits, for so long at most.
     pub fn end(self, patience: Duration) {
-        // A full queue does not move: its disk is gone, and nothing is to be waited for.
-        let is_told = self.to.try_send(Order::End).is_ok();
-        if !is_told || lock(&self.ended).recv_timeout(patience).is_err() {
+        let late = Instant::now() + patience;
+        // A full queue moves unless its disk is gone.
+        while let Err(TrySendError::Full(_)) = self.to.try_send(Order::End)
+            && Instant::now() < late
+        {
+            thread::sleep(PAUSE);
+        }
+        if lock(&self.ended).recv_timeout(late.saturating_duration_since(Instant::now())).is_err() {
             tracing::error!("the last records of the audit log were not written");
         }
     }
@@ -273,6 +297,18 @@ impl Auditor {
         Underway { auditor: self.clone(), asker, happened: Some(Box::new(happened)) }
     }
 
+    /// A place for a request that runs to its end; `None`: there is none. Administrators need none.
+    fn place(&self, asker: &Asker) -> Option<Option<Turn>> {
+        if asker.actor.is_administrator() {
+            return Some(None);
+        }
+        let turn = match Whose::of(asker) {
+            Whose::Place(place) => self.strangers.take(place),
+            Whose::User(user) => self.guests.take(user),
+        };
+        turn.map(Some)
+    }
+
     fn lose_one(&self) {
         self.lost.fetch_add(1, Ordering::Relaxed);
     }
@@ -352,8 +388,15 @@ pub async fn record(
     next: Next,
 ) -> Response {
     let Some(asked) = Asked::of(&request) else { return next.run(request).await };
+    let place = auditor.place(&asker);
     let underway = auditor.begin(asked, asker);
+    let Some(turn) = place else {
+        let mut answer = Unserved::no_room("too many requests are under way").into_response();
+        underway.answered(&mut answer).await;
+        return answer;
+    };
     let handled = tokio::spawn(async move {
+        let _turn = turn;
         let mut answer = next.run(request).await;
         underway.answered(&mut answer).await;
         answer

@@ -2,14 +2,17 @@
 //! long, or the server stops.
 //!
 //! Invariants:
-//! - A connection rests while no request is under way. A request is under way until the last byte
-//!   of its answer is taken, so a wait for an event is none.
+//! - A connection rests while no request is under way. A request is under way until the last piece
+//!   of its answer is asked for, so a wait for an event is none.
 //! - A connection from another machine ends when there has been something to send for long and the
 //!   client took none of it, and when nobody was let in by it for long: whoever holds one does
-//!   something with it, or is known.
+//!   something with it, or is known. Who receives a stream may pause for longer.
+//! - On the Unix socket no answer is cut for slowness here: its door bounds how long a guest takes
+//!   nothing, and an administrator may pause for as long as he likes.
 //! - A connection that is to end takes no new request, and lets those under way end for
 //!   [`END_PATIENCE`].
 
+use api_types::routes;
 use axum::Router;
 use axum::body::{Body, Bytes, HttpBody};
 use axum::http::{Extensions, Request};
@@ -22,6 +25,7 @@ use hyper_util::server::conn::auto::Builder;
 use hyper_util::service::TowerToHyperService;
 use sockets::lock;
 use std::convert::Infallible;
+use std::mem;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -34,12 +38,14 @@ use tokio::time::sleep;
 /// How long requests under way may take to end.
 const END_PATIENCE: Duration = Duration::from_secs(5);
 
-/// How long a connection from another machine may rest. HTTP/1.1 has less: the next head is late
-/// after [`HEAD_PATIENCE`].
+/// How long a connection from another machine may rest. In HTTP/1.1 the next head is late sooner,
+/// after [`HEAD_PATIENCE`], but that time begins when all of the answer is taken: the last bytes of
+/// a stream may wait as long as the others.
 const REST: Duration = Duration::from_secs(75);
-/// How long an answer may wait to be taken, and how long nobody may be let in. How often both are
-/// looked at comes on top.
+/// How long an answer may wait to be taken, how long that of a stream, and how long nobody may be
+/// let in. How often these are looked at comes on top.
 const STUCK: Duration = Duration::from_secs(60);
+const STREAM_STUCK: Duration = Duration::from_secs(15 * 60);
 const STRANGE: Duration = Duration::from_secs(60);
 const LOOK: Duration = Duration::from_secs(15);
 /// How long the head of a request may take to come.
@@ -50,8 +56,9 @@ const HEADERS_MAX: usize = 64;
 /// Requests of one HTTP/2 connection at a time.
 const STREAMS: u32 = 64;
 /// Bytes of HTTP/2 bodies that are on their way without being asked for, of one request and of a
-/// connection; and of one answer that wait to be sent. All connections have them before anybody has
-/// logged in. Streams, which want more, come by HTTP/1.1 from our own client.
+/// connection; and of one answer that wait to be sent, which is given in such pieces. All
+/// connections have them before anybody has logged in. Streams, which want more, come by HTTP/1.1
+/// from our own client.
 const WINDOW: u32 = 64 << 10;
 const WINDOW_OF_ALL: u32 = 128 << 10;
 const UNSENT: usize = 64 << 10;
@@ -100,7 +107,11 @@ impl Manner {
     }
 
     fn rest(self) -> Option<Duration> {
-        (self != Manner::Local).then_some(REST)
+        match self {
+            Manner::Local => None,
+            Manner::Http1 => Some(STREAM_STUCK),
+            Manner::Http2 => Some(REST),
+        }
     }
 }
 
@@ -118,16 +129,17 @@ pub async fn serve<I>(
     I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let work = Arc::new(Work::new());
-    let routes = TowerToHyperService::new(router);
+    let router = TowerToHyperService::new(router);
     let service = {
         let work = work.clone();
         service_fn(move |mut request: Request<Incoming>| {
             tell(request.extensions_mut());
             let busy = Busy::begin(work.clone());
-            let answer = routes.call(request);
+            let is_stream = routes::is_stream(request.uri().path());
+            let answer = router.call(request);
             async move {
                 let Ok(answer) = answer.await;
-                Ok::<Response, Infallible>(answer.map(|body| Body::new(Carried::new(body, busy))))
+                Ok::<Response, Infallible>(answer.map(|body| Body::new(Carried::new(body, is_stream, busy))))
             }
         })
     };
@@ -136,7 +148,10 @@ pub async fn serve<I>(
     let mut connection = Box::pin(builder.serve_connection(TokioIo::new(io), service));
     let mut is_ending = false;
     let began = Instant::now();
-    let is_held = || work.is_stuck(STUCK) || began.elapsed() >= STRANGE && !is_known();
+    let is_held = || work.is_stuck(STUCK, STREAM_STUCK) || began.elapsed() >= STRANGE && !is_known();
+    // It goes on resting while it is looked at.
+    let rested = work.rested(manner.rest());
+    tokio::pin!(rested);
     loop {
         tokio::select! {
             ended = connection.as_mut() => {
@@ -145,7 +160,7 @@ pub async fn serve<I>(
                 }
                 return;
             }
-            () = work.rested(manner.rest()), if !is_ending => {}
+            () = &mut rested, if !is_ending => {}
             _ = stop.changed(), if !is_ending => {}
             () = sleep(LOOK), if !is_ending && manner != Manner::Local => if !is_held() { continue },
             () = sleep(END_PATIENCE), if is_ending => return,
@@ -159,8 +174,9 @@ pub async fn serve<I>(
 struct Work {
     count: AtomicUsize,
     changed: Notify,
-    /// Answers of which something waits to be sent.
+    /// Answers of which something waits to be sent, and how many of them are streams.
     unsent: AtomicUsize,
+    unsent_streams: AtomicUsize,
     /// When the client last took something, or a new answer was there.
     moved: Mutex<Instant>,
 }
@@ -171,13 +187,28 @@ impl Work {
             count: AtomicUsize::new(0),
             changed: Notify::new(),
             unsent: AtomicUsize::new(0),
+            unsent_streams: AtomicUsize::new(0),
             moved: Mutex::new(Instant::now()),
         }
     }
 
-    /// Whether something has waited for so long, and nothing was taken.
-    fn is_stuck(&self, patience: Duration) -> bool {
+    /// Whether something has waited for so long, and nothing was taken. Where a stream waits, the
+    /// others wait with it.
+    fn is_stuck(&self, patience: Duration, of_streams: Duration) -> bool {
+        let has_stream = self.unsent_streams.load(Ordering::Acquire) > 0;
+        let patience = if has_stream { of_streams } else { patience };
         self.unsent.load(Ordering::Acquire) > 0 && lock(&self.moved).elapsed() >= patience
+    }
+
+    /// One answer more of which something waits to be sent, or one less.
+    fn wait_for(&self, is_stream: bool, is_more: bool) {
+        let counts = [Some(&self.unsent), is_stream.then_some(&self.unsent_streams)];
+        for count in counts.into_iter().flatten() {
+            match is_more {
+                true => count.fetch_add(1, Ordering::AcqRel),
+                false => count.fetch_sub(1, Ordering::AcqRel),
+            };
+        }
     }
 
     /// When none has been under way for `rest`.
@@ -216,17 +247,21 @@ impl Drop for Busy {
     }
 }
 
-/// The body of an answer, with its request under way.
+/// The body of an answer, with its request under way. It is given in small pieces, so that it is
+/// seen how far it is taken.
 struct Carried {
     body: Body,
+    /// Of a piece of the body, what was not given yet.
+    rest: Bytes,
+    is_stream: bool,
     /// More of it is there, as far as is known, and nobody has asked for it.
     is_unsent: bool,
     busy: Busy,
 }
 
 impl Carried {
-    fn new(body: Body, busy: Busy) -> Carried {
-        let mut carried = Carried { body, is_unsent: false, busy };
+    fn new(body: Body, is_stream: bool, busy: Busy) -> Carried {
+        let mut carried = Carried { body, rest: Bytes::new(), is_stream, is_unsent: false, busy };
         carried.moved(true);
         carried
     }
@@ -235,12 +270,18 @@ impl Carried {
     fn moved(&mut self, has_more: bool) {
         let work = &self.busy.0;
         *lock(&work.moved) = Instant::now();
-        match (self.is_unsent, has_more) {
-            (false, true) => drop(work.unsent.fetch_add(1, Ordering::AcqRel)),
-            (true, false) => drop(work.unsent.fetch_sub(1, Ordering::AcqRel)),
-            (false, false) | (true, true) => {}
+        if self.is_unsent != has_more {
+            work.wait_for(self.is_stream, has_more);
         }
         self.is_unsent = has_more;
+    }
+
+    /// As much of a frame as is given at once; the rest is kept.
+    fn begin(&mut self, frame: Frame<Bytes>) -> Frame<Bytes> {
+        frame.map_data(|mut data| {
+            self.rest = data.split_off(data.len().min(UNSENT));
+            data
+        })
     }
 }
 
@@ -258,17 +299,27 @@ impl HttpBody for Carried {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        let frame = Pin::new(&mut self.body).poll_frame(cx);
+        let frame = match mem::take(&mut self.rest) {
+            rest if rest.is_empty() => Pin::new(&mut self.body).poll_frame(cx),
+            rest => Poll::Ready(Some(Ok(Frame::data(rest)))),
+        };
+        let frame = frame.map_ok(|frame| self.begin(frame));
         self.moved(matches!(frame, Poll::Ready(Some(Ok(_)))));
         frame
     }
 
     fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
+        self.rest.is_empty() && self.body.is_end_stream()
     }
 
     fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
+        let (of_body, rest) = (self.body.size_hint(), self.rest.len() as u64);
+        let mut hint = SizeHint::new();
+        hint.set_lower(of_body.lower().saturating_add(rest));
+        if let Some(upper) = of_body.upper() {
+            hint.set_upper(upper.saturating_add(rest));
+        }
+        hint
     }
 }
 
@@ -300,7 +351,7 @@ mod tests {
     #[test]
     fn an_answer_is_under_way_until_its_body_is_gone() {
         let work = Arc::new(Work::new());
-        let carried = Carried::new(Body::from("x"), Busy::begin(work.clone()));
+        let carried = Carried::new(Body::from("x"), false, Busy::begin(work.clone()));
         assert_eq!(work.count.load(Ordering::Acquire), 1);
         drop(Body::new(carried));
         assert_eq!(work.count.load(Ordering::Acquire), 0);
@@ -324,11 +375,11 @@ mod tests {
     #[test]
     fn a_client_that_takes_nothing_is_stuck_and_one_that_waits_is_not() {
         let work = Arc::new(Work::new());
-        let is_stuck = || work.is_stuck(Duration::ZERO);
+        let is_stuck = || work.is_stuck(Duration::ZERO, Duration::MAX);
         assert!(!is_stuck(), "nothing was asked");
         let (put, produced) = tokio::sync::mpsc::channel(2);
-        let mut carried = Carried::new(Body::new(Produced(produced)), Busy::begin(work.clone()));
-        assert!(is_stuck() && !work.is_stuck(Duration::from_secs(60)));
+        let mut carried = Carried::new(Body::new(Produced(produced)), false, Busy::begin(work.clone()));
+        assert!(is_stuck() && !work.is_stuck(Duration::from_secs(60), Duration::ZERO));
         let mut poll = || {
             let mut cx = Context::from_waker(std::task::Waker::noop());
             Pin::new(&mut carried).poll_frame(&mut cx).is_ready()
@@ -338,5 +389,36 @@ mod tests {
         assert!(poll() && is_stuck(), "more may be there");
         drop(carried);
         assert!(!is_stuck());
+    }
+
+    #[test]
+    fn a_stream_may_wait_for_longer_and_others_with_it() {
+        let work = Arc::new(Work::new());
+        let is_stuck = |of_streams| work.is_stuck(Duration::ZERO, of_streams);
+        let stream = Carried::new(Body::from("x"), true, Busy::begin(work.clone()));
+        let other = Carried::new(Body::from("x"), false, Busy::begin(work.clone()));
+        assert!(!is_stuck(Duration::MAX) && is_stuck(Duration::ZERO));
+        drop(stream);
+        assert!(is_stuck(Duration::MAX), "the other has no such time");
+        drop(other);
+        assert!(!is_stuck(Duration::ZERO));
+        assert_eq!(Manner::Local.rest(), None, "the socket has rules of its own");
+    }
+
+    #[test]
+    fn a_large_answer_is_under_way_until_its_last_piece_is_asked_for() {
+        let work = Arc::new(Work::new());
+        let large = vec![7; 2 * UNSENT + 1];
+        let mut carried = Carried::new(Body::from(large), false, Busy::begin(work.clone()));
+        let mut cx = Context::from_waker(std::task::Waker::noop());
+        for (given, left) in [(UNSENT, UNSENT + 1), (UNSENT, 1), (1, 0)] {
+            assert!(!carried.is_end_stream());
+            let Poll::Ready(Some(Ok(frame))) = Pin::new(&mut carried).poll_frame(&mut cx) else {
+                panic!("it is there")
+            };
+            assert_eq!(frame.into_data().map(|data| data.len()).ok(), Some(given));
+            assert_eq!(carried.size_hint().exact(), Some(left as u64));
+        }
+        assert!(carried.is_end_stream());
     }
 }

@@ -107,6 +107,7 @@ async fn take(
 ) {
     let handshake = async {
         stream.set_nodelay(true)?;
+        sockets::notice_gone(&stream)?;
         let _turn = place.turn().await;
         acceptor.accept(stream).await
     };

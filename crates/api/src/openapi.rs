@@ -184,14 +184,18 @@ fn path_parameters(path: &str) -> Vec<Value> {
     names.map(parameter).collect()
 }
 
+/// Problems of whatever is asked.
+const AT_THE_DOORS: &[&str] =
+    &[kind::BAD_REQUEST, kind::UNAUTHENTICATED, kind::MISDIRECTED, kind::UNAVAILABLE, kind::INTERNAL];
+
 /// Statuses of problems that a request may be answered with. One that asks for nothing and that
 /// everybody may send does not come to the engine's judgement.
 fn problem_statuses(right: Right, asks: bool) -> BTreeSet<u16> {
     let status = |kind: &&str| describe(kind).1;
     match asks || right != Right::Stranger {
         true => kind::ALL.iter().map(status).collect(),
-        // The last is said at the door, where there is no place.
-        false => [kind::BAD_REQUEST, kind::INTERNAL, kind::SUSPENDED].iter().map(status).collect(),
+        // Said at the doors: of what the request shows, and where there is no place.
+        false => AT_THE_DOORS.iter().map(status).collect(),
     }
 }
 

@@ -119,7 +119,7 @@ pub async fn admit(
     if !right.is_for(&asker) || !right.may_send(&asker, request.method()) {
         return denied();
     }
-    let is_stream = [routes::SEND, routes::RECEIVE].contains(&request.uri().path());
+    let is_stream = routes::is_stream(request.uri().path());
     if asker.actor.is_administrator() || is_stream || request.body().is_end_stream() {
         return known(asker.actor, next.run(request)).await;
     }

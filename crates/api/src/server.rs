@@ -173,7 +173,7 @@ pub fn serve(
 async fn keep(accounts: Arc<Accounts>) {
     loop {
         sleep(KEEP).await;
-        if let Err(why) = accounts.quick(Machine::keep).await {
+        if let Err(why) = accounts.long(Machine::keep).await {
             tracing::error!(?why, "the automatic backup of accounts was not written");
         }
     }

@@ -25,8 +25,8 @@ use api_types::{
     PoolStatus, PoolTrim, PoolVdev, ProjectPage, ProjectQuery, ProjectSet, ProjectsSet, Promote, PropValue,
     PropertiesQuery, PropertiesSet, PropertyTables, Receive, RecoveryCodes, Rename, Rollback, SendRequest,
     Share, ShareRequest, SnapshotCreate, SpaceExplained, SpaceUse, SpaceUseQuery, Token, TokenAdd, TokenMade,
-    TotpConfirm, TotpOffer, Tunable, TunableSet, Unallow, UnmountRequest, Upgradable, User, UserAdd,
-    UserChange, UserSession, VdevTallies, Version, Zevent, kind, routes,
+    TotpBegin, TotpConfirm, TotpOffer, Tunable, TunableSet, Unallow, UnmountRequest, Upgradable, User,
+    UserAdd, UserChange, UserSession, VdevTallies, Version, Zevent, kind, routes,
 };
 use axum::Router;
 use axum::extract::{ConnectInfo, DefaultBodyLimit};
@@ -109,7 +109,7 @@ requests! {
         change(Stranger, routes::LOGIN, session::log_in;
             Nothing, LogIn => LoggedIn, "Begins a session, which is in the cookie of the answer.");
         change(Anyone, routes::LOGOUT, session::log_out;
-            Nothing, Nothing => (), "Ends the session or the token that it comes with.");
+            Nothing, Nothing => (), "Ends the session that it comes with.");
         read(Anyone, routes::ME, session::me;
             Nothing, Nothing => Me, "Who asks, and by what.");
         read(Administrator, routes::USERS, accounts::list;
@@ -121,7 +121,7 @@ requests! {
         change(Administrator, routes::USER_REMOVE, accounts::remove;
             Nothing, Nothing => (), "Removes an account, its sessions and tokens.");
         change(Account, routes::USER_TOTP, accounts::begin_totp;
-            Nothing, Nothing => TotpOffer, "Offers a second factor, which counts once it is confirmed.");
+            Nothing, TotpBegin => TotpOffer, "Offers a second factor, which counts once it is confirmed.");
         change(Account, routes::USER_TOTP_CONFIRM, accounts::confirm_totp;
             Nothing, TotpConfirm => RecoveryCodes, "Confirms a second factor by a code of it.");
         read(Account, routes::SESSIONS, accounts::sessions;

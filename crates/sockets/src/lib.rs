@@ -53,6 +53,7 @@ pub use budget::{Budget, Lease, Limits, Peer};
 pub use drain::STALL;
 pub use lock::lock;
 pub use place::place;
+pub use unsent::notice_gone;
 
 /// Connections that may be about to end beside those that are allowed.
 const SLACK: usize = 16;

@@ -8,7 +8,7 @@
 
 use std::io;
 use std::net::TcpStream;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsFd, AsRawFd};
 use std::sync::Arc;
 
 use nix::sys::socket::{setsockopt, sockopt};
@@ -30,8 +30,17 @@ pub(crate) fn hold_little(stream: &TcpStream) -> io::Result<()> {
     set_tcp(stream, libc::TCP_NOTSENT_LOWAT, LITTLE as libc::c_int)
 }
 
-fn set_tcp(stream: &TcpStream, option: libc::c_int, value: libc::c_int) -> io::Result<()> {
-    let (fd, len) = (stream.as_raw_fd(), size_of_val(&value) as libc::socklen_t);
+/// The system notices after two minutes that a peer is gone which has nothing to say. One that is
+/// there may be silent, and take nothing.
+pub fn notice_gone(stream: &impl AsFd) -> io::Result<()> {
+    setsockopt(stream, sockopt::KeepAlive, &true)?;
+    set_tcp(stream, libc::TCP_KEEPIDLE, 60)?;
+    set_tcp(stream, libc::TCP_KEEPINTVL, 15)?;
+    set_tcp(stream, libc::TCP_KEEPCNT, 4)
+}
+
+fn set_tcp(stream: &impl AsFd, option: libc::c_int, value: libc::c_int) -> io::Result<()> {
+    let (fd, len) = (stream.as_fd().as_raw_fd(), size_of_val(&value) as libc::socklen_t);
     // SAFETY: the value is an int, as these options want it, and as long as is said.
     match unsafe { libc::setsockopt(fd, libc::IPPROTO_TCP, option, (&raw const value).cast(), len) } {
         0 => Ok(()),

@@ -206,6 +206,49 @@ fn a_request_is_noted_though_its_client_has_gone_or_its_handler_panics() {
     assert_eq!(written, [("/cut".into(), 500), ("/left".into(), 200), ("/panics".into(), 500)]);
 }
 
+/// Has an answer when it is let go.
+async fn held(let_go: Arc<tokio::sync::Notify>) -> StatusCode {
+    let_go.notified().await;
+    StatusCode::OK
+}
+
+#[test]
+fn who_begins_requests_and_hangs_up_has_only_so_many_under_way() {
+    let scene = Scene::new("crowd");
+    let (auditor, writer) = scene.begin();
+    let let_go = Arc::new(tokio::sync::Notify::new());
+    let handler = {
+        let let_go = let_go.clone();
+        move || held(let_go)
+    };
+    let routes = axum::Router::new().fallback(handler).layer(from_fn_with_state(auditor.clone(), record));
+    let asked = |asker| {
+        let mut asked = request(Method::POST, "/held");
+        asked.extensions_mut().insert(ConnectInfo(asker));
+        asked
+    };
+    let short = Duration::from_millis(1);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
+    runtime.block_on(async {
+        for _ in 0..OF_ONE_UNDER_WAY {
+            let left = tokio::time::timeout(short, call(routes.clone(), asked(guest()))).await;
+            assert!(left.is_err(), "he hangs up");
+        }
+        let answer = call(routes.clone(), asked(guest())).await;
+        assert_eq!(answer.status(), StatusCode::SERVICE_UNAVAILABLE);
+        for other in [root(), stranger()] {
+            let left = tokio::time::timeout(short, call(routes.clone(), asked(other))).await;
+            assert!(left.is_err(), "others have places of their own");
+        }
+        let_go.notify_waiters();
+        while auditor.place(&guest()).is_none() {
+            tokio::task::yield_now().await;
+        }
+    });
+    drop((runtime, routes, auditor));
+    writer.end(Duration::from_secs(60));
+}
+
 #[test]
 fn a_flood_of_a_guest_keeps_no_administrator_waiting() {
     let scene = Scene::new("flood");

@@ -288,7 +288,7 @@ pub async fn audit(
     let AuditQuery { before, limit, user, verb } = query(asked)?;
     let filter = AuditFilter { user, verb };
     let found =
-        app.accounts()?.quick(move |machine| machine.audit(before, limit.unwrap_or(PAGE), &filter)).await?;
+        app.accounts()?.long(move |machine| machine.audit(before, limit.unwrap_or(PAGE), &filter)).await?;
     let told = |record: machine::AuditRecord| AuditRecord {
         id: record.id,
         time: record.time,
@@ -328,5 +328,5 @@ pub async fn backup(State(app): State<Shared>) -> Answer<MachineBackup> {
         }
         Ok(MachineBackup { path: path.display().to_string() })
     };
-    accounts.quick(write).await.map(Json)
+    accounts.long(write).await.map(Json)
 }

@@ -18,7 +18,7 @@ pub async fn set(State(app): State<Shared>, body: Body) -> Answer<CertificateInf
     let certificates = app.certificates()?.clone();
     // It waits for a disk, as what writes to the database does.
     let set = move |_: &machine::Machine| certificates.set(&certificate, &key.0).map_err(refused);
-    let info = app.accounts()?.quick(set).await?;
+    let info = app.accounts()?.long(set).await?;
     tracing::info!(fingerprint = info.fingerprint, "another certificate is shown by HTTPS");
     Ok(Json(info))
 }
