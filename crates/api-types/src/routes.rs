@@ -194,6 +194,11 @@ pub fn is_stream(path: &str) -> bool {
     [SEND, RECEIVE].contains(&path)
 }
 
+/// Whether requests of this path, a POST for what they carry, change nothing and give nothing away.
+pub fn is_question(path: &str) -> bool {
+    [IMPORTABLE, DATASET_PLAN].contains(&path)
+}
+
 /// `route` with its parameter filled in.
 pub fn at(route: &str, parameter: &str) -> String {
     let (Some(open), Some(close)) = (route.find('{'), route.find('}')) else {

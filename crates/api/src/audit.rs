@@ -18,6 +18,7 @@ use crate::caller::Asker;
 use crate::denied::Unserved;
 use crate::problem::defect;
 use crate::shares::{Shares, Turn};
+use api_types::routes;
 use axum::extract::{ConnectInfo, Request, State};
 use axum::http::{Method, StatusCode};
 use axum::middleware::Next;
@@ -270,7 +271,8 @@ impl Asked {
     /// `None`: it changes nothing, and is not noted.
     pub fn of(request: &Request) -> Option<Asked> {
         let verb = request.method();
-        let changes = verb != Method::GET && verb != Method::HEAD;
+        let is_question = routes::is_question(request.uri().path());
+        let changes = verb != Method::GET && verb != Method::HEAD && !is_question;
         changes.then(|| Asked { verb: cut(verb.as_str()), path: cut(request.uri().path()) })
     }
 }

@@ -7,11 +7,13 @@
 //! - A connection from another machine ends when there has been something to send for long and the
 //!   client took none of it, and when nobody was let in by it for long: whoever holds one does
 //!   something with it, or is known. Who receives a stream may pause for longer.
+//! - From another machine, the next piece of a request comes as soon, or the request ends.
 //! - On the Unix socket no answer is cut for slowness here: its door bounds how long a guest takes
 //!   nothing, and an administrator may pause for as long as he likes.
 //! - A connection that is to end takes no new request, and lets those under way end for
 //!   [`END_PATIENCE`].
 
+use crate::silence::Heard;
 use api_types::routes;
 use axum::Router;
 use axum::body::{Body, Bytes, HttpBody};
@@ -136,6 +138,10 @@ pub async fn serve<I>(
             tell(request.extensions_mut());
             let busy = Busy::begin(work.clone());
             let is_stream = routes::is_stream(request.uri().path());
+            let request = request.map(|body| match manner {
+                Manner::Local => Body::new(body),
+                Manner::Http1 | Manner::Http2 => Body::new(Heard::new(body, STREAM_STUCK)),
+            });
             let answer = router.call(request);
             async move {
                 let Ok(answer) = answer.await;

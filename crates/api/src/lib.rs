@@ -32,6 +32,7 @@ mod program;
 mod rights;
 mod server;
 mod shares;
+mod silence;
 mod table;
 mod web;
 mod words;

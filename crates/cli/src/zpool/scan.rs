@@ -195,7 +195,11 @@ pub(super) fn await_end(cx: &mut Cx<'_>, pool: &str, activity: &str) -> Result<(
 /// while its group is being written, and the space of a larger one comes with the end of that.
 fn until_durable(cx: &mut Cx<'_>, pool: &str) -> Result<(), Stop> {
     let how = PoolRelease { force: false };
-    absent(jobs::run(cx, &routes::at(routes::POOL_SYNC, pool), &how)).map(drop)
+    match jobs::run(cx, &routes::at(routes::POOL_SYNC, pool), &how) {
+        // A reader may look, and no more: he has seen the end.
+        Err(CallError::Refused(why)) if why.kind == kind::DENIED => Ok(()),
+        outcome => absent(outcome).map(drop),
+    }
 }
 
 /// Whether something is going on in a pool; `None` if there is no such pool (any more).
