@@ -29,8 +29,8 @@ pub fn is_within(dataset: &str, root: &str) -> bool {
     dataset.strip_prefix(root).is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '@', '#']))
 }
 
-/// Whether whom this thread works for may unmount, and mount what he has no say in. Who is held to a
-/// dataset may not: a mount point may be any directory of the machine.
+/// Whether whom this thread works for may unmount, and mount what he has no say in. Who is held to
+/// a dataset may not: a mount point may be any directory of the machine.
 fn is_for_mounts() -> bool {
     let actor = behalf::actor();
     actor.rank >= Rank::Operator && actor.within.is_none()

@@ -17,8 +17,8 @@ use crate::scoped;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Actor {
     pub user: u32,
-    /// His own first, then the others; none twice matters. None: an account here, and no user of this
-    /// machine.
+    /// His own first, then the others; none twice matters. None: an account here, and no user of
+    /// this machine.
     pub groups: Vec<u32>,
     pub rank: Rank,
     /// A dataset: nothing but it and what is below it may be changed.
