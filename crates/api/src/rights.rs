@@ -10,13 +10,13 @@ use crate::caller::{Asker, known};
 use crate::denied::{Unserved, unauthenticated};
 use crate::problem::refuse;
 use crate::shares::{Shares, Turn};
-use api_types::{kind, routes};
+use api_types::{Role, kind, routes};
 use axum::body::{Body, HttpBody, to_bytes};
 use axum::extract::{ConnectInfo, Request};
 use axum::http::Method;
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use machine::{Credential, Role};
+use machine::Credential;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -74,8 +74,7 @@ impl Right {
         match self {
             Right::Stranger | Right::Anyone | Right::Delegated | Right::Account => true,
             Right::Reader => actor.rank >= Rank::Reader,
-            // It is about pools, devices and mounts: no dataset holds that.
-            Right::Operator => actor.rank >= Rank::Operator && actor.within.is_none(),
+            Right::Operator => actor.is_operator(),
             Right::Administrator => actor.is_administrator(),
         }
     }

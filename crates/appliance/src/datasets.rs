@@ -5,7 +5,7 @@ use engine_api::{Change, Committed, DestroyQuery, Error};
 
 use crate::failure::warnings;
 use crate::local::LocalMount;
-use crate::mounting::moves_mounts;
+use crate::mounting::{and_above, moves_mounts};
 use crate::{Appliance, Failure, Result, Warning};
 
 impl Appliance {
@@ -30,8 +30,7 @@ impl Appliance {
     /// The first on the way down to `name` that isn't there: it and what is below it are what a
     /// create makes. What was there before, and somebody may have unmounted, stays as it is.
     fn first_missing<'a>(&self, name: &'a str) -> Result<Option<&'a str>> {
-        let ends = name.match_indices('/').map(|(at, _)| at).chain([name.len()]);
-        for ancestor in ends.map(|end| &name[..end]) {
+        for ancestor in and_above(name) {
             match self.file_system(ancestor) {
                 Ok(_) => {}
                 Err(Failure::NoSuchDataset { .. } | Failure::Engine(Error::NotFound)) => {

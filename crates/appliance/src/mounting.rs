@@ -1,7 +1,8 @@
 //! Local mounts follow the datasets: what is created, imported or moved is mounted, what goes is
 //! unmounted first.
 //!
-//! Only administrators and operators mount and unmount, as root with OpenZFS on Linux: what others
+//! Only administrators and operators mount and unmount, as root with OpenZFS on Linux, and nobody
+//! who is held to a dataset: a mount point may be any directory of the machine. What others
 //! make is not mounted, and what is mounted they can neither move nor destroy. A rollback, which
 //! takes the file system from under its users and gives it back, is none of that.
 //!
@@ -17,7 +18,7 @@ use std::collections::HashSet;
 use std::ops::ControlFlow;
 
 use engine_api::{Change, Error, PropertyChange};
-use stdx::behalf::{self, Rank};
+use stdx::behalf;
 
 use crate::candidate::Candidate;
 use crate::failure::warnings;
@@ -27,13 +28,6 @@ use crate::{Appliance, Failure, Result, Warning};
 /// Whether `dataset` is `root` or below it.
 pub fn is_within(dataset: &str, root: &str) -> bool {
     dataset.strip_prefix(root).is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '@', '#']))
-}
-
-/// Whether whom this thread works for may unmount, and mount what he has no say in. Who is held to
-/// a dataset may not: a mount point may be any directory of the machine.
-fn is_for_mounts() -> bool {
-    let actor = behalf::actor();
-    actor.rank >= Rank::Operator && actor.within.is_none()
 }
 
 /// Whether some options of a mount allow what properties, which an administrator has set, forbid.
@@ -51,7 +45,7 @@ pub(crate) fn check_options(options: &[String], hides: bool) -> engine_api::Resu
     if is_free { Ok(()) } else { Err(Error::Denied) }
 }
 
-/// A dataset and what is above it.
+/// A dataset and what is above it, the topmost first.
 pub(crate) fn and_above(dataset: &str) -> impl Iterator<Item = &str> {
     let ends = dataset.match_indices('/').map(|(at, _)| at).chain([dataset.len()]);
     ends.map(move |end| &dataset[..end])
@@ -120,7 +114,8 @@ impl Appliance {
             let denied = Err(Error::Denied);
             pool.is_ok_and(|pool| and_above(dataset).all(|name| pool.permits(&choose(name)) == denied))
         };
-        behalf::actor().is_administrator() || (is_for_mounts() && has_no_say())
+        let actor = behalf::actor();
+        actor.is_administrator() || (actor.is_operator() && has_no_say())
     }
 
     /// Mounts a file system where its properties want it.
@@ -168,7 +163,7 @@ impl Appliance {
         let cannot = |what: &str, why| Failure::Unmount { what: what.to_owned(), why };
         self.local.settled(&|dataset| is_within(dataset, root)).map_err(|why| cannot(root, why))?;
         let mounts = self.mounted_within(root);
-        if let Some(first) = mounts.first().filter(|_| !is_for_mounts()) {
+        if let Some(first) = mounts.first().filter(|_| !behalf::actor().is_operator()) {
             return Err(cannot(&first.mountpoint, Error::Denied));
         }
         for (count, mount) in mounts.iter().enumerate() {

@@ -62,6 +62,11 @@ impl Actor {
         Actor { user, groups: vec![group], rank: Rank::Administrator, within: None, way: Way::Itself }
     }
 
+    /// May do the daily work, about pools, devices and mounts too: no dataset holds these.
+    pub fn is_operator(&self) -> bool {
+        self.rank >= Rank::Operator && self.within.is_none()
+    }
+
     /// May do everything, everywhere.
     pub fn is_administrator(&self) -> bool {
         self.rank == Rank::Administrator && self.within.is_none()

@@ -35,7 +35,7 @@ impl Entry {
 
     /// Whether somebody may end it: who has asked for it, and whoever does the daily work.
     pub(super) fn can_be_cancelled_by(&self, caller: &Actor) -> bool {
-        (caller.rank >= Rank::Operator && caller.within.is_none()) || self.is_of(caller)
+        caller.is_operator() || self.is_of(caller)
     }
 
     fn is_of(&self, caller: &Actor) -> bool {

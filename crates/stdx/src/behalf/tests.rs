@@ -20,10 +20,13 @@ fn a_thread_works_for_somebody_as_long_as_the_call_lasts() {
 #[test]
 fn who_is_held_to_a_dataset_is_no_administrator() {
     let everywhere = Actor::itself();
-    assert!(everywhere.is_administrator());
-    assert!(!Actor { within: Some("tank/a".into()), ..everywhere.clone() }.is_administrator());
+    assert!(everywhere.is_administrator() && everywhere.is_operator());
+    let held = Actor { within: Some("tank/a".into()), ..everywhere.clone() };
+    assert!(!held.is_administrator() && !held.is_operator());
     for rank in [Rank::Guest, Rank::Reader, Rank::Operator] {
-        assert!(!Actor { rank, ..everywhere.clone() }.is_administrator(), "{rank:?}");
+        let lesser = Actor { rank, ..everywhere.clone() };
+        assert!(!lesser.is_administrator(), "{rank:?}");
+        assert_eq!(lesser.is_operator(), rank == Rank::Operator, "{rank:?}");
     }
 }
 
