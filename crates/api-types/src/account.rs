@@ -17,8 +17,8 @@ impl std::fmt::Debug for Secret {
 }
 
 /// What an account or a token may do. Whatever it is, what is delegated to the account's number
-/// (`zfs allow`) may be done as well.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+/// (`zfs allow`) may be done as well. A greater one may all that a lesser one may.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Role {
     /// Reads all but secrets. A token of this role sends no other request than GET, but to end
@@ -29,6 +29,24 @@ pub enum Role {
     Operator,
     /// Does everything.
     Administrator,
+}
+
+impl Role {
+    pub const ALL: [Role; 3] = [Role::ReadOnly, Role::Operator, Role::Administrator];
+
+    /// As it is written, typed and kept.
+    pub fn word(self) -> &'static str {
+        match self {
+            Role::ReadOnly => "read-only",
+            Role::Operator => "operator",
+            Role::Administrator => "administrator",
+        }
+    }
+
+    /// `None`: there is none of that name.
+    pub fn of_word(word: &str) -> Option<Role> {
+        Role::ALL.into_iter().find(|role| role.word() == word)
+    }
 }
 
 /// By what a request was let in.
@@ -293,6 +311,13 @@ mod tests {
     fn a_role_and_a_way_in_have_their_words() {
         let word = |role| serde_json::to_string(&role).expect("it is data");
         assert_eq!(word(Role::ReadOnly), "\"read-only\"");
+        for role in Role::ALL {
+            assert_eq!(
+                (word(role), Role::of_word(role.word())),
+                (format!("\"{}\"", role.word()), Some(role))
+            );
+        }
+        assert_eq!(Role::of_word("root"), None);
         assert_eq!(serde_json::to_string(&By::Token { id: 7 }).expect("it is data"), r#"{"token":{"id":7}}"#);
         assert_eq!(serde_json::to_string(&By::Nobody).expect("it is data"), "\"nobody\"");
         assert_eq!(UserAdd::default().role, Role::ReadOnly, "nobody gets more by leaving it out");

@@ -7,7 +7,8 @@
 //! Invariant: both doors end in the same [`Actor`]. Nothing behind them asks by which one somebody
 //! came, but what is about accounts and the audit log.
 
-use machine::{By, Credential, Identity, Role};
+use api_types::{By, Role};
+use machine::{Credential, Identity};
 use std::net::IpAddr;
 use std::sync::Arc;
 use stdx::behalf::{self, Actor, Rank, Way};

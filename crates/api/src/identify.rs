@@ -194,14 +194,7 @@ fn protect(headers: &mut HeaderMap, self_signed: bool) {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn headers(lines: &[(&'static str, &'static str)]) -> HeaderMap {
-        let mut headers = HeaderMap::new();
-        for (name, value) in lines {
-            headers.append(*name, HeaderValue::from_static(value));
-        }
-        headers
-    }
+    use crate::origin::tests::headers;
 
     #[test]
     fn a_token_is_shown_in_one_way_alone() {

@@ -72,11 +72,12 @@ fn plain(authority: &str) -> &str {
 }
 
 #[cfg(test)]
-mod tests {
+pub mod tests {
     use super::*;
     use axum::http::HeaderValue;
 
-    fn headers(lines: &[(&'static str, &'static str)]) -> HeaderMap {
+    /// Headers of these names and values.
+    pub fn headers(lines: &[(&'static str, &'static str)]) -> HeaderMap {
         let mut headers = HeaderMap::new();
         for (name, value) in lines {
             headers.append(*name, HeaderValue::from_static(value));

@@ -27,6 +27,11 @@ pub fn usage<T>(text: impl Into<String>) -> Result<T, Stop> {
     Err(Stop::Usage(text.into()))
 }
 
+/// Of a command's commands there is none of this name, or none was given.
+pub fn no_command<T>(given: Option<&str>) -> Result<T, Stop> {
+    given.map_or_else(|| usage("missing command"), |name| usage(format!("unrecognized command '{name}'")))
+}
+
 pub fn fail<T>(text: impl Into<String>) -> Result<T, Stop> {
     Err(Stop::Fail(text.into()))
 }

@@ -28,6 +28,10 @@ impl Parsed {
     pub fn values<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
         self.options.iter().filter(move |option| option.name == name).map(|option| option.value.as_str())
     }
+    /// That there is no operand.
+    pub fn none(&self) -> Result<(), Stop> {
+        if self.operands.is_empty() { Ok(()) } else { usage("too many arguments") }
+    }
     /// The one operand; `missing` says that there is none.
     pub fn one(&self, missing: &str) -> Result<&String, Stop> {
         match self.operands.as_slice() {

@@ -87,7 +87,7 @@ pub fn login(args: &[String], io: &mut Io<'_>) -> Result<(), Stop> {
         Trust::Known(known) => Some(known.to_string()),
     };
     hosts.set(&address, Some(Host { user: user.clone(), token: secret, fingerprint }))?;
-    let role = roles::word(token.role);
+    let role = token.role.word();
     let end = token.expires.and_then(|end| u64::try_from(end).ok());
     let end = end.map_or_else(|| "never ends".to_owned(), |end| format!("ends {}", clock::stamp(end)));
     writeln!(io.out, "logged in to {address} as {user}, {role}; the token {end}")?;
@@ -202,9 +202,7 @@ pub fn whoami(args: &[String], client: &Client, io: &mut Io<'_>) -> Result<(), S
     if options.has("h") {
         return Ok(write!(io.out, "{WHOAMI}")?);
     }
-    if !options.operands.is_empty() {
-        return Err(Stop::Usage("too many arguments".into()));
-    }
+    options.none()?;
     let me: Me = client.get(routes::ME)?;
     if options.has("j") {
         return table::json(io, &me);
@@ -218,7 +216,7 @@ pub fn whoami(args: &[String], client: &Client, io: &mut Io<'_>) -> Result<(), S
     let lines = [
         ("user", me.name.unwrap_or_else(|| "-".to_owned())),
         ("number", me.uid.to_string()),
-        ("role", me.role.map_or("what is delegated", roles::word).to_owned()),
+        ("role", me.role.map_or("what is delegated", Role::word).to_owned()),
         ("by", by),
         ("dataset", me.dataset.unwrap_or_else(|| "-".to_owned())),
     ];

@@ -3,21 +3,10 @@
 use crate::fail::{Stop, usage};
 use api_types::Role;
 
-const WORDS: [(&str, Role); 3] =
-    [("read-only", Role::ReadOnly), ("operator", Role::Operator), ("administrator", Role::Administrator)];
-
 pub fn parse(text: &str) -> Result<Role, Stop> {
-    match WORDS.iter().find(|(word, _)| *word == text) {
-        Some((_, role)) => Ok(*role),
+    match Role::of_word(text) {
+        Some(role) => Ok(role),
         None => usage(format!("'{text}' is no role: read-only, operator or administrator")),
-    }
-}
-
-pub fn word(role: Role) -> &'static str {
-    match role {
-        Role::ReadOnly => "read-only",
-        Role::Operator => "operator",
-        Role::Administrator => "administrator",
     }
 }
 
@@ -44,8 +33,13 @@ mod tests {
 
     #[test]
     fn a_role_and_a_span_are_read_as_they_are_shown() {
-        for (text, role) in WORDS {
-            assert_eq!((parse(text).expect("a role"), word(role)), (role, text));
+        let words = [
+            ("read-only", Role::ReadOnly),
+            ("operator", Role::Operator),
+            ("administrator", Role::Administrator),
+        ];
+        for (text, role) in words {
+            assert_eq!((parse(text).expect("a role"), role.word()), (role, text));
         }
         assert!(parse("root").is_err());
         assert_eq!(end("90d", 10).expect("a span"), Some(90 * 86400 + 10));

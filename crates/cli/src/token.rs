@@ -2,7 +2,7 @@
 
 use crate::client::Client;
 use crate::command::Io;
-use crate::fail::Stop;
+use crate::fail::{Stop, no_command};
 use crate::{clock, getopt, roles, table};
 use api_types::{Token, TokenAdd, TokenMade, routes};
 
@@ -37,16 +37,13 @@ pub fn run(args: &[String], client: &Client, io: &mut Io<'_>) -> Result<(), Stop
             _ => Err(Stop::Usage("the number of one token is wanted".into())),
         },
         Some("help" | "--help" | "-h") => Ok(write!(io.out, "{USAGE}")?),
-        Some(other) => Err(Stop::Usage(format!("unrecognized command '{other}'"))),
-        None => Err(Stop::Usage("missing command".into())),
+        other => no_command(other),
     }
 }
 
 fn list(args: &[String], client: &Client, io: &mut Io<'_>) -> Result<(), Stop> {
     let options = getopt::parse(args, "Hpj", &["json"])?;
-    if !options.operands.is_empty() {
-        return Err(Stop::Usage("too many arguments".into()));
-    }
+    options.none()?;
     let tokens: Vec<Token> = client.get(routes::TOKENS)?;
     if options.has("j") {
         return table::json(io, &tokens);
@@ -57,7 +54,7 @@ fn list(args: &[String], client: &Client, io: &mut Io<'_>) -> Result<(), Stop> {
             token.id.to_string(),
             token.user.clone(),
             table::plain(&token.name),
-            roles::word(token.role).to_owned(),
+            token.role.word().to_owned(),
             token.dataset.clone().unwrap_or_else(|| "-".to_owned()),
             time(Some(token.created)),
             time(token.expires),

@@ -2,7 +2,7 @@
 
 use crate::client::{CallError, Client};
 use crate::command::Io;
-use crate::fail::{Stop, fail};
+use crate::fail::{Stop, fail, no_command};
 use crate::getopt::{self, Parsed};
 use crate::login::log_in;
 use crate::{ask, roles, table};
@@ -50,8 +50,7 @@ pub fn run(args: &[String], client: &Client, io: &mut Io<'_>) -> Result<(), Stop
         }
         Some("totp") => totp(rest, client, io),
         Some("help" | "--help" | "-h") => Ok(write!(io.out, "{USAGE}")?),
-        Some(other) => Err(Stop::Usage(format!("unrecognized command '{other}'"))),
-        None => Err(Stop::Usage("missing command".into())),
+        other => no_command(other),
     }
 }
 
@@ -71,9 +70,7 @@ fn uid(options: &Parsed) -> Result<Option<u32>, Stop> {
 
 fn list(args: &[String], client: &Client, io: &mut Io<'_>) -> Result<(), Stop> {
     let options = getopt::parse(args, "Hpj", &["json"])?;
-    if !options.operands.is_empty() {
-        return Err(Stop::Usage("too many arguments".into()));
-    }
+    options.none()?;
     let users: Vec<User> = client.get(routes::USERS)?;
     if options.has("j") {
         return table::json(io, &users);
@@ -83,7 +80,7 @@ fn list(args: &[String], client: &Client, io: &mut Io<'_>) -> Result<(), Stop> {
     let row = |user: &User| {
         [
             user.name.clone(),
-            roles::word(user.role).to_owned(),
+            user.role.word().to_owned(),
             user.uid.to_string(),
             word(user.has_totp),
             word(user.disabled),
@@ -103,7 +100,7 @@ fn add(args: &[String], client: &Client, io: &mut Io<'_>) -> Result<(), Stop> {
     let uid = uid(&options)?;
     let password = Secret(ask::new_password(io, options.has("password-stdin"))?);
     let user: User = client.post(routes::USERS, &UserAdd { name, password, role, uid })?;
-    Ok(writeln!(io.out, "{}\t{}\t{}", user.name, roles::word(user.role), user.uid)?)
+    Ok(writeln!(io.out, "{}\t{}\t{}", user.name, user.role.word(), user.uid)?)
 }
 
 fn change(args: &[String], client: &Client, io: &mut Io<'_>) -> Result<(), Stop> {

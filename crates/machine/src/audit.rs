@@ -5,6 +5,7 @@
 //! records ([`Weight`]) has a bound of its own, after which the oldest of this kind go: so nobody
 //! pushes out what somebody above him did, and refusals push out nothing that was done.
 
+use api_types::{AuditRecord, By};
 use rusqlite::{Row, Transaction, params};
 
 use crate::Machine;
@@ -19,23 +20,6 @@ const LONGEST_PATH: usize = 1_024;
 const LONGEST_TARGET: usize = 512;
 /// Records of one answer.
 const MOST_AT_ONCE: usize = 1_000;
-
-/// By what a request was let in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum By {
-    /// It was not, or did not have to be.
-    Nobody,
-    /// The Unix socket, whose peer has this number.
-    Socket {
-        uid: u32,
-    },
-    Session {
-        id: u64,
-    },
-    Token {
-        id: u64,
-    },
-}
 
 /// How much a record weighs: records are pushed out by those of the same weight alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,20 +60,6 @@ pub struct AuditEntry<'a> {
     /// What it was done to, where the path does not say it.
     pub target: Option<&'a str>,
     /// Of the answer, as HTTP has it.
-    pub status: u16,
-}
-
-/// A record of the log.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct AuditRecord {
-    pub id: u64,
-    pub time: i64,
-    pub who: String,
-    pub by: By,
-    pub address: Option<String>,
-    pub verb: String,
-    pub path: String,
-    pub target: Option<String>,
     pub status: u16,
 }
 

@@ -6,11 +6,13 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use api_types::{Role, User};
+
 use crate::Machine;
 use crate::fault::{Denied, Fault};
 use crate::password::Whose;
 use crate::secret::{self, Hash};
-use crate::users::{self, NewUser, Role, User};
+use crate::users::{self, NewUser};
 
 /// The hash of the code.
 #[derive(Default)]

@@ -1,6 +1,6 @@
 //! Who has been let in, and by what.
 
-use crate::users::Role;
+use api_types::Role;
 
 /// Who has been let in.
 #[derive(Clone, Debug, PartialEq, Eq)]

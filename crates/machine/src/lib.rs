@@ -30,15 +30,13 @@ mod users;
 use std::path::Path;
 use std::sync::Arc;
 
-pub use audit::{AuditEntry, AuditFilter, AuditRecord, By, Weight};
+pub use audit::{AuditEntry, AuditFilter, Weight};
 pub use fault::{Denied, Fault, Limit, NameFault, PasswordFault};
 pub use identity::{Credential, Identity};
 pub use login::{LogIn, NewSession};
-pub use sessions::SessionInfo;
 pub use store::Found;
-pub use tokens::{NewToken, TokenInfo};
-pub use totp::TotpOffer;
-pub use users::{NewUser, Role, User, UserChange};
+pub use tokens::NewToken;
+pub use users::{NewUser, UserChange};
 
 use first_code::FirstCode;
 use password::Passwords;

@@ -4,6 +4,8 @@
 //! Each step is one transaction with its version number. A database counts as ours only if its
 //! tables are those that the steps make, word for word: a file from elsewhere brings no trigger.
 
+use api_types::Role;
+use rusqlite::types::Type;
 use rusqlite::{Connection, Row, TransactionBehavior};
 
 use crate::fault::Fault;
@@ -159,4 +161,10 @@ fn tables(db: &Connection) -> Result<Vec<(String, String, Option<String>)>, Faul
 pub(crate) fn number(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
     let id: i64 = row.get(column)?;
     u64::try_from(id).map_err(|_| rusqlite::Error::IntegralValueOutOfRange(column, id))
+}
+
+/// A role, which is kept by its word.
+pub(crate) fn role(row: &Row<'_>, column: usize) -> rusqlite::Result<Role> {
+    let word: String = row.get(column)?;
+    Role::of_word(&word).ok_or(rusqlite::Error::InvalidColumnType(column, word, Type::Text))
 }

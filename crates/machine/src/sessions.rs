@@ -6,11 +6,12 @@
 
 use std::net::IpAddr;
 
+use api_types::UserSession;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::fault::{Denied, Fault};
 use crate::identity::{Credential, Identity};
-use crate::schema::number;
+use crate::schema::{number, role};
 use crate::{Machine, Outside, secret};
 
 const KIND: &str = "session";
@@ -23,18 +24,6 @@ const NOTED_AFTER: i64 = 60;
 /// How far in the future a session may have begun: a clock is corrected by that much and not more.
 const SLACK: i64 = 60;
 
-/// A session, without its secret.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SessionInfo {
-    pub id: u64,
-    pub user: String,
-    /// Where the login came from.
-    pub address: String,
-    pub created: i64,
-    /// The last use, to the minute.
-    pub seen: i64,
-}
-
 impl Machine {
     /// Whose session a secret is; `None` for none that lasts.
     pub fn session(&self, secret: &str) -> Result<Option<Identity>, Fault> {
@@ -46,7 +35,7 @@ impl Machine {
             let row = db.query_row(sql, [id], |row| {
                 let by = Credential::Session { id: number(row, 3)?, csrf: secret::csrf(given) };
                 let identity =
-                    Identity { user: row.get(4)?, uid: row.get(5)?, role: row.get(6)?, by, dataset: None };
+                    Identity { user: row.get(4)?, uid: row.get(5)?, role: role(row, 6)?, by, dataset: None };
                 Ok((row.get(0)?, row.get(1)?, row.get(2)?, identity))
             });
             row.optional().map_err(Fault::from)
@@ -78,7 +67,7 @@ impl Machine {
     }
 
     /// The sessions that last, of one user or of all, the newest first.
-    pub fn sessions(&self, user: Option<&str>) -> Result<Vec<SessionInfo>, Fault> {
+    pub fn sessions(&self, user: Option<&str>) -> Result<Vec<UserSession>, Fault> {
         let now = self.outside.now();
         let sql = "SELECT s.id, u.name, s.address, s.created, s.seen FROM sessions s
             JOIN users u ON u.id = s.user WHERE u.disabled = 0 AND (?1 IS NULL OR u.name = ?1)
@@ -86,7 +75,7 @@ impl Machine {
         self.store.read(|db| {
             let mut found = db.prepare(sql)?;
             let rows = found.query_map([user], |row| {
-                Ok(SessionInfo {
+                Ok(UserSession {
                     id: number(row, 0)?,
                     user: row.get(1)?,
                     address: row.get(2)?,

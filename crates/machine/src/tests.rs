@@ -10,6 +10,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
+use api_types::{By, Role, User};
 use argon2::Params;
 use stdx::prng::Prng;
 

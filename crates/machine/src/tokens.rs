@@ -4,12 +4,13 @@
 //! or whose user is disabled or gone, lets nobody in. None that a token made outlives it. A user
 //! has 100 at most.
 
+use api_types::{Role, Token};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::fault::{Denied, Fault, Limit, NameFault};
 use crate::identity::{Credential, Identity};
-use crate::schema::number;
-use crate::users::{self, Role};
+use crate::schema::{number, role};
+use crate::users;
 use crate::{Machine, secret};
 
 /// Secrets begin with it, so that scanners of source code find those that were published.
@@ -37,24 +38,10 @@ pub struct NewToken<'a> {
     pub maker: Option<u64>,
 }
 
-/// A token, without its secret.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TokenInfo {
-    pub id: u64,
-    pub user: String,
-    pub name: String,
-    pub role: Role,
-    pub dataset: Option<String>,
-    pub created: i64,
-    pub expires: Option<i64>,
-    /// The last use, to ten minutes.
-    pub last_used: Option<i64>,
-}
-
 impl Machine {
     /// Makes a token. Gives its secret, which is shown once. Tokens of the user that have expired
     /// are removed.
-    pub fn add_token(&self, new: &NewToken<'_>) -> Result<(TokenInfo, String), Denied> {
+    pub fn add_token(&self, new: &NewToken<'_>) -> Result<(Token, String), Denied> {
         check_text(new.name, LONGEST_NAME)?;
         if let Some(dataset) = new.dataset {
             check_text(dataset, LONGEST_DATASET)?;
@@ -88,7 +75,15 @@ impl Machine {
             db.execute(
                 "INSERT INTO tokens (user, name, hash, role, dataset, created, expires)
                     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-                params![account.id, new.name, secret::hash(&random), new.role, new.dataset, now, new.expires],
+                params![
+                    account.id,
+                    new.name,
+                    secret::hash(&random),
+                    new.role.word(),
+                    new.dataset,
+                    now,
+                    new.expires
+                ],
             )?;
             let id = db.last_insert_rowid();
             let made = db.query_row(&format!("{TOKEN} WHERE t.id = ?1"), [id], info)?;
@@ -118,7 +113,7 @@ impl Machine {
     }
 
     /// The tokens of one user or of all, those that have expired too, in the order they were made.
-    pub fn tokens(&self, user: Option<&str>) -> Result<Vec<TokenInfo>, Fault> {
+    pub fn tokens(&self, user: Option<&str>) -> Result<Vec<Token>, Fault> {
         self.store.read(|db| {
             let sql = format!("{TOKEN} WHERE ?1 IS NULL OR u.name = ?1 ORDER BY t.id");
             let mut found = db.prepare(&sql)?;
@@ -140,12 +135,12 @@ impl Machine {
 const TOKEN: &str = "SELECT t.id, u.name, t.name, t.role, t.dataset, t.created, t.expires, t.last_used
     FROM tokens t JOIN users u ON u.id = t.user";
 
-fn info(row: &Row<'_>) -> rusqlite::Result<TokenInfo> {
-    Ok(TokenInfo {
+fn info(row: &Row<'_>) -> rusqlite::Result<Token> {
+    Ok(Token {
         id: number(row, 0)?,
         user: row.get(1)?,
         name: row.get(2)?,
-        role: row.get(3)?,
+        role: role(row, 3)?,
         dataset: row.get(4)?,
         created: row.get(5)?,
         expires: row.get(6)?,
@@ -173,7 +168,7 @@ fn kept(db: &Connection, id: i64) -> Result<Option<Kept>, Fault> {
     let sql = "SELECT t.hash, t.expires, t.last_used, t.id, t.name, t.role, t.dataset, u.name, u.uid, u.role
         FROM tokens t JOIN users u ON u.id = t.user WHERE t.id = ?1 AND u.disabled = 0";
     let row = db.query_row(sql, [id], |row| {
-        let (of_token, of_user): (Role, Role) = (row.get(5)?, row.get(9)?);
+        let (of_token, of_user) = (role(row, 5)?, role(row, 9)?);
         let identity = Identity {
             user: row.get(7)?,
             uid: row.get(8)?,

@@ -3,6 +3,7 @@
 //! Invariants: a secret counts once its owner has confirmed it with a code. A code is taken one
 //! step of 30 s early or late, and each step once. A recovery code is taken once.
 
+use api_types::TotpOffer;
 use rusqlite::{Connection, OptionalExtension, params};
 use totp_rs::{Builder, Secret, Totp};
 
@@ -14,14 +15,6 @@ use crate::users;
 /// As RFC 4226 recommends.
 const SECRET_BYTES: usize = 20;
 const RECOVERY_CODES: usize = 10;
-
-/// What an authenticator has to be told. Shown once.
-pub struct TotpOffer {
-    /// The secret in base32.
-    pub secret: String,
-    /// The same as an `otpauth://` URL, for a QR code.
-    pub url: String,
-}
 
 impl Machine {
     /// Offers a user a secret. It replaces one that was offered and not confirmed. A confirmed one
@@ -41,7 +34,7 @@ impl Machine {
                 "otpauth://totp/Cistern:{}?secret={secret}&issuer=Cistern&algorithm=SHA1&digits=6&period=30",
                 account.user.name
             );
-            Ok(TotpOffer { secret, url })
+            Ok(TotpOffer { secret: api_types::Secret(secret), url: api_types::Secret(url) })
         })
     }
 

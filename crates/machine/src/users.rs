@@ -5,12 +5,13 @@
 //! gone, and whoever asks for it: what `zfs allow` delegates is kept in pools by number, and would
 //! pass to the second.
 
-use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
+use api_types::{Role, User};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::Machine;
 use crate::fault::{Denied, Fault, Limit, NameFault};
 use crate::password::Whose;
+use crate::schema::role;
 
 const MOST_USERS: i64 = 1_000;
 /// Of a name, in characters, which are bytes.
@@ -21,51 +22,6 @@ const FIRST_UID: u32 = 2_000_000_000;
 const LAST_UID: u32 = u32::MAX - 2;
 /// The highest that may be asked for: those above it are left for many users more.
 const LAST_ASKED_UID: u32 = 2_100_000_000;
-
-/// What a user may do. A greater one may all that a lesser one may.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Role {
-    ReadOnly,
-    Operator,
-    Administrator,
-}
-
-impl Role {
-    fn word(self) -> &'static str {
-        match self {
-            Role::ReadOnly => "read-only",
-            Role::Operator => "operator",
-            Role::Administrator => "administrator",
-        }
-    }
-}
-
-impl ToSql for Role {
-    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
-        Ok(ToSqlOutput::from(self.word()))
-    }
-}
-
-impl FromSql for Role {
-    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Role> {
-        let word = value.as_str()?;
-        let roles = [Role::ReadOnly, Role::Operator, Role::Administrator];
-        roles.into_iter().find(|role| role.word() == word).ok_or(FromSqlError::InvalidType)
-    }
-}
-
-/// A user, without what is secret.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct User {
-    pub name: String,
-    pub role: Role,
-    pub uid: u32,
-    pub disabled: bool,
-    pub has_totp: bool,
-    /// Seconds since 1970, as all times here.
-    pub created: i64,
-    pub last_login: Option<i64>,
-}
 
 /// A user to be added.
 pub struct NewUser<'a> {
@@ -144,7 +100,7 @@ impl Machine {
             let disabled = change.disabled.unwrap_or(user.disabled);
             db.execute(
                 "UPDATE users SET role = ?2, disabled = ?3, password = coalesce(?4, password) WHERE id = ?1",
-                params![id, role, disabled, hash],
+                params![id, role.word(), disabled, hash],
             )?;
             if hash.is_some() || (role, disabled) != (user.role, user.disabled) {
                 db.execute("DELETE FROM sessions WHERE user = ?1", [id])?;
@@ -181,7 +137,7 @@ const ACCOUNT: &str = "SELECT u.id, u.password, u.name, u.role, u.uid, u.disable
 fn account(row: &Row<'_>) -> rusqlite::Result<Account> {
     let user = User {
         name: row.get(2)?,
-        role: row.get(3)?,
+        role: role(row, 3)?,
         uid: row.get(4)?,
         disabled: row.get(5)?,
         has_totp: row.get(6)?,
@@ -197,7 +153,7 @@ pub(crate) fn find(db: &Connection, name: &str) -> Result<Option<Account>, Fault
 
 pub(crate) fn has_administrator(db: &Connection) -> Result<bool, Fault> {
     let sql = "SELECT EXISTS (SELECT 1 FROM users WHERE role = ?1 AND disabled = 0)";
-    Ok(db.query_row(sql, [Role::Administrator], |row| row.get(0))?)
+    Ok(db.query_row(sql, [Role::Administrator.word()], |row| row.get(0))?)
 }
 
 /// Whether name and number may be those of a user.
@@ -245,7 +201,7 @@ pub(crate) fn insert(db: &Connection, new: &NewUser<'_>, hash: &str, now: i64) -
     take_uid(db, uid)?;
     db.execute(
         "INSERT INTO users (name, password, role, uid, created) VALUES (?1, ?2, ?3, ?4, ?5)",
-        params![new.name, hash, new.role, uid, now],
+        params![new.name, hash, new.role.word(), uid, now],
     )?;
     Ok(find(db, new.name)?.ok_or(Denied::NotFound)?.user)
 }

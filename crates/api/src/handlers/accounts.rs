@@ -16,7 +16,7 @@ use crate::denied::Unserved;
 use crate::path::Path;
 use crate::problem::refuse;
 use api_types::{
-    AuditQuery, AuditRecord, By, FirstAdministrator, MachineBackup, RecoveryCodes, Role, Secret, TotpBegin,
+    AuditQuery, AuditRecord, FirstAdministrator, MachineBackup, RecoveryCodes, Role, Secret, TotpBegin,
     TotpConfirm, TotpOffer, User, UserAdd, UserChange, UserSession, kind,
 };
 use axum::extract::rejection::QueryRejection;
@@ -87,69 +87,28 @@ pub fn denied() -> Unserved {
     refuse(kind::DENIED, "permission denied").into()
 }
 
-/// As the database has it.
-pub fn role(role: Role) -> machine::Role {
-    match role {
-        Role::ReadOnly => machine::Role::ReadOnly,
-        Role::Operator => machine::Role::Operator,
-        Role::Administrator => machine::Role::Administrator,
-    }
-}
-
-/// As it is told.
-pub fn told_role(role: machine::Role) -> Role {
-    match role {
-        machine::Role::ReadOnly => Role::ReadOnly,
-        machine::Role::Operator => Role::Operator,
-        machine::Role::Administrator => Role::Administrator,
-    }
-}
-
-/// As it is told.
-pub fn told_by(by: machine::By) -> By {
-    match by {
-        machine::By::Nobody => By::Nobody,
-        machine::By::Socket { uid } => By::Socket { uid },
-        machine::By::Session { id } => By::Session { id },
-        machine::By::Token { id } => By::Token { id },
-    }
-}
-
-fn told(user: machine::User) -> User {
-    User {
-        name: user.name,
-        role: told_role(user.role),
-        uid: user.uid,
-        disabled: user.disabled,
-        has_totp: user.has_totp,
-        created: user.created,
-        last_login: user.last_login,
-    }
-}
-
 /// With the name for the audit log, which the path does not say.
 fn about(target: String) -> Extension<Said> {
     Extension(Said { target: Some(target), ..Said::default() })
 }
 
 pub async fn list(State(app): State<Shared>) -> Answer<Vec<User>> {
-    let users = app.accounts()?.quick(Machine::users).await?;
-    Ok(Json(users.into_iter().map(told).collect()))
+    app.accounts()?.quick(Machine::users).await.map(Json)
 }
 
 pub async fn add(State(app): State<Shared>, ConnectInfo(asker): ConnectInfo<Asker>, body: Body) -> Response {
-    let UserAdd { name, password, role: given, uid } = match parse(body) {
+    let UserAdd { name, password, role, uid } = match parse(body) {
         Ok(request) => request,
         Err(why) => return Unserved::from(why).into_response(),
     };
     let target = about(name.clone());
     let added = async {
         let add = move |machine: &Machine| {
-            let (name, password, role) = (name.as_str(), password.0.as_str(), role(given));
+            let (name, password) = (name.as_str(), password.0.as_str());
             machine.add_user(&machine::NewUser { name, password, role, uid })
         };
         let user = app.accounts()?.hashing(&asker, add).await?;
-        Ok::<_, Unserved>(Json(told(user)))
+        Ok::<_, Unserved>(Json(user))
     };
     (target, added.await).into_response()
 }
@@ -166,14 +125,14 @@ pub async fn first(
     let said = Said { who: Some(name.clone()), target: Some(name.clone()), role: None };
     let added = async {
         let redeem = move |machine: &Machine| {
-            let (name, password, role) = (name.as_str(), password.0.as_str(), machine::Role::Administrator);
+            let (name, password, role) = (name.as_str(), password.0.as_str(), Role::Administrator);
             machine.redeem_first_code(&code.0, &machine::NewUser { name, password, role, uid: None })
         };
         let user = app.accounts()?.hashing(&asker, redeem).await?;
-        Ok::<_, Unserved>(Json(told(user)))
+        Ok::<_, Unserved>(Json(user))
     };
     let added = added.await;
-    let role = added.as_ref().ok().map(|_| machine::Role::Administrator);
+    let role = added.as_ref().ok().map(|_| Role::Administrator);
     (Extension(Said { role, ..said }), added).into_response()
 }
 
@@ -184,10 +143,10 @@ pub async fn change(
     body: Body,
 ) -> Answer<User> {
     let asked: UserChange = parse(body)?;
-    let UserChange { role: given, password, old_password, disabled, uid, drop_totp, keep_tokens } = asked;
+    let UserChange { role, password, old_password, disabled, uid, drop_totp, keep_tokens } = asked;
     let manages = Manages::of(&asker);
     manages.check(&name)?;
-    let is_of_administrator = given.is_some() || disabled.is_some() || uid.is_some();
+    let is_of_administrator = role.is_some() || disabled.is_some() || uid.is_some();
     if is_of_administrator && !matches!(manages, Manages::All) {
         return Err(denied());
     }
@@ -198,7 +157,7 @@ pub async fn change(
         );
     }
     let change = machine::UserChange {
-        role: given.map(role),
+        role,
         password: password.map(|Secret(text)| text),
         disabled,
         uid,
@@ -211,7 +170,7 @@ pub async fn change(
         }
         machine.change_user(&name, &change)
     };
-    Ok(Json(told(app.accounts()?.hashing(&asker, change).await?)))
+    app.accounts()?.hashing(&asker, change).await.map(Json)
 }
 
 pub async fn remove(State(app): State<Shared>, Path(name): Path<String>) -> Answer<()> {
@@ -234,8 +193,7 @@ pub async fn begin_totp(
         }
         machine.begin_totp(&name)
     };
-    let offer = app.accounts()?.hashing(&asker, begin).await?;
-    Ok(Json(TotpOffer { secret: Secret(offer.secret), url: Secret(offer.url) }))
+    app.accounts()?.hashing(&asker, begin).await.map(Json)
 }
 
 pub async fn confirm_totp(
@@ -255,12 +213,7 @@ pub async fn sessions(
     ConnectInfo(asker): ConnectInfo<Asker>,
 ) -> Answer<Vec<UserSession>> {
     let user = Manages::of(&asker).listed()?;
-    let told = |session: machine::SessionInfo| {
-        let machine::SessionInfo { id, user, address, created, seen } = session;
-        UserSession { id, user, address, created, seen }
-    };
-    let found = app.accounts()?.quick(move |machine| machine.sessions(user.as_deref())).await?;
-    Ok(Json(found.into_iter().map(told).collect()))
+    app.accounts()?.quick(move |machine| machine.sessions(user.as_deref())).await.map(Json)
 }
 
 pub async fn end_session(
@@ -287,20 +240,8 @@ pub async fn audit(
 ) -> Answer<Vec<AuditRecord>> {
     let AuditQuery { before, limit, user, verb } = query(asked)?;
     let filter = AuditFilter { user, verb };
-    let found =
-        app.accounts()?.long(move |machine| machine.audit(before, limit.unwrap_or(PAGE), &filter)).await?;
-    let told = |record: machine::AuditRecord| AuditRecord {
-        id: record.id,
-        time: record.time,
-        who: record.who,
-        by: told_by(record.by),
-        address: record.address,
-        verb: record.verb,
-        path: record.path,
-        target: record.target,
-        status: record.status,
-    };
-    Ok(Json(found.into_iter().map(told).collect()))
+    let limit = limit.unwrap_or(PAGE);
+    app.accounts()?.long(move |machine| machine.audit(before, limit, &filter)).await.map(Json)
 }
 
 pub async fn backup(State(app): State<Shared>) -> Answer<MachineBackup> {

@@ -1,6 +1,6 @@
 //! Logging in and out, and who one is.
 
-use super::accounts::{Answer, told_by, told_role};
+use super::accounts::Answer;
 use crate::app::{App, Body, Shared, parse};
 use crate::audit::Said;
 use crate::caller::Asker;
@@ -32,7 +32,7 @@ pub async fn log_in(
     answer
 }
 
-async fn begin(app: &App, asker: &Asker, request: LogIn) -> Result<(machine::Role, Response), Unserved> {
+async fn begin(app: &App, asker: &Asker, request: LogIn) -> Result<(Role, Response), Unserved> {
     let Some(address) = asker.address() else {
         return Err(refuse(kind::BAD_REQUEST, "a session begins over HTTPS; the socket needs none").into());
     };
@@ -67,7 +67,7 @@ pub async fn me(ConnectInfo(asker): ConnectInfo<Asker>) -> Answer<Me> {
 }
 
 fn me_of(asker: &Asker) -> Me {
-    let (uid, by) = (asker.actor.user, told_by(asker.by()));
+    let (uid, by) = (asker.actor.user, asker.by());
     let Some(identity) = asker.identity() else {
         let role = (asker.actor.rank == Rank::Administrator).then_some(Role::Administrator);
         return Me { name: None, uid, role, by, dataset: None, csrf: None };
@@ -76,6 +76,6 @@ fn me_of(asker: &Asker) -> Me {
         Credential::Session { csrf, .. } => Some(Secret(csrf.clone())),
         Credential::Token { .. } => None,
     };
-    let (name, role) = (Some(identity.user.clone()), Some(told_role(identity.role)));
+    let (name, role) = (Some(identity.user.clone()), Some(identity.role));
     Me { name, uid, role, by, dataset: identity.dataset.clone(), csrf }
 }

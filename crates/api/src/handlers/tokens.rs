@@ -1,26 +1,20 @@
 //! API tokens. Who manages an account manages its tokens; a token may also end itself.
 
-use super::accounts::{Answer, Manages, denied, role, told_role};
+use super::accounts::{Answer, Manages, denied};
 use crate::app::{Body, Shared, parse};
 use crate::audit::Said;
 use crate::caller::Asker;
 use crate::path::Path;
 use crate::problem::refuse;
-use api_types::{Secret, Token, TokenAdd, TokenMade, kind};
+use api_types::{By, Secret, Token, TokenAdd, TokenMade, kind};
 use axum::Json;
 use axum::extract::{ConnectInfo, State};
 use axum::response::{IntoResponse, Response};
-use machine::{By, Machine, NewToken, TokenInfo};
-
-fn told(token: TokenInfo) -> Token {
-    let TokenInfo { id, user, name, role, dataset, created, expires, last_used } = token;
-    Token { id, user, name, role: told_role(role), dataset, created, expires, last_used }
-}
+use machine::{Machine, NewToken};
 
 pub async fn list(State(app): State<Shared>, ConnectInfo(asker): ConnectInfo<Asker>) -> Answer<Vec<Token>> {
     let user = Manages::of(&asker).listed()?;
-    let found = app.accounts()?.quick(move |machine| machine.tokens(user.as_deref())).await?;
-    Ok(Json(found.into_iter().map(told).collect()))
+    app.accounts()?.quick(move |machine| machine.tokens(user.as_deref())).await.map(Json)
 }
 
 pub async fn add(State(app): State<Shared>, ConnectInfo(asker): ConnectInfo<Asker>, body: Body) -> Response {
@@ -36,7 +30,7 @@ pub async fn add(State(app): State<Shared>, ConnectInfo(asker): ConnectInfo<Aske
 }
 
 async fn make(app: &Shared, asker: &Asker, body: Body) -> Answer<TokenMade> {
-    let TokenAdd { user, name, role: given, expires, dataset } = parse(body)?;
+    let TokenAdd { user, name, role, expires, dataset } = parse(body)?;
     let manages = Manages::of(asker);
     // Who manages nothing is told so, whatever was asked for.
     manages.listed()?;
@@ -49,10 +43,10 @@ async fn make(app: &Shared, asker: &Asker, body: Body) -> Answer<TokenMade> {
     };
     let add = move |machine: &Machine| {
         let (user, name, dataset) = (user.as_str(), name.as_str(), dataset.as_deref());
-        machine.add_token(&NewToken { user, name, role: role(given), expires, dataset, maker })
+        machine.add_token(&NewToken { user, name, role, expires, dataset, maker })
     };
     let (token, secret) = app.accounts()?.quick(add).await?;
-    Ok(Json(TokenMade { token: told(token), secret: Secret(secret) }))
+    Ok(Json(TokenMade { token, secret: Secret(secret) }))
 }
 
 pub async fn remove(

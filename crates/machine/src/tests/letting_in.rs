@@ -103,17 +103,17 @@ fn a_second_factor_counts_once_it_is_confirmed() {
     let (machine, world, _folder) = machine();
     assert_eq!(refusal(machine.confirm_totp("ann", "000000")), Denied::NotFound);
     let offer = machine.begin_totp("ann").expect("offered");
-    assert!(offer.url.contains(&offer.secret) && offer.url.starts_with("otpauth://totp/Cistern:ann?"));
+    assert!(offer.url.0.contains(&offer.secret.0) && offer.url.0.starts_with("otpauth://totp/Cistern:ann?"));
     login(&machine, "ann");
     assert_eq!(refusal(machine.confirm_totp("ann", "abcdef")), Denied::Wrong);
-    let used = code(&offer.secret, &world);
+    let used = code(&offer.secret.0, &world);
     let recovery = machine.confirm_totp("ann", &used).expect("confirmed");
     assert_eq!(recovery.len(), 10);
     assert_eq!(refusal(try_login(&machine, "ann", PASSWORD, None)), Denied::SecondFactorNeeded);
     assert_eq!(refusal(try_login(&machine, "ann", "wrong horse", Some(&used))), Denied::Wrong);
     assert_eq!(refusal(try_login(&machine, "ann", PASSWORD, Some(&used))), Denied::Wrong, "used");
     world.pass(30);
-    let next = code(&offer.secret, &world);
+    let next = code(&offer.secret.0, &world);
     world.pass(30);
     try_login(&machine, "ann", PASSWORD, Some(&next)).expect("one step late");
     assert_eq!(refusal(try_login(&machine, "ann", PASSWORD, Some(&next))), Denied::Wrong, "used");
@@ -132,7 +132,7 @@ fn a_second_factor_counts_once_it_is_confirmed() {
 fn a_right_password_allows_no_more_codes() {
     let (machine, world, _folder) = machine();
     let offer = machine.begin_totp("ann").expect("offered");
-    machine.confirm_totp("ann", &code(&offer.secret, &world)).expect("confirmed");
+    machine.confirm_totp("ann", &code(&offer.secret.0, &world)).expect("confirmed");
     for _ in 0..5 {
         assert_eq!(refusal(try_login(&machine, "ann", PASSWORD, Some("abcdef"))), Denied::Wrong);
         if let Err(refused) = try_login(&machine, "ann", PASSWORD, None) {
@@ -147,9 +147,9 @@ fn a_right_password_allows_no_more_codes() {
 fn one_code_at_two_logins_lets_one_in() {
     let (machine, world, _folder) = machine();
     let offer = machine.begin_totp("ann").expect("offered");
-    machine.confirm_totp("ann", &code(&offer.secret, &world)).expect("confirmed");
+    machine.confirm_totp("ann", &code(&offer.secret.0, &world)).expect("confirmed");
     world.pass(60);
-    let code = code(&offer.secret, &world);
+    let code = code(&offer.secret.0, &world);
     let (machine, code) = (&machine, code.as_str());
     let let_in = std::thread::scope(|scope| {
         let threads =
@@ -209,7 +209,7 @@ fn a_second_factor_is_given_once_more_with_the_password() {
     assert_eq!(both(PASSWORD, None), Ok(()));
     assert_eq!(both("wrong horse", None), Err(Denied::Wrong));
     let offer = machine.begin_totp("ann").expect("offered");
-    let recovery = machine.confirm_totp("ann", &code(&offer.secret, &world)).expect("confirmed");
+    let recovery = machine.confirm_totp("ann", &code(&offer.secret.0, &world)).expect("confirmed");
     assert_eq!(both(PASSWORD, None), Err(Denied::SecondFactorNeeded));
     assert_eq!(both(PASSWORD, Some("abcdef")), Err(Denied::Wrong));
     assert_eq!(both("wrong horse", Some(recovery[0].as_str())), Err(Denied::Wrong));
