@@ -31,9 +31,7 @@ pub fn run(args: &[String], client: &Client, io: &mut Io<'_>) -> Result<(), Stop
     if options.has("h") {
         return Ok(write!(io.out, "{USAGE}")?);
     }
-    if !options.operands.is_empty() {
-        return Err(Stop::Usage("too many arguments".into()));
-    }
+    options.none()?;
     let number = |text: &str| text.parse().map_err(|_| Stop::Usage(format!("'{text}' is no number")));
     let most = options.value("n").map_or(Ok(USUAL), number)?;
     let records = newest(client, most, options.value("u"), options.value("v"))?;

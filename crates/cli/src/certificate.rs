@@ -5,7 +5,7 @@ use std::io::Read;
 
 use crate::client::Client;
 use crate::command::Io;
-use crate::fail::Stop;
+use crate::fail::{Stop, no_command};
 use crate::{getopt, table};
 use api_types::{CertificateInfo, CertificateSet, Secret, routes};
 use stdx::os_error::words;
@@ -45,8 +45,7 @@ pub fn run(args: &[String], client: &Client, io: &mut Io<'_>) -> Result<(), Stop
             _ => Err(Stop::Usage("a certificate and its key are wanted".into())),
         },
         Some("help" | "--help" | "-h") => Ok(write!(io.out, "{USAGE}")?),
-        Some(other) => Err(Stop::Usage(format!("unrecognized command '{other}'"))),
-        None => Err(Stop::Usage("missing command".into())),
+        other => no_command(other),
     }
 }
 

@@ -3,7 +3,7 @@
 
 use crate::client::Client;
 use crate::command::{Io, refusal};
-use crate::fail::{Noun, Stop};
+use crate::fail::{Noun, Stop, no_command};
 use crate::getopt;
 use crate::human::{nicebytes, nicenum, nicetime};
 use crate::props::ISCSI;
@@ -52,8 +52,7 @@ pub fn run(args: &[String], client: &Client, io: &mut Io<'_>) -> Result<(), Stop
             _ => Err(Stop::Usage("missing volume argument".into())),
         },
         Some("help" | "--help" | "-h") => Ok(write!(io.out, "{USAGE}")?),
-        Some(other) => Err(Stop::Usage(format!("unrecognized command '{other}'"))),
-        None => Err(Stop::Usage("missing command".into())),
+        other => no_command(other),
     }
 }
 
@@ -98,9 +97,7 @@ const HEAD: [&str; 14] = [
 
 fn sessions(args: &[String], client: &Client, io: &mut Io<'_>) -> Result<(), Stop> {
     let options = getopt::parse(args, "Hpj", &[])?;
-    if !options.operands.is_empty() {
-        return Err(Stop::Usage("too many arguments".into()));
-    }
+    options.none()?;
     let sessions: Vec<IscsiSession> = client.get(routes::ISCSI_SESSIONS)?;
     if options.has("j") {
         return table::json(io, &sessions);

@@ -2,7 +2,7 @@
 
 use crate::client::Client;
 use crate::command::Io;
-use crate::fail::Stop;
+use crate::fail::{Stop, no_command};
 use crate::getopt::{self, Parsed};
 use crate::{clock, jobs, table};
 use api_types::{Job, JobState, routes};
@@ -50,8 +50,7 @@ pub fn run(args: &[String], client: &Client, io: &mut Io<'_>) -> Result<(), Stop
             Ok(())
         }
         Some("help" | "--help" | "-h") => Ok(write!(io.out, "{USAGE}")?),
-        Some(other) => Err(Stop::Usage(format!("unrecognized command '{other}'"))),
-        None => Err(Stop::Usage("missing command".into())),
+        other => no_command(other),
     }
 }
 
@@ -67,9 +66,7 @@ fn of(options: &Parsed, route: &str) -> Result<String, Stop> {
 
 fn list(args: &[String], client: &Client, io: &mut Io<'_>) -> Result<(), Stop> {
     let options = getopt::parse(args, "Hpj", &["json"])?;
-    if !options.operands.is_empty() {
-        return Err(Stop::Usage("too many arguments".into()));
-    }
+    options.none()?;
     let all: Vec<Job> = client.get(routes::JOBS)?;
     if options.has("j") {
         return table::json(io, &all);

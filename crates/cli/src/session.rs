@@ -2,7 +2,7 @@
 
 use crate::client::Client;
 use crate::command::Io;
-use crate::fail::Stop;
+use crate::fail::{Stop, no_command};
 use crate::{getopt, table};
 use api_types::{UserSession, routes};
 
@@ -31,16 +31,13 @@ pub fn run(args: &[String], client: &Client, io: &mut Io<'_>) -> Result<(), Stop
             _ => Err(Stop::Usage("the number of one session is wanted".into())),
         },
         Some("help" | "--help" | "-h") => Ok(write!(io.out, "{USAGE}")?),
-        Some(other) => Err(Stop::Usage(format!("unrecognized command '{other}'"))),
-        None => Err(Stop::Usage("missing command".into())),
+        other => no_command(other),
     }
 }
 
 fn list(args: &[String], client: &Client, io: &mut Io<'_>) -> Result<(), Stop> {
     let options = getopt::parse(args, "Hpj", &["json"])?;
-    if !options.operands.is_empty() {
-        return Err(Stop::Usage("too many arguments".into()));
-    }
+    options.none()?;
     let sessions: Vec<UserSession> = client.get(routes::SESSIONS)?;
     if options.has("j") {
         return table::json(io, &sessions);

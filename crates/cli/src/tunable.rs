@@ -3,7 +3,7 @@
 
 use crate::client::Client;
 use crate::command::Io;
-use crate::fail::{Stop, fail};
+use crate::fail::{Stop, fail, no_command};
 use crate::getopt;
 use api_types::{Tunable, TunableSet, routes};
 
@@ -27,9 +27,7 @@ pub fn run(args: &[String], client: &Client, io: &mut Io<'_>) -> Result<(), Stop
     match args.first().map(String::as_str) {
         Some("list") => {
             let options = getopt::parse(rest, "H", &[])?;
-            if !options.operands.is_empty() {
-                return Err(Stop::Usage("too many arguments".into()));
-            }
+            options.none()?;
             show(&client.get::<Vec<Tunable>>(routes::TUNABLES)?, options.has("H"), io)
         }
         Some("get") => {
@@ -47,8 +45,7 @@ pub fn run(args: &[String], client: &Client, io: &mut Io<'_>) -> Result<(), Stop
         Some("set") if !rest.is_empty() => rest.iter().try_for_each(|pair| set(pair, client)),
         Some("set") => Err(Stop::Usage("missing name and value".into())),
         Some("help" | "--help" | "-h") => Ok(write!(io.out, "{USAGE}")?),
-        Some(other) => Err(Stop::Usage(format!("unrecognized command '{other}'"))),
-        None => Err(Stop::Usage("missing command".into())),
+        other => no_command(other),
     }
 }
 

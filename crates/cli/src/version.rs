@@ -1,7 +1,7 @@
 //! `zpool version` and `zfs version`.
 
 use crate::command::Cx;
-use crate::fail::{Outcome, Stop, usage};
+use crate::fail::{Outcome, Stop};
 use crate::getopt;
 use crate::json::Json;
 use api_types::{Version, routes};
@@ -9,9 +9,7 @@ use api_types::{Version, routes};
 /// Ours, and the daemon's where it runs.
 pub fn version(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
     let options = getopt::parse(args, "j", &["json"])?;
-    if !options.operands.is_empty() {
-        return usage("too many arguments");
-    }
+    options.none()?;
     let own = concat!("cistern-", env!("CARGO_PKG_VERSION"));
     let daemon = cx.client.get::<Version>(routes::VERSION);
     let daemon = daemon.map(|version| format!("cistern-daemon-{}", version.version));

@@ -5,7 +5,7 @@ use api_types::{DatasetInfo, DatasetKind, NBD_SOCKET, routes};
 
 use crate::client::Client;
 use crate::command::{Io, refusal};
-use crate::fail::{Noun, Stop};
+use crate::fail::{Noun, Stop, no_command};
 
 pub const USAGE: &str = "\
 usage: cistern volume attach VOLUME
@@ -27,8 +27,7 @@ pub fn run(args: &[String], client: &Client, io: &mut Io<'_>) -> Result<(), Stop
         ["attach"] => Err(Stop::Usage("missing volume argument".into())),
         ["attach", ..] => Err(Stop::Usage("too many arguments".into())),
         ["help" | "--help" | "-h"] => Ok(write!(io.out, "{USAGE}")?),
-        [other, ..] => Err(Stop::Usage(format!("unrecognized command '{other}'"))),
-        [] => Err(Stop::Usage("missing command".into())),
+        other => no_command(other.first().copied()),
     }
 }
 
