@@ -94,8 +94,8 @@ pub struct DatasetFilter {
     pub props: Vec<String>,
 }
 
-/// Query of `GET /v1/datasets`. Lists are comma-separated: no dataset or property has a comma in
-/// its name.
+/// Query of `GET /v1/datasets`, body of `POST /v1/datasets/secrets`. Lists are comma-separated: no
+/// dataset or property has a comma in its name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct DatasetQuery {

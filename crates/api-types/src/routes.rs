@@ -88,6 +88,9 @@ pub const LABELCLEAR: &str = "/v1/labelclear";
 pub const DATASETS: &str = "/v1/datasets";
 /// POST [`crate::DatasetCreate`], answered with its [`crate::DatasetPlan`]: nothing is made
 pub const DATASET_PLAN: &str = "/v1/datasets/plan";
+/// POST [`crate::DatasetQuery`], answered as its GET, but with CHAP secrets in the clear. It is no
+/// GET, so that the audit log has it.
+pub const DATASET_SECRETS: &str = "/v1/datasets/secrets";
 /// GET preview · POST [`crate::DatasetDestroy`] → job
 pub const DATASET_DESTROY: &str = "/v1/datasets/{name}/destroy";
 /// POST [`crate::PropertiesSet`]

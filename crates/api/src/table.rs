@@ -242,6 +242,8 @@ requests! {
     "Datasets" {
         read(Anyone, routes::DATASETS, datasets::list;
             DatasetQuery, Nothing => Vec<DatasetInfo>, "Datasets and their properties.");
+        change(Administrator, routes::DATASET_SECRETS, datasets::list_with_secrets;
+            Nothing, DatasetQuery => Vec<DatasetInfo>, "Datasets and their properties, with CHAP secrets.");
         change(Delegated, routes::DATASETS, datasets::create;
             Nothing, DatasetCreate => Changed, "Creates a file system or a volume.");
         change(Anyone, routes::DATASET_PLAN, datasets::plan;

@@ -1,9 +1,9 @@
 //! What this daemon has to say about what is asked of its pools.
 //!
 //! A share that no client could use is refused when it is made, not when it is mounted. Secrets of
-//! shares are sealed before they are kept, never shown, and no part of a history. After a change
-//! the list of pools and the cache files say where the pools are now, and shares that were
-//! withdrawn follow what the change says of sharing.
+//! shares are sealed before they are kept, and no part of a history; they are shown to nobody but
+//! an administrator who asks for them. After a change the list of pools and the cache files say
+//! where the pools are now, and shares that were withdrawn follow what the change says of sharing.
 
 use std::sync::{Arc, OnceLock, Weak};
 
@@ -63,6 +63,13 @@ impl Policy for DaemonPolicy {
         if prop.name == iscsi::PROPERTY {
             prop.value = iscsi::without_secrets(&prop.value);
             prop.received = prop.received.take().map(|value| iscsi::without_secrets(&value));
+        }
+    }
+
+    fn reveal(&self, prop: &mut PropValue) {
+        if prop.name == iscsi::PROPERTY {
+            prop.value = iscsi::unsealed(&prop.value);
+            prop.received = prop.received.take().map(|value| iscsi::unsealed(&value));
         }
     }
 

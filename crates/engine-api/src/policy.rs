@@ -21,6 +21,8 @@ pub trait Policy: Send + Sync + Debug {
     fn recorded(&self, command: &str) -> String;
     /// Alters a property of a dataset that is about to be shown.
     fn show(&self, prop: &mut PropValue);
+    /// The same for an administrator who asks for what is secret.
+    fn reveal(&self, prop: &mut PropValue);
     /// A change is durable. The caller of the change waits until this returns.
     fn committed(&self, change: &Change);
 }
@@ -39,6 +41,8 @@ impl Policy for NoPolicy {
     }
 
     fn show(&self, _prop: &mut PropValue) {}
+
+    fn reveal(&self, _prop: &mut PropValue) {}
 
     fn committed(&self, _change: &Change) {}
 }

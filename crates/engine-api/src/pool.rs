@@ -84,6 +84,8 @@ pub trait Pool: Send + Sync {
     fn upgradable(&self) -> Result<Upgradable>;
     /// In name order, parents first.
     fn datasets(&self, filter: &DatasetFilter) -> Result<Vec<DatasetInfo>>;
+    /// The same with what the policy shows to nobody else; for administrators, else `Denied`.
+    fn datasets_with_secrets(&self, filter: &DatasetFilter) -> Result<Vec<DatasetInfo>>;
     /// Done and on stable storage; `Err`: nothing changed. `history` is the command line to record,
     /// empty for none.
     fn commit(&self, change: &Change, history: &str) -> Result<Committed>;

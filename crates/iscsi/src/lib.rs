@@ -54,7 +54,7 @@ mod watch;
 pub use listen::{Server, ServerConfig};
 pub use pdu::{Digests, Pdu, PduError};
 pub use portal::Portal;
-pub use seal::{sealed, without_secrets};
+pub use seal::{sealed, unsealed, without_secrets};
 pub use share::{PROPERTY, Share, parse as parse_share};
 pub use stats::{SessionStats, Tally, UnitStats};
 

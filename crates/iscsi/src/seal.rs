@@ -27,6 +27,18 @@ pub fn sealed(share: &str) -> String {
     share.split(',').map(option).collect::<Vec<_>>().join(",")
 }
 
+/// The other way. What nobody has sealed stays as it is.
+pub fn unsealed(share: &str) -> String {
+    let option = |option: &str| {
+        let clear = option.split_once('=').and_then(|(name, hidden)| {
+            let (clear, _) = SECRETS.iter().find(|(_, sealed)| *sealed == name)?;
+            Some(format!("{clear}={}", unseal(hidden)?))
+        });
+        clear.unwrap_or_else(|| option.to_owned())
+    };
+    share.split(',').map(option).collect::<Vec<_>>().join(",")
+}
+
 /// Any text that may have shares in it, without their secrets.
 pub fn without_secrets(text: &str) -> String {
     let (mut shown, mut rest) = (String::new(), text);

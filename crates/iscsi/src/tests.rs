@@ -17,7 +17,7 @@ use crate::md5::md5;
 use crate::parameters::Parameters;
 use crate::pdu::initiator::{Command, DataOut};
 use crate::pdu::{Digests, NONE, Pdu, PduError};
-use crate::seal::{sealed, without_secrets};
+use crate::seal::{sealed, unsealed, without_secrets};
 use crate::share::{Credentials, parse};
 
 /// RFC 1321 A.5.
@@ -277,6 +277,8 @@ fn secrets_are_kept_and_not_shown() {
     assert!(!kept.contains("secret") && kept.contains(",user=u,sealed=0x"), "{kept}");
     assert_eq!(parse(&kept), parse(clear));
     assert_eq!(sealed(&kept), kept);
+    assert_eq!((unsealed(&kept).as_str(), unsealed(clear).as_str()), (clear, clear));
+    assert_eq!(unsealed("user=u,sealed=0x00"), "user=u,sealed=0x00", "nobody has sealed this");
     let shown = without_secrets(&kept);
     assert_eq!(shown, "target=iqn.x:y,user=u,sealed=********,mutual_user=v,mutual_sealed=********");
     let said = "zfs set shareiscsi=user=u,secret=123456789012,lun=0 tank/v";

@@ -13,17 +13,28 @@ use api_types::{
 use appliance::{Reporter, mount_props, mount_word};
 use axum::extract::State;
 use axum::response::Response;
-use engine_api::{Change, DatasetFilter};
+use engine_api::{Change, DatasetFilter, Pool};
 
 pub async fn tables() -> Response {
     answer(Ok(PropertyTables::all()))
 }
 
 pub async fn list(State(app): State<Shared>, asked: Asked<DatasetQuery>) -> Response {
-    blocking(app, move |app| run_list(app, &query(asked)?)).await
+    blocking(app, move |app| run_list(app, &query(asked)?, |pool, filter| pool.datasets(filter))).await
 }
 
-fn run_list(app: &App, asked: &DatasetQuery) -> Result<Vec<DatasetInfo>, Refusal> {
+pub async fn list_with_secrets(State(app): State<Shared>, body: Body) -> Response {
+    posted(app, body, |app, asked: DatasetQuery| {
+        run_list(app, &asked, |pool, filter| pool.datasets_with_secrets(filter))
+    })
+    .await
+}
+
+fn run_list(
+    app: &App,
+    asked: &DatasetQuery,
+    list: impl Fn(&dyn Pool, &DatasetFilter) -> engine_api::Result<Vec<DatasetInfo>>,
+) -> Result<Vec<DatasetInfo>, Refusal> {
     let kinds = list_of(&asked.kinds)
         .iter()
         .map(|name| {
@@ -39,11 +50,11 @@ fn run_list(app: &App, asked: &DatasetQuery) -> Result<Vec<DatasetInfo>, Refusal
         let mut pools = app.engine().pools();
         pools.sort_by_key(|pool| pool.name());
         for pool in pools {
-            datasets.extend(pool.datasets(&filter(Vec::new()))?);
+            datasets.extend(list(&*pool, &filter(Vec::new()))?);
         }
     }
     for root in roots {
-        datasets.extend(app.pool_of(&root)?.datasets(&filter(vec![root]))?);
+        datasets.extend(list(&*app.pool_of(&root)?, &filter(vec![root]))?);
     }
     if props.is_empty() || props.iter().any(|name| name == "mounted") {
         say_what_is_mounted(app, &mut datasets);

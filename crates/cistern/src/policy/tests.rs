@@ -26,7 +26,7 @@ fn a_share_that_nobody_could_use_is_refused() {
 }
 
 #[test]
-fn a_secret_is_kept_sealed_and_never_shown() {
+fn a_secret_is_kept_sealed_and_shown_to_who_asks_for_it_alone() {
     let kept = admitted(iscsi::PROPERTY, CLEAR).expect("a share");
     assert!(kept.starts_with("user=joe,sealed=") && !kept.contains("twelve_letters"), "{kept}");
     let mut shown = PropValue {
@@ -39,7 +39,11 @@ fn a_secret_is_kept_sealed_and_never_shown() {
     policy("show").show(&mut shown);
     let secret = kept.strip_prefix("user=joe,sealed=").expect("as above");
     assert!(!shown.value.contains(secret), "{shown:?}");
-    assert!(shown.received.is_some_and(|value| !value.contains(secret)));
+    assert!(shown.received.as_ref().is_some_and(|value| !value.contains(secret)));
+    let (value, received) = (kept.clone(), Some(kept.clone()));
+    let mut revealed = PropValue { value, received, ..shown };
+    policy("reveal").reveal(&mut revealed);
+    assert_eq!((revealed.value.as_str(), revealed.received.as_deref()), (CLEAR, Some(CLEAR)));
     let line = format!("zfs set {}={CLEAR} tank/v", iscsi::PROPERTY);
     assert!(!policy("recorded").recorded(&line).contains("twelve_letters"));
 }

@@ -488,6 +488,10 @@ impl Pool for FakePool {
             stays_legacy: value("compatibility") == Some("legacy"),
         })
     }
+    fn datasets_with_secrets(&self, filter: &DatasetFilter) -> Result<Vec<DatasetInfo>> {
+        self.datasets(filter)
+    }
+
     fn datasets(&self, filter: &DatasetFilter) -> Result<Vec<DatasetInfo>> {
         let tables = lock(&self.tables);
         let roots = if filter.roots.is_empty() { vec![self.name.clone()] } else { filter.roots.clone() };

@@ -5,10 +5,11 @@ use std::sync::{Arc, Mutex};
 
 use engine::{LocalEngine, Options};
 use engine_api::{
-    Change, DatasetFilter, Engine, Error, ImportOptions, Policy, Pool, PoolSpec, PropValue, PropertyChange,
-    ReceiveRequest, Result, SendRequest,
+    Change, DatasetFilter, DatasetInfo, Engine, Error, ImportOptions, Policy, Pool, PoolSpec, PropValue,
+    PropertyChange, ReceiveRequest, Result, SendRequest,
 };
 use env::Env;
+use stdx::behalf::{self, Actor, Rank};
 
 use crate::disks::{Dir, new_pool, prop};
 
@@ -48,6 +49,12 @@ impl Policy for Strict {
         }
     }
 
+    fn reveal(&self, prop: &mut PropValue) {
+        if prop.name == SEALED {
+            prop.value = prop.value.replace("sealed ", "");
+        }
+    }
+
     fn committed(&self, change: &Change) {
         self.told.lock().unwrap().push(change.clone());
     }
@@ -65,15 +72,19 @@ fn make(name: &str, props: Vec<PropertyChange>) -> Change {
     Change::CreateFilesystem { name: name.into(), parents: false, props }
 }
 
+fn of(name: &str) -> DatasetFilter {
+    let (roots, props) = (vec![name.into()], vec![SEALED.into()]);
+    DatasetFilter { roots, depth: Some(0), kinds: Vec::new(), props }
+}
+
+/// The value of the first property of the first dataset.
+fn first(found: Result<Vec<DatasetInfo>>) -> Result<String> {
+    let prop = found?.remove(0).props.into_iter().next();
+    Ok(prop.map(|prop| prop.value).unwrap_or_default())
+}
+
 fn value(pool: &dyn Pool, name: &str) -> String {
-    let filter = DatasetFilter {
-        roots: vec![name.into()],
-        depth: Some(0),
-        kinds: Vec::new(),
-        props: vec![SEALED.into()],
-    };
-    let found = pool.datasets(&filter).unwrap().remove(0);
-    found.props.into_iter().next().map(|prop| prop.value).unwrap_or_default()
+    first(pool.datasets(&of(name))).unwrap()
 }
 
 fn history(pool: &dyn Pool) -> String {
@@ -93,6 +104,10 @@ fn a_change_is_judged_altered_and_told() {
     let (policy, engine, pool) = with_policy(&dir);
     pool.commit(&set("ours", SEALED, "x"), "zfs set password=x ours").unwrap();
     assert_eq!(value(&*pool, "ours"), "SEALED X");
+    assert_eq!(first(pool.datasets_with_secrets(&of("ours"))), Ok("x".into()));
+    let reader = Actor { rank: Rank::Reader, ..Actor::itself() };
+    let refused_to = behalf::on_behalf_of(reader.into(), || first(pool.datasets_with_secrets(&of("ours"))));
+    assert_eq!(refused_to, Err(Error::Denied));
     assert_eq!(policy.told(), [set("ours", SEALED, "sealed x")], "what was done, not what was asked for");
     assert!(history(&*pool).contains("zfs set ***=x ours"), "{}", history(&*pool));
     for change in [set("ours", SEALED, "bad"), make("ours/a", vec![prop("com.example:a", "bad")])] {
