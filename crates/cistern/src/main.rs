@@ -49,6 +49,9 @@ usage:
   cistern advise [POOL]          what a log device, memory or a cache device would change
   cistern dedup-estimate NAME    whether deduplication of a pool or dataset would pay, and what memory it wants
   cistern explain-space DATASET  who holds the space that a dataset uses, to the byte
+  cistern export-config          the configuration as a file (cistern export-config --help)
+  cistern diff FILE              how the appliance differs from such a file
+  cistern apply FILE             make the appliance equal to such a file (cistern apply --help)
   cistern log [FILTER]           what the daemon logs, and changing that while it runs
   cistern job COMMAND …          work that takes long (cistern job --help)
   cistern login HOST             manage another machine from here (cistern login --help)

@@ -16,6 +16,7 @@ mod client;
 mod clock;
 mod command;
 mod complete;
+mod config;
 mod ddt;
 mod dedup_estimate;
 mod explain;
@@ -82,7 +83,7 @@ pub fn own(name: &str, args: &[String], host: Option<&str>) -> Option<i32> {
         "logout" => Some(stranger(io, name, login::LOGOUT, login::logout, args)),
         _ => match hosts::client(host) {
             Ok(client) => run_own(name, args, &client, io),
-            Err(stop) => find_own(name).map(|_| nobody_to_ask(io, stop)),
+            Err(stop) => find_own(name).map(|own| own.end(stop, io)),
         },
     })
 }
@@ -93,10 +94,15 @@ pub fn run_own(name: &str, args: &[String], client: &Client, io: &mut Io<'_>) ->
     find_own(name).map(|own| own.run(name, args, client, io))
 }
 
+/// What a command finds out.
+type Ask = fn(&[String], &Client, &mut Io<'_>) -> Result<bool, Stop>;
+
 /// A command that asks a daemon.
 enum Own {
     /// With its usage.
     Plain(&'static str, RunOwn),
+    /// Likewise. It ends with 0 for yes and 1 for no, so with 2 where it fails.
+    Question(&'static str, Ask),
     /// Ends as OpenZFS's program of that name does, and gives its exit status.
     Itself(fn(&[String], &Client, &mut Io<'_>) -> i32),
 }
@@ -108,8 +114,18 @@ impl Own {
                 let done = run(args, client, io);
                 end_own(io, name, usage, done)
             }
+            Own::Question(usage, ask) => match ask(args, client, io) {
+                Ok(is_so) => i32::from(!is_so),
+                Err(stop) => end_own(io, name, usage, Err(stop)).max(2),
+            },
             Own::Itself(run) => run(args, client, io),
         }
+    }
+
+    /// Where it is not known whom to ask.
+    fn end(&self, stop: Stop, io: &mut Io<'_>) -> i32 {
+        let status = nobody_to_ask(io, stop);
+        if matches!(self, Own::Question(..)) { status.max(2) } else { status }
     }
 }
 
@@ -120,10 +136,13 @@ fn find_own(name: &str) -> Option<Own> {
         "zilstat" => Own::Itself(zilstat::run),
         "zinject" => Own::Itself(zinject::run),
         "advise" => Own::Plain(advise::USAGE, advise::run),
+        "apply" => Own::Plain(config::APPLY, config::apply),
         "audit" => Own::Plain(audit::USAGE, audit::run),
         "certificate" => Own::Plain(certificate::USAGE, certificate::run),
         "dedup-estimate" => Own::Plain(dedup_estimate::USAGE, dedup_estimate::run),
+        "diff" => Own::Question(config::DIFF, config::diff),
         "explain-space" => Own::Plain(explain::USAGE, explain::run),
+        "export-config" => Own::Plain(config::EXPORT, config::export),
         "iscsi" => Own::Plain(iscsi::USAGE, iscsi::run),
         "job" => Own::Plain(job::USAGE, job::run),
         "kstat" => Own::Plain(kstat::USAGE, kstat::run),

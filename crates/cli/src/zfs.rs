@@ -18,6 +18,8 @@ mod upgrade;
 mod userspace;
 mod wait;
 
+pub use allow::is_permission;
+
 use crate::command::Command;
 use crate::fail::{Stop, fail};
 use crate::version::version;

@@ -13,7 +13,7 @@ const NOBODY: u32 = 61002;
 const STAFF: u32 = 61050;
 
 /// A command line as a user of this number, in a group of the same number and perhaps another.
-fn command_as(user: u32, more: Option<u32>, program: &str) -> Command {
+pub fn command_as(user: u32, more: Option<u32>, program: &str) -> Command {
     let mut command = Command::new("setpriv");
     let groups = more.map_or("--clear-groups".to_owned(), |group| format!("--groups={group}"));
     command.args([format!("--reuid={user}"), format!("--regid={user}"), groups]).arg(program);

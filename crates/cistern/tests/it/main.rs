@@ -9,6 +9,7 @@ mod cachefile;
 mod coherence;
 mod command_lines;
 mod commands;
+mod config;
 mod copies;
 mod crash;
 mod crowd;

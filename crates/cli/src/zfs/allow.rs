@@ -13,7 +13,7 @@ use crate::fail::{Noun, Outcome, fail, sentence, usage};
 use crate::getopt::{self, Parsed};
 use api_types::{Allow, Changed, Delegation, Grant, Grantee, Unallow, kind, routes};
 
-pub use help::{ALLOW, UNALLOW};
+pub use help::{ALLOW, UNALLOW, is_permission};
 
 pub fn allow(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
     run(cx, args, false)

@@ -3,7 +3,7 @@
 
 use crate::command::Cx;
 use crate::fail::{Outcome, Stop};
-use api_types::{DatasetProperty, Edit};
+use api_types::{DatasetProperty, Edit, PropertyDef};
 use std::fmt::Write as _;
 
 pub const ALLOW: &str = "\tallow <filesystem|volume>\n\
@@ -18,6 +18,9 @@ pub const UNALLOW: &str = "\tunallow [-rldug] <\"everyone\"|user|group>[,...]\n\
     \tunallow [-rld] -e [<perm|@setname>[,...]] <filesystem|volume>\n\
     \tunallow [-r] -c [<perm|@setname>[,...]] <filesystem|volume>\n\
     \tunallow [-r] -s @setname [<perm|@setname>[,...]] <filesystem|volume>";
+
+/// Of the name of a set, in bytes, with '@' (`ZFS_PERMSET_MAXLEN` counts a terminator, too).
+const LONGEST_SET: usize = 63;
 
 const OPTIONS: [(&str, &str); 9] = [
     ("-h", "show this help message and exit"),
@@ -74,6 +77,27 @@ const OTHERS: [(&str, &str); 13] = [
     ("projectobjused", "Allows accessing any \n\t\t\t\tprojectobjused@... property"),
     ("projectobjquota", "Allows accessing any \n\t\t\t\tprojectobjquota@... property"),
 ];
+
+/// OpenZFS has it, and does not tell of it.
+const UNTOLD: &str = "receive:append";
+
+/// Whether a text is a permission as listings have it; of a set that is its name, with '@'.
+pub fn is_permission(name: &str) -> bool {
+    let is_set = |set: &str| {
+        let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.: ".contains(&byte);
+        !set.is_empty() && set.len() < LONGEST_SET && set.bytes().all(fits)
+    };
+    let is_given = |row: &PropertyDef| row.name == name && row.edit() != Edit::Never;
+    match name.strip_prefix('@') {
+        Some(set) => is_set(set),
+        None => {
+            name == UNTOLD
+                || SUBCOMMANDS.iter().any(|(known, _)| *known == name)
+                || OTHERS.iter().any(|(known, _)| *known == name)
+                || DatasetProperty::listed().into_iter().any(is_given)
+        }
+    }
+}
 
 fn text(un: bool) -> String {
     let mut text = format!("Usage: {}\n\nOptions:\n", if un { UNALLOW } else { ALLOW });
