@@ -1,5 +1,7 @@
 //! Datasets and their properties.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -27,7 +29,7 @@ impl DatasetKind {
 }
 
 /// Where a value comes from.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", tag = "kind", content = "from")]
 pub enum Source {
     None,
@@ -39,7 +41,7 @@ pub enum Source {
 }
 
 /// How a value is shown to people.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum PropKind {
     /// Bytes.
@@ -52,7 +54,7 @@ pub enum PropKind {
     Text,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct PropValue {
     pub name: String,
     /// The exact form; empty where the property does not apply.
@@ -72,13 +74,22 @@ pub struct PropertyChange {
     pub value: String,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct DatasetInfo {
     pub name: String,
     pub kind: DatasetKind,
     pub guid: u64,
     pub createtxg: u64,
     pub props: Vec<PropValue>,
+}
+
+impl DatasetInfo {
+    /// A number that is another as soon as anything of this is. It means nothing to another build.
+    pub fn version(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        self.hash(&mut hasher);
+        hasher.finish()
+    }
 }
 
 /// Which datasets to list.
@@ -94,6 +105,24 @@ pub struct DatasetFilter {
     pub props: Vec<String>,
 }
 
+/// A place in a list of datasets: right behind one of them, whether or not that is still there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DatasetPlace {
+    /// Of a dataset, snapshot or bookmark.
+    pub name: String,
+    /// Of a snapshot or bookmark, which are listed by age.
+    pub createtxg: u64,
+}
+
+/// A part of a list of datasets.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DatasetPage {
+    /// Perhaps fewer than asked for, though more follow.
+    pub datasets: Vec<DatasetInfo>,
+    /// Where the next part begins; `None`: nothing follows.
+    pub next: Option<DatasetPlace>,
+}
+
 /// Query of `GET /v1/datasets`, body of `POST /v1/datasets/secrets`. Lists are comma-separated: no
 /// dataset or property has a comma in its name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -107,6 +136,10 @@ pub struct DatasetQuery {
     pub kinds: String,
     /// Only these properties; empty: all.
     pub props: String,
+    /// How many at most, up to 1,000; absent: all. Where more follow, header `Link` leads to them.
+    pub limit: Option<u32>,
+    /// A cursor, as the `Link` of the page before has it; empty: from the start.
+    pub after: String,
 }
 
 /// `POST /v1/datasets`

@@ -62,7 +62,7 @@ pub struct Version {
 }
 
 /// The interface's version that this crate describes.
-pub const API_VERSION: u32 = 4;
+pub const API_VERSION: u32 = 5;
 
 /// Where volumes are served as network block devices: a socket of this name beside that of the
 /// interface.

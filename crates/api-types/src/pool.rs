@@ -623,6 +623,8 @@ pub struct PoolStatus {
 pub struct PropertiesQuery {
     /// Comma-separated; empty: all.
     pub names: String,
+    /// Only what can be set: the `ETag` of that is for `If-Match`.
+    pub settable: bool,
 }
 
 /// Query of `GET /v1/pools/{name}/history`.

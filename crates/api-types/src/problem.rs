@@ -40,6 +40,14 @@ pub mod kind {
     pub const THROTTLED: &str = "/problems/throttled";
     /// A request that another web site had a browser send, or that cannot be told from one.
     pub const CROSS_SITE: &str = "/problems/cross-site";
+    /// What header `If-Match` names was changed since.
+    pub const PRECONDITION_FAILED: &str = "/problems/precondition-failed";
+    /// Another request had this `Idempotency-Key`.
+    pub const KEY_REUSED: &str = "/problems/key-reused";
+    /// The request with this `Idempotency-Key` is still under way.
+    pub const IN_PROGRESS: &str = "/problems/in-progress";
+    /// The request with this `Idempotency-Key` was answered; the answer was too long to be kept.
+    pub const ANSWER_NOT_KEPT: &str = "/problems/answer-not-kept";
     /// Header `Host` names another machine.
     pub const MISDIRECTED: &str = "/problems/misdirected";
     /// No administrator who can log in would be left.
@@ -77,6 +85,10 @@ pub mod kind {
         SECOND_FACTOR_NEEDED,
         THROTTLED,
         CROSS_SITE,
+        PRECONDITION_FAILED,
+        KEY_REUSED,
+        IN_PROGRESS,
+        ANSWER_NOT_KEPT,
         MISDIRECTED,
         LAST_ADMINISTRATOR,
         NO_FIRST_CODE,

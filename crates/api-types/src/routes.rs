@@ -70,6 +70,8 @@ pub const FAULTS: &str = "/v1/faults";
 pub const FAULT_CANCEL: &str = "/v1/faults/cancel";
 /// GET [`crate::EventsQuery`], of all pools
 pub const EVENTS: &str = "/v1/events";
+/// GET [`crate::EventStreamQuery`] → [`crate::Event`]s
+pub const EVENTS_STREAM: &str = "/v1/events/stream";
 /// POST → [`crate::EventsCleared`]
 pub const EVENTS_CLEAR: &str = "/v1/events/clear";
 /// GET [`crate::LogFilter`] · POST it, answered with itself
@@ -93,7 +95,7 @@ pub const DATASET_PLAN: &str = "/v1/datasets/plan";
 pub const DATASET_SECRETS: &str = "/v1/datasets/secrets";
 /// GET preview · POST [`crate::DatasetDestroy`] → job
 pub const DATASET_DESTROY: &str = "/v1/datasets/{name}/destroy";
-/// POST [`crate::PropertiesSet`]
+/// GET what can be set, as a [`crate::DatasetInfo`] · POST [`crate::PropertiesSet`]
 pub const DATASET_PROPERTIES: &str = "/v1/datasets/{name}/properties";
 /// POST [`crate::Inherit`]
 pub const DATASET_INHERIT: &str = "/v1/datasets/{name}/inherit";
@@ -169,6 +171,8 @@ pub const LOGOUT: &str = "/v1/logout";
 pub const ME: &str = "/v1/me";
 /// GET every [`crate::User`] · POST [`crate::UserAdd`] → [`crate::User`]
 pub const USERS: &str = "/v1/users";
+/// GET [`crate::User`]
+pub const USER: &str = "/v1/users/{name}";
 /// POST [`crate::UserChange`] → [`crate::User`]
 pub const USER_CHANGE: &str = "/v1/users/{name}/change";
 /// POST: with all sessions and tokens

@@ -77,8 +77,8 @@ pub struct Jobs {
     book: Mutex<Book>,
     state: Mutex<State>,
     clock: Clock,
-    /// Is called after every change of any job.
-    changed: Box<dyn Fn() + Send + Sync>,
+    /// Is called after every change of any job, with what it is then.
+    changed: Box<dyn Fn(&Job) + Send + Sync>,
 }
 
 /// A job was not begun, because `running` are under way.
@@ -158,12 +158,13 @@ impl Drop for Work {
 
 impl Jobs {
     /// `record` is what the ledger has of the program before; what ran then has failed as
-    /// `interrupted` says. `changed` is called after every change of any job, and may not wait.
+    /// `interrupted` says. `changed` is called after every change of any job but its
+    /// beginning, and may not wait.
     pub fn new(
         record: Record,
         ledger: impl Ledger + 'static,
         interrupted: &Problem,
-        changed: impl Fn() + Send + Sync + 'static,
+        changed: impl Fn(&Job) + Send + Sync + 'static,
     ) -> Arc<Jobs> {
         let mut state = State { next: record.next.max(1), jobs: BTreeMap::new() };
         for mut entry in record.jobs {
@@ -189,10 +190,13 @@ impl Jobs {
     }
 
     fn update(&self, id: u64, change: impl FnOnce(&mut Job)) {
-        if let Some(known) = self.lock().jobs.get_mut(&id) {
+        let changed = self.lock().jobs.get_mut(&id).map(|known| {
             change(&mut known.entry.job);
+            known.entry.job.clone()
+        });
+        if let Some(job) = changed {
+            (self.changed)(&job);
         }
-        (self.changed)();
     }
 
     /// Changes a job, and writes it down before anybody sees the change. To be called by whoever
@@ -223,7 +227,10 @@ impl Jobs {
     fn end(&self, id: u64, ended: Result<JobResult, Problem>) {
         let now = (self.clock)();
         self.write(id, |job| finish(job, ended, Some(now)));
-        (self.changed)();
+        let ended = self.lock().jobs.get(&id).map(|known| known.entry.job.clone());
+        if let Some(job) = ended {
+            (self.changed)(&job);
+        }
     }
 
     /// Those that a caller may see.

@@ -22,14 +22,15 @@ mod watch;
 
 pub use api_types::{
     ActiveFault, Advice, AdviceQuestion, BlockError, BlockFault, BlockKind, BlockRange, CacheFileSearch,
-    Checkpoint, Condition, DatasetFilter, DatasetInfo, DatasetKind, DatasetProperty, DedupBucket,
-    DedupEstimate, DedupTables, Delegation, DestroyPlan, DestroyQuery, DeviceFault, Edit, Errata,
-    ErrorScrubStatus, FailMode, Fault, FaultEffect, FaultIo, FeatureInfo, Finding, Grant, Grantee, Health,
-    HistoryRecord, ImportCondition, Importable, InitializeCommand, IoCounters, NewDevice, NewVdevs,
-    PoolProperty, PoolSpec, PoolStatus, PropKind, PropType, PropValue, PropertyChange, RebuildState,
-    RebuildStatus, Removal, RemovalState, Rewound, ScanCommand, ScanKind, ScanState, ScanStatus, SendRequest,
-    Source, SpaceExplained, SpaceHolder, SpacePart, SpaceUse, Spender, SuspendCause, SweepState, SweepStatus,
-    TrimCommand, Tunable, UnknownFeature, Upgradable, VdevSpec, VdevStatus, VdevTallies, VolumePlan, Zevent,
+    Checkpoint, Condition, DatasetFilter, DatasetInfo, DatasetKind, DatasetPage, DatasetPlace,
+    DatasetProperty, DedupBucket, DedupEstimate, DedupTables, Delegation, DestroyPlan, DestroyQuery,
+    DeviceFault, Edit, Errata, ErrorScrubStatus, FailMode, Fault, FaultEffect, FaultIo, FeatureInfo, Finding,
+    Grant, Grantee, Health, HistoryRecord, ImportCondition, Importable, InitializeCommand, IoCounters,
+    NewDevice, NewVdevs, PoolProperty, PoolSpec, PoolStatus, PropKind, PropType, PropValue, PropertyChange,
+    RebuildState, RebuildStatus, Removal, RemovalState, Rewound, ScanCommand, ScanKind, ScanState,
+    ScanStatus, SendRequest, Source, SpaceExplained, SpaceHolder, SpacePart, SpaceUse, Spender, SuspendCause,
+    SweepState, SweepStatus, TrimCommand, Tunable, UnknownFeature, Upgradable, VdevSpec, VdevStatus,
+    VdevTallies, VolumePlan, Zevent,
 };
 
 /// Why a request is refused, as data.

@@ -2,10 +2,10 @@
 
 use crate::{
     Advice, AdviceQuestion, CacheFileSearch, Cancel, Change, Committed, DatasetFilter, DatasetInfo,
-    DedupEstimate, Delegation, DestroyPlan, DestroyQuery, Diagnostics, FeatureInfo, FileSystem,
-    HistoryRecord, Importable, NodeKind, PoolSpec, PoolStatus, PropValue, PropertyChange, ReceiveEvent,
-    ReceiveRequest, Received, Result, SendEvent, SendRequest, Serving, SpaceExplained, SpaceUse, Spender,
-    Time, TokenContents, Upgradable, VdevTallies, Volume, VolumePlan,
+    DatasetPage, DatasetPlace, DedupEstimate, Delegation, DestroyPlan, DestroyQuery, Diagnostics,
+    FeatureInfo, FileSystem, HistoryRecord, Importable, NodeKind, PoolSpec, PoolStatus, PropValue,
+    PropertyChange, ReceiveEvent, ReceiveRequest, Received, Result, SendEvent, SendRequest, Serving,
+    SpaceExplained, SpaceUse, Spender, Time, TokenContents, Upgradable, VdevTallies, Volume, VolumePlan,
 };
 use std::io::{Read, Write};
 use std::sync::Arc;
@@ -73,6 +73,13 @@ pub struct DiffEntry {
     pub to: Option<Vec<u8>>,
 }
 
+/// Whether a list has what the policy shows to nobody who does not ask for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Secrets {
+    Hidden,
+    Shown,
+}
+
 /// An imported pool.
 pub trait Pool: Send + Sync {
     fn name(&self) -> String;
@@ -82,10 +89,25 @@ pub trait Pool: Send + Sync {
     fn properties(&self, names: &[String]) -> Result<Vec<PropValue>>;
     /// What an upgrade would bring.
     fn upgradable(&self) -> Result<Upgradable>;
-    /// In name order, parents first.
-    fn datasets(&self, filter: &DatasetFilter) -> Result<Vec<DatasetInfo>>;
-    /// The same with what the policy shows to nobody else; for administrators, else `Denied`.
-    fn datasets_with_secrets(&self, filter: &DatasetFilter) -> Result<Vec<DatasetInfo>>;
+    /// In name order, parents first; snapshots and bookmarks behind their dataset, oldest first.
+    fn datasets(&self, filter: &DatasetFilter) -> Result<Vec<DatasetInfo>> {
+        Ok(self.datasets_page(filter, Secrets::Hidden, None, usize::MAX)?.datasets)
+    }
+    /// Of these so many at most, from behind a place on, which is one of the first root's. It reads
+    /// no more than the page takes, and may have fewer though more follow. Secrets are for
+    /// administrators, else `Denied`.
+    fn datasets_page(
+        &self,
+        filter: &DatasetFilter,
+        secrets: Secrets,
+        after: Option<&DatasetPlace>,
+        limit: usize,
+    ) -> Result<DatasetPage>;
+    /// What can be set of a dataset, snapshot or bookmark, with its values.
+    fn settings(&self, dataset: &str) -> Result<DatasetInfo>;
+    /// What this thread relies on (`stdx::premise`) is compared with [`Pool::settings`] in one step
+    /// with a change of datasets; where it does not hold, `Refused` says so.
+    ///
     /// Done and on stable storage; `Err`: nothing changed. `history` is the command line to record,
     /// empty for none.
     fn commit(&self, change: &Change, history: &str) -> Result<Committed>;

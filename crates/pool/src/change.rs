@@ -19,12 +19,13 @@ mod volume;
 
 use std::sync::Arc;
 
-use api_types::{Grant, VolumePlan};
+use api_types::{DatasetInfo, Grant, VolumePlan};
 use ondisk::nvlist::{NvList, NvValue};
 use refusal::{Action, Reason, Refused};
 
 use crate::dsl::Dsl;
 use crate::dsl::task::{SyncCx, Task};
+use crate::error::if_there;
 use crate::{PoolError, Result, recv};
 
 /// See `engine_api::Change`: the same, for this crate.
@@ -270,11 +271,60 @@ impl Task for Change {
     }
 }
 
+/// What has to be so when a change is made.
+#[derive(Clone)]
+pub struct Premise {
+    pub dataset: String,
+    /// Asked with what can be set of the dataset.
+    pub holds: Arc<dyn Fn(DatasetInfo) -> bool + Send + Sync>,
+}
+
+/// A change that is made only on a premise.
+struct OnPremise {
+    premise: Premise,
+    change: Change,
+}
+
+impl Task for OnPremise {
+    fn check(&self, dsl: &Dsl, group: Option<u64>) -> Result<()> {
+        let now = if_there(dsl.settings_of(&self.premise.dataset))?;
+        match now.is_some_and(|now| (self.premise.holds)(now)) {
+            true => self.change.check(dsl, group),
+            false => Err(Refused::because(Reason::Outdated).into()),
+        }
+    }
+
+    fn check_room(&self, dsl: &Dsl) -> Result<()> {
+        self.change.check_room(dsl)
+    }
+
+    fn asked(&self, dsl: &Dsl) -> Result<Option<(&'static str, NvList)>> {
+        self.change.asked(dsl)
+    }
+
+    fn sync(&self, cx: &SyncCx<'_>) -> Result<()> {
+        self.change.sync(cx)
+    }
+
+    fn closes(&self) -> Vec<&str> {
+        self.change.closes()
+    }
+}
+
 impl Dsl {
     /// Makes a change and waits until it is durable; gives its transaction group. `history` is the
-    /// command line to record, empty for none. The caller is in no transaction.
+    /// command line to record, empty for none. The caller is in no transaction. With a premise, it
+    /// is asked in one step with the change: where it does not hold, nothing is changed.
+    pub fn commit_on(&self, premise: Option<Premise>, change: Change, history: &str) -> Result<u64> {
+        match premise {
+            Some(premise) => self.commit_task(Arc::new(OnPremise { premise, change }), history),
+            None => self.commit_task(Arc::new(change), history),
+        }
+    }
+
+    /// As [`Dsl::commit_on`], without a premise.
     pub fn commit(&self, change: Change, history: &str) -> Result<u64> {
-        self.commit_task(Arc::new(change), history)
+        self.commit_on(None, change, history)
     }
 
     /// Judges the properties of a dataset that a change would make, and nothing else of it; what

@@ -1,7 +1,9 @@
 //! The meta object set: ZAPs by object number, the two kinds of bonus, and who pays for its blocks.
 //!
-//! Nothing of it is kept here: what is asked for is the newest state, this transaction group's
-//! included.
+//! What is asked for is the newest state, this transaction group's included. Only the order of long
+//! ZAPs is kept ([`order`]).
+
+pub(crate) mod order;
 
 use std::sync::{Arc, Mutex};
 
@@ -16,6 +18,7 @@ use storage::Storage;
 
 use crate::frees::FreeQueue;
 use crate::sums::{Sums, sums_of};
+use order::{Entry, Order, Orders};
 
 /// `U8_TEXTPREP_TOUPPER`: how names of snapshots are hashed.
 const TO_UPPER: u64 = 2;
@@ -24,6 +27,7 @@ const TO_UPPER: u64 = 2;
 pub(crate) struct Mos {
     pub objset: Arc<Objset>,
     entropy: Arc<dyn Entropy>,
+    orders: Orders,
 }
 
 /// The object does not hold what it should.
@@ -37,7 +41,7 @@ fn upper() -> dmu::zap::Normalize {
 
 impl Mos {
     pub fn new(objset: Arc<Objset>, env: &Env) -> Mos {
-        Mos { objset, entropy: env.entropy.clone() }
+        Mos { objset, entropy: env.entropy.clone(), orders: Orders::default() }
     }
 
     pub fn random(&self) -> u64 {
@@ -71,11 +75,13 @@ impl Mos {
     }
 
     pub fn set(&self, object: u64, name: &str, value: impl Into<Value>, tx: &Tx) -> Result<(), DmuError> {
+        self.orders.forget(object);
         self.zap(object)?.update(name, value, tx)
     }
 
     /// Whether there was such an entry.
     pub fn remove(&self, object: u64, name: &str, tx: &Tx) -> Result<bool, DmuError> {
+        self.orders.forget(object);
         match self.zap(object)?.remove(name, tx) {
             Ok(()) => Ok(true),
             Err(DmuError::NotFound | DmuError::TooBig) => Ok(false),
@@ -116,6 +122,27 @@ impl Mos {
             self.entries(object)?.into_iter().map(|(name, value)| (name, value.first())).collect();
         entries.sort();
         Ok(entries)
+    }
+
+    /// All entries by the rank that their objects have, and by name. To be called where nobody
+    /// changes the ZAP meanwhile, and with the same ranks each time.
+    pub fn ordered(
+        &self,
+        object: u64,
+        rank: impl Fn(u64) -> Result<u64, DmuError>,
+    ) -> Result<Order, DmuError> {
+        if let Some(order) = self.orders.get(object) {
+            return Ok(order);
+        }
+        let entries = self.entries(object)?.into_iter().map(|(name, value)| {
+            let object = value.first();
+            Ok(Entry { rank: rank(object)?, name, object })
+        });
+        let mut entries = entries.collect::<Result<Vec<_>, DmuError>>()?;
+        entries.sort_unstable();
+        let order = Order::from(entries);
+        self.orders.keep(object, &order);
+        Ok(order)
     }
 
     /// A new, empty ZAP.
@@ -159,6 +186,7 @@ impl Mos {
     }
 
     pub fn free(&self, object: u64, tx: &Tx) -> Result<(), DmuError> {
+        self.orders.forget(object);
         self.objset.free(object, tx)
     }
 

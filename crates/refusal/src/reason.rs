@@ -29,6 +29,8 @@ pub enum Reason {
     Importing,
     /// Every request for a pool, until it is there.
     ImportingWait,
+    /// It is not as whoever asks for the change knows it.
+    Outdated,
     Suspended,
     KeyNotLoaded,
     NoSpace,

@@ -151,6 +151,7 @@ impl Display for Action {
     }
 }
 
+const BELOW_ITSELF: &str = "New dataset name cannot be a descendant of current dataset name";
 const IS_POOL: &str = "operation does not apply to pools\n\
                        use 'zfs destroy -r ' to destroy all datasets in the pool\n\
                        use 'zpool destroy ' to destroy the pool itself";
@@ -169,6 +170,7 @@ impl Display for Reason {
             Reason::PoolBusy => f.write_str("pool is busy"),
             Reason::Importing => f.write_str("pool is being imported"),
             Reason::ImportingWait => f.write_str("pool is being imported, try again later"),
+            Reason::Outdated => f.write_str("it was changed since; read it anew"),
             Reason::Suspended => f.write_str("pool I/O is currently suspended"),
             Reason::KeyNotLoaded => f.write_str("encryption key not loaded"),
             Reason::NoSpace => f.write_str("out of space"),
@@ -184,9 +186,7 @@ impl Display for Reason {
             Reason::NotByThisPool => f.write_str("operation not supported on this type of pool"),
             Reason::OtherPool => f.write_str("source and target pools differ"),
             Reason::LeavesPool => f.write_str("datasets must be within same pool"),
-            Reason::BelowItself => {
-                f.write_str("New dataset name cannot be a descendant of current dataset name")
-            }
+            Reason::BelowItself => f.write_str(BELOW_ITSELF),
             Reason::OtherDataset => f.write_str("snapshots must be part of same dataset"),
             Reason::NoSnapshotsNamed => f.write_str("no snapshots are named"),
             Reason::SeveralPools => f.write_str("snapshots must be in the same pool"),

@@ -15,5 +15,6 @@ pub mod os_error;
 pub mod panics;
 pub mod patience;
 pub mod posix;
+pub mod premise;
 pub mod prng;
 pub mod scoped;

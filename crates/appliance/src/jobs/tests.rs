@@ -51,7 +51,7 @@ impl Memory {
     /// The program begins, with what is written down now.
     fn begin(&self) -> Arc<Jobs> {
         let record = self.page().record.clone();
-        Jobs::new(record, self.clone(), &interrupted(), || {})
+        Jobs::new(record, self.clone(), &interrupted(), |_| {})
     }
 }
 
@@ -99,7 +99,7 @@ fn a_job_goes_from_its_progress_to_its_result_and_every_change_is_told() {
     let told = Arc::new(AtomicUsize::new(0));
     let tell = {
         let told = told.clone();
-        move || {
+        move |_: &Job| {
             told.fetch_add(1, Ordering::SeqCst);
         }
     };
@@ -133,7 +133,7 @@ fn a_job_tells_when_it_began_and_ended_and_who_asked_for_it() {
     let mut later = None;
     work.run(|_| {
         let dead = ledger.page().record.clone();
-        later = Some(Jobs::new(dead, Memory::default(), &interrupted(), || {}));
+        later = Some(Jobs::new(dead, Memory::default(), &interrupted(), |_| {}));
         Ok(JobResult::default())
     });
     let later = later.expect("it ran");
@@ -144,7 +144,7 @@ fn a_job_tells_when_it_began_and_ended_and_who_asked_for_it() {
     for entry in &mut old.jobs {
         (entry.job.began, entry.job.ended, entry.job.asked_by) = (None, None, None);
     }
-    let jobs = Jobs::new(old, Memory::default(), &interrupted(), || {});
+    let jobs = Jobs::new(old, Memory::default(), &interrupted(), |_| {});
     assert_eq!(known(&jobs, job.id), (None, None, Some(7)));
 }
 
@@ -215,7 +215,7 @@ fn the_next_program_knows_what_was_done_and_what_was_not() {
         reporter.step("exporting tank", 0, 0);
         // The program dies here.
         let dead = ledger.page().record.clone();
-        later = Some(Jobs::new(dead, Memory::default(), &interrupted(), || {}));
+        later = Some(Jobs::new(dead, Memory::default(), &interrupted(), |_| {}));
         Ok(JobResult::default())
     });
     let later = later.expect("it ran");

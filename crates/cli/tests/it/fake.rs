@@ -488,11 +488,13 @@ impl Pool for FakePool {
             stays_legacy: value("compatibility") == Some("legacy"),
         })
     }
-    fn datasets_with_secrets(&self, filter: &DatasetFilter) -> Result<Vec<DatasetInfo>> {
-        self.datasets(filter)
-    }
-
-    fn datasets(&self, filter: &DatasetFilter) -> Result<Vec<DatasetInfo>> {
+    fn datasets_page(
+        &self,
+        filter: &DatasetFilter,
+        _: Secrets,
+        after: Option<&DatasetPlace>,
+        limit: usize,
+    ) -> Result<DatasetPage> {
         let tables = lock(&self.tables);
         let roots = if filter.roots.is_empty() { vec![self.name.clone()] } else { filter.roots.clone() };
         if !roots.iter().all(|root| tables.datasets.contains_key(root)) {
@@ -521,7 +523,19 @@ impl Pool for FakePool {
                 .cloned()
                 .collect(),
         };
-        Ok(tables.datasets.iter().filter(|(name, row)| wanted(name, row)).map(info).collect())
+        let is_behind = |name: &str| after.is_none_or(|place| name > place.name.as_str());
+        let listed = tables.datasets.iter().filter(|(name, row)| is_behind(name) && wanted(name, row));
+        let mut datasets: Vec<DatasetInfo> = listed.map(info).collect();
+        let is_cut = datasets.len() > limit;
+        datasets.truncate(limit);
+        let last = datasets.last().filter(|_| is_cut);
+        let next = last.map(|last| DatasetPlace { name: last.name.clone(), createtxg: last.createtxg });
+        Ok(DatasetPage { datasets, next })
+    }
+    fn settings(&self, dataset: &str) -> Result<DatasetInfo> {
+        let filter =
+            DatasetFilter { roots: vec![dataset.into()], depth: Some(0), ..DatasetFilter::default() };
+        self.datasets(&filter)?.pop().ok_or(Error::NotFound)
     }
     fn commit(&self, change: &Change, history: &str) -> Result<Committed> {
         match change {
@@ -779,7 +793,8 @@ fn no_faults<T>() -> Result<T> {
 
 /// It has no troubles: nothing is told, and nothing can be made.
 impl Diagnostics for FakeEngine {
-    fn zevents(&self, _eid: u64, _patience: u64) -> Vec<Zevent> {
+    fn zevents(&self, _eid: u64, patience: u64) -> Vec<Zevent> {
+        std::thread::sleep(std::time::Duration::from_nanos(patience));
         Vec::new()
     }
     fn clear_zevents(&self) -> u64 {

@@ -10,15 +10,18 @@
 use std::io::{Read, Write};
 use std::sync::Arc;
 
+use ::pool::change::Premise;
 use ::pool::errlog::HurtObject;
 use ::pool::sweep::{SweepCommand, SweepKind};
 use engine_api::{
-    Advice, AdviceQuestion, Change, Committed, Counts, DatasetFilter, DatasetInfo, DedupEstimate, Delegation,
-    DestroyPlan, DestroyQuery, DiffEntry, Error, FileSystem, HistoryRecord, InitializeCommand, Pool,
-    PoolStatus, PropValue, PropertyChange, ReceiveEvent, ReceiveRequest, Received, Result, SendEvent,
-    SendRequest, SpaceExplained, SpaceUse, Spender, TrimCommand, Upgradable, VdevTallies, Volume, VolumePlan,
+    Advice, AdviceQuestion, Change, Committed, Counts, DatasetFilter, DatasetInfo, DatasetPage, DatasetPlace,
+    DedupEstimate, Delegation, DestroyPlan, DestroyQuery, DiffEntry, Error, FileSystem, HistoryRecord,
+    InitializeCommand, Pool, PoolStatus, PropValue, PropertyChange, ReceiveEvent, ReceiveRequest, Received,
+    Result, Secrets, SendEvent, SendRequest, SpaceExplained, SpaceUse, Spender, TrimCommand, Upgradable,
+    VdevTallies, Volume, VolumePlan,
 };
 use refusal::{Action, Refused, SweepFault};
+use stdx::premise;
 
 use super::change::{new_size, pool_change};
 use super::convert::api_error;
@@ -76,17 +79,19 @@ impl LocalPool {
             let refuse = |fault| Refused::new(Action::SetProperty { name: self.name() }, fault);
             compatibility::check(props).map_err(refuse)?;
         }
+        let premise = self.premise();
+        let commit = || self.pool.dsl.commit_on(premise, inner, history);
         let txg = match change {
-            Change::Destroy { names, .. } => self.without(names, || self.pool.dsl.commit(inner, history)),
+            Change::Destroy { names, .. } => self.without(names, commit),
             Change::Rollback { snapshot } => {
                 let head = snapshot.split('@').next().unwrap_or_default().to_owned();
-                self.without(&[head], || self.pool.dsl.commit(inner, history))
+                self.without(&[head], commit)
             }
             Change::SetProperties { name, props } => match new_size(props) {
-                Some(size) => self.resize(name, size, || self.pool.dsl.commit(inner, history)),
-                None => self.pool.dsl.commit(inner, history),
+                Some(size) => self.resize(name, size, commit),
+                None => commit(),
             },
-            _ => self.pool.dsl.commit(inner, history),
+            _ => commit(),
         };
         let txg = txg.map_err(api_error)?;
         if let Change::SetProperties { name, props } = change {
@@ -99,10 +104,31 @@ impl LocalPool {
         Ok(txg)
     }
 
+    /// What the change that is about to be made relies on.
+    fn premise(&self) -> Option<Premise> {
+        let premise::Premise { subject: dataset, versions } = premise::take()?;
+        let policy = self.policy.clone();
+        let holds = move |mut now: DatasetInfo| {
+            now.props.iter_mut().for_each(|prop| policy.show(prop));
+            versions.contains(&now.version())
+        };
+        Some(Premise { dataset, holds: Arc::new(holds) })
+    }
+
     /// As [`Pool::datasets`], past the policy.
     pub(super) fn list_datasets(&self, filter: &DatasetFilter) -> Result<Vec<DatasetInfo>> {
+        Ok(self.list_page(filter, None, usize::MAX)?.datasets)
+    }
+
+    fn list_page(
+        &self,
+        filter: &DatasetFilter,
+        after: Option<&DatasetPlace>,
+        limit: usize,
+    ) -> Result<DatasetPage> {
         self.not_suspended()?;
-        self.only_visible(self.pool.dsl.list(filter).map_err(api_error)?)
+        let DatasetPage { datasets, next } = self.pool.dsl.page(filter, after, limit).map_err(api_error)?;
+        Ok(DatasetPage { datasets: self.only_visible(datasets)?, next })
     }
 
     /// As [`Pool::commit`], past the policy.
@@ -228,17 +254,30 @@ impl Pool for LocalPool {
         Ok(pool_props::upgradable(&self.pool))
     }
 
-    fn datasets(&self, filter: &DatasetFilter) -> Result<Vec<DatasetInfo>> {
-        let mut found = self.list_datasets(filter)?;
-        found.iter_mut().flat_map(|info| &mut info.props).for_each(|prop| self.policy.show(prop));
-        Ok(found)
+    fn datasets_page(
+        &self,
+        filter: &DatasetFilter,
+        secrets: Secrets,
+        after: Option<&DatasetPlace>,
+        limit: usize,
+    ) -> Result<DatasetPage> {
+        if secrets == Secrets::Shown {
+            administrators_only()?;
+        }
+        let mut page = self.list_page(filter, after, limit)?;
+        let props = page.datasets.iter_mut().flat_map(|info| &mut info.props);
+        props.for_each(|prop| match secrets {
+            Secrets::Hidden => self.policy.show(prop),
+            Secrets::Shown => self.policy.reveal(prop),
+        });
+        Ok(page)
     }
 
-    fn datasets_with_secrets(&self, filter: &DatasetFilter) -> Result<Vec<DatasetInfo>> {
-        administrators_only()?;
-        let mut found = self.list_datasets(filter)?;
-        found.iter_mut().flat_map(|info| &mut info.props).for_each(|prop| self.policy.reveal(prop));
-        Ok(found)
+    fn settings(&self, dataset: &str) -> Result<DatasetInfo> {
+        self.not_suspended()?;
+        let mut info = self.pool.dsl.settings(dataset).map_err(api_error)?;
+        info.props.iter_mut().for_each(|prop| self.policy.show(prop));
+        Ok(info)
     }
 
     fn commit(&self, change: &Change, history: &str) -> Result<Committed> {

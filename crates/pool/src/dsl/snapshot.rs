@@ -34,6 +34,7 @@ use super::dataset::recorded_features;
 use super::deadlist::Deadlist;
 use super::dir::{Dir, Used};
 use super::names::Found;
+use crate::mos::order::Order;
 use crate::namecheck::is_hidden;
 use crate::prop::RawValue;
 use crate::state::scan::Departure;
@@ -59,6 +60,12 @@ impl Dsl {
         }
         snapshots.sort_by(|a, b| (a.phys.creation_txg, &a.name).cmp(&(b.phys.creation_txg, &b.name)));
         Ok(snapshots)
+    }
+
+    /// Names and objects of a head's snapshots, oldest first.
+    pub(crate) fn by_age(&self, head: &Found) -> Result<Order> {
+        let taken = |object| Ok(self.mos.dataset(object)?.creation_txg);
+        Ok(self.mos.ordered(head.phys.snapnames_zapobj, taken)?)
     }
 
     /// Names and objects of a head's snapshots, in no order that means anything.

@@ -2,9 +2,10 @@
 //!
 //! Sources: module/zfs/dsl_dataset.c (`dsl_dataset_stats`), dsl_dir.c (`dsl_dir_stats`).
 
+use std::cell::OnceCell;
 use std::collections::HashMap;
 
-use api_types::{DatasetKind, DatasetProperty, PropKind, PropValue, PropertyDef, Source};
+use api_types::{DatasetKind, DatasetProperty, Edit, PropKind, PropValue, PropertyDef, Source};
 use dmu::DmuError;
 use dmu::zap::Value;
 use env::lock;
@@ -41,9 +42,21 @@ pub(crate) struct Subject<'a> {
     pub kind: DatasetKind,
     pub chain: &'a Chain,
     pub own: Option<Own>,
+    /// What its object set keeps, once that was asked for.
+    content: OnceCell<Vec<(&'static str, u64)>>,
 }
 
-impl Subject<'_> {
+impl<'a> Subject<'a> {
+    pub fn new(
+        name: &'a str,
+        found: &'a Found,
+        kind: DatasetKind,
+        chain: &'a Chain,
+        own: Option<Own>,
+    ) -> Subject<'a> {
+        Subject { name, found, kind, chain, own, content: OnceCell::new() }
+    }
+
     /// Values that it has itself, not those from above.
     fn values(&self) -> &HashMap<String, Value> {
         self.own.as_ref().map_or_else(|| self.chain.values(), |own| &own.values)
@@ -62,22 +75,39 @@ impl Dsl {
     /// The properties asked for (all where `names` is empty), in order. What does not apply is left
     /// out of "all", and shown empty where it was asked for.
     pub(crate) fn describe(&self, subject: &Subject<'_>, names: &[String]) -> Result<Vec<PropValue>> {
-        let mut shown = self.describe_all(subject, names)?;
-        if subject.has_received() {
-            shown.iter_mut().for_each(|shown| shown.received = self.received_value(subject, &shown.name));
-        }
-        Ok(shown)
+        let shown = self.describe_all(subject, names)?;
+        Ok(self.with_received(subject, shown))
     }
 
     fn describe_all(&self, subject: &Subject<'_>, names: &[String]) -> Result<Vec<PropValue>> {
-        let mut shown = Vec::new();
-        if !names.is_empty() {
-            for name in names {
-                shown.push(self.describe_one(subject, name)?);
-            }
-            return Ok(shown);
+        match names {
+            [] => self.describe_those(subject, &|_| true),
+            names => names.iter().map(|name| self.describe_one(subject, name)).collect(),
         }
-        for prop in DatasetProperty::ALL.iter().filter(|prop| prop.row().is_listed()) {
+    }
+
+    /// What can be set, once at least, with the properties that users have made.
+    pub(crate) fn describe_settings(&self, subject: &Subject<'_>) -> Result<Vec<PropValue>> {
+        let shown = self.describe_those(subject, &|row| row.edit() != Edit::Never)?;
+        Ok(self.with_received(subject, shown))
+    }
+
+    fn with_received(&self, subject: &Subject<'_>, mut shown: Vec<PropValue>) -> Vec<PropValue> {
+        if subject.has_received() {
+            shown.iter_mut().for_each(|shown| shown.received = self.received_value(subject, &shown.name));
+        }
+        shown
+    }
+
+    /// Of those that everybody is shown the ones that are wanted, and those of users.
+    fn describe_those(
+        &self,
+        subject: &Subject<'_>,
+        is_wanted: &dyn Fn(&PropertyDef) -> bool,
+    ) -> Result<Vec<PropValue>> {
+        let mut shown = Vec::new();
+        let rows = DatasetProperty::ALL.iter().filter(|prop| prop.row().is_listed() && is_wanted(prop.row()));
+        for prop in rows {
             if self.applies(subject, prop.row())?
                 && let Some(value) = self.native(subject, *prop)?
             {
@@ -179,20 +209,22 @@ impl Dsl {
     }
 
     /// What the object set itself keeps.
-    fn kept_in_content(&self, subject: &Subject<'_>, name: &str) -> Result<Option<RawValue>> {
+    fn kept_in_content(&self, subject: &Subject<'_>, name: &str) -> Option<RawValue> {
         if subject.kind == DatasetKind::Volume {
-            return Ok(None);
+            return None;
         }
-        let was_open = self.if_open(subject.found.object).is_some();
-        let props = match self.open_object(subject.found.object) {
-            Ok(dataset) => self.parts.fs_format.props(dataset.objset()),
-            Err(_) => return Ok(None),
-        };
+        // What cannot be read shows nothing of it, and the rest all the same.
+        let props = subject.content.get_or_init(|| self.content_of(subject.found.object).unwrap_or_default());
+        props.iter().find(|(n, _)| *n == name).map(|(_, number)| RawValue::Number(*number))
+    }
+
+    fn content_of(&self, object: u64) -> Result<Vec<(&'static str, u64)>> {
+        let was_open = self.if_open(object).is_some();
+        let props = self.parts.fs_format.props(self.open_object(object)?.objset());
         if !was_open {
-            self.close_idle(subject.found.object);
+            self.close_idle(object);
         }
-        let Ok(props) = props else { return Ok(None) };
-        Ok(props.into_iter().find(|(n, _)| *n == name).map(|(_, number)| RawValue::Number(number)))
+        Ok(props?)
     }
 
     /// `None` where nobody counts, or there is no such id.
@@ -274,7 +306,7 @@ impl Dsl {
             SnapshotCount => return self.counted(subject, prop, Counted::Snapshots).map(Some),
             Volsize | Volblocksize => return self.of_volume(subject, prop),
             Version | Utf8only | Normalization | Casesensitivity => {
-                self.kept_in_content(subject, prop.row().name)?
+                self.kept_in_content(subject, prop.row().name)
             }
             // Of this machine, of what is encrypted, of what is redacted, and what nobody keeps.
             Mounted | Encryptionroot | Keystatus | Keyguid | Ivsetguid | Redacted | RedactSnaps

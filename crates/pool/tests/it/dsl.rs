@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use api_types::{DatasetFilter, DatasetInfo, DatasetKind, DestroyPlan, DestroyQuery, Source, VdevSpec};
+use api_types::{
+    DatasetFilter, DatasetInfo, DatasetKind, DatasetPlace, DestroyPlan, DestroyQuery, Source, VdevSpec,
+};
 use dmu::{Holds, ObjectSpec};
 use ondisk::label::config::PoolState;
 use ondisk::object_type::ObjectType;
@@ -688,4 +690,130 @@ fn a_change_that_panics_ends_its_pool_alone() {
     other.export().unwrap();
     assert!(pool.export().is_err());
     zdb_accepts(&dir, "tank");
+}
+
+/// All of a list, by pages of so many.
+fn by_pages(pool: &Pool, filter: &DatasetFilter, limit: usize) -> Vec<DatasetInfo> {
+    let (mut all, mut after) = (Vec::new(), None);
+    loop {
+        let page = pool.dsl.page(filter, after.as_ref(), limit).unwrap();
+        assert!(page.datasets.len() <= limit);
+        all.extend(page.datasets);
+        after = page.next;
+        if after.is_none() {
+            return all;
+        }
+    }
+}
+
+#[test]
+fn pages_are_the_list_in_parts() {
+    let dir = Dir::new("pages");
+    let pool = fresh(&dir);
+    for name in ["tank/b", "tank/b/c", "tank/b/c/d", "tank/b-c", "tank/a", "tank/z"] {
+        pool.dsl.commit(make(name, &[]), "").unwrap();
+    }
+    let volume = Change::CreateVolume {
+        name: "tank/b/v".into(),
+        parents: false,
+        sparse: true,
+        props: vec![("volsize".into(), "1M".into())],
+    };
+    pool.dsl.commit(volume, "").unwrap();
+    for name in ["tank/b@z", "tank/b@a", "tank/b/c@s", "tank@s", "tank/b@m"] {
+        let names = vec![name.into()];
+        pool.dsl.commit(Change::Snapshot { names, recursive: false, props: Vec::new() }, "").unwrap();
+    }
+    for (source, name) in [("tank/b@z", "tank/b#y"), ("tank/b@a", "tank/b#x")] {
+        pool.dsl.commit(Change::Bookmark { source: source.into(), name: name.into() }, "").unwrap();
+    }
+    use DatasetKind::{Bookmark, Filesystem, Snapshot, Volume};
+    let all = vec![Filesystem, Volume, Snapshot, Bookmark];
+    for kinds in [all.clone(), Vec::new(), vec![Snapshot], vec![Bookmark, Volume]] {
+        for roots in [&[][..], &["tank/b"], &["tank/b@a", "tank/b#x", "tank/b/c", "tank/z"]] {
+            for depth in [None, Some(0), Some(1), Some(2)] {
+                let roots = roots.iter().map(|&root| root.to_owned()).collect();
+                let props = vec!["type".into()];
+                let filter = DatasetFilter { roots, depth, kinds: kinds.clone(), props };
+                let whole = pool.dsl.list(&filter).unwrap();
+                // A page begins in the first root alone: who has several asks for each by itself.
+                for limit in if filter.roots.len() > 1 { vec![usize::MAX] } else { vec![1, 2, 3, 100] } {
+                    assert_eq!(by_pages(&pool, &filter, limit), whole, "{filter:?} by {limit}");
+                }
+            }
+        }
+    }
+    let filter = DatasetFilter { kinds: all, props: vec!["type".into()], ..DatasetFilter::default() };
+    let names = |after: DatasetPlace| {
+        let page = pool.dsl.page(&filter, Some(&after), 3).unwrap();
+        page.datasets.into_iter().map(|info| info.name).collect::<Vec<_>>()
+    };
+    let place = |name: &str, createtxg| DatasetPlace { name: name.into(), createtxg };
+    // Places of what is not there any more, or never was.
+    assert_eq!(names(place("tank/aa/x/y", 0)), ["tank/b", "tank/b@z", "tank/b@a"]);
+    assert_eq!(names(place("tank/b@gone", 1)), ["tank/b@z", "tank/b@a", "tank/b@m"]);
+    assert_eq!(names(place("tank/b#gone", u64::MAX)), ["tank/b/c", "tank/b/c@s", "tank/b/c/d"]);
+    assert_eq!(names(place("tank/b/c/d", 0)), ["tank/b/v", "tank/b-c", "tank/z"]);
+    assert_eq!(names(place("tank/zz@x", 9)), Vec::<String>::new());
+    assert!(matches!(pool.dsl.page(&filter, Some(&place("pond/a", 0)), 3), Err(PoolError::Invalid(_))));
+    export(&dir, pool);
+}
+
+/// More than are read anew for each page, and more than a page passes over.
+const MANY: usize = 1_100;
+
+#[test]
+fn the_order_of_a_long_list_follows_what_comes_and_goes() {
+    let dir = Dir::new("long-list");
+    let pool = fresh(&dir);
+    for number in 0..MANY {
+        pool.dsl.commit(make(&format!("tank/n{number:04}"), &[]), "").unwrap();
+    }
+    let snapshot = |name: String| {
+        let change = Change::Snapshot { names: vec![name], recursive: false, props: Vec::new() };
+        pool.dsl.commit(change, "").unwrap();
+    };
+    (0..MANY / 4).for_each(|number| snapshot(format!("tank/n0007@s{number}")));
+    let volumes = DatasetFilter {
+        kinds: vec![DatasetKind::Volume],
+        props: vec!["type".into()],
+        ..DatasetFilter::default()
+    };
+    let page = pool.dsl.page(&volumes, None, 10).unwrap();
+    assert!(page.datasets.is_empty() && page.next.is_some(), "a page of rare things ends in time");
+    assert!(by_pages(&pool, &volumes, 10).is_empty());
+    let kinds = vec![DatasetKind::Filesystem, DatasetKind::Snapshot];
+    let filter = DatasetFilter { kinds, props: vec!["type".into()], ..DatasetFilter::default() };
+    let check = || {
+        let names: Vec<String> = by_pages(&pool, &filter, 100).into_iter().map(|info| info.name).collect();
+        let (snapshots, mut datasets): (Vec<&String>, Vec<&String>) =
+            names.iter().partition(|name| name.contains('@'));
+        assert!(datasets.is_sorted());
+        datasets.dedup();
+        (datasets.len(), snapshots.into_iter().cloned().collect::<Vec<_>>())
+    };
+    let (datasets, snapshots) = check();
+    assert_eq!((datasets, snapshots.len()), (MANY + 1, MANY / 4));
+    assert_eq!(snapshots[9], "tank/n0007@s9", "by age");
+    let rename = |from: &str, to: &str| {
+        let (from, to) = (from.into(), to.into());
+        pool.dsl.commit(Change::Rename { from, to, parents: false, recursive: false }, "").unwrap();
+    };
+    rename("tank/n0007@s9", "tank/n0007@old");
+    rename("tank/n0100", "tank/n0007/below");
+    let names = vec!["tank/n0200".into(), "tank/n0007@s0".into()];
+    pool.dsl.commit(Change::Destroy { names, defer: false }, "").unwrap();
+    snapshot("tank/n0007@new".into());
+    let (datasets, snapshots) = check();
+    assert_eq!((datasets, snapshots.len()), (MANY, MANY / 4));
+    assert_eq!(snapshots[8], "tank/n0007@old");
+    assert_eq!(snapshots.last().map(String::as_str), Some("tank/n0007@new"));
+    // A clone that is promoted takes them along.
+    let (snapshot, name) = ("tank/n0007@new".into(), "tank/clone".into());
+    pool.dsl.commit(Change::Clone { snapshot, name, parents: false, props: Vec::new() }, "").unwrap();
+    pool.dsl.commit(Change::Promote { name: "tank/clone".into() }, "").unwrap();
+    let (_, snapshots) = check();
+    assert_eq!(snapshots.len(), MANY / 4);
+    assert!(snapshots.iter().all(|name| name.starts_with("tank/clone@")), "{snapshots:?}");
+    export(&dir, pool);
 }

@@ -1,0 +1,51 @@
+//! What the work of a thread takes for granted of the thing that it changes.
+//!
+//! Who asks for a change may say how the thing was when he decided for it. Whoever takes his
+//! request works [`relying_on`] that; whoever makes the change [`take`]s it, and makes the change
+//! only where it still holds, in one step. What is done after the first change relies on nothing:
+//! the first was that of the same work.
+//!
+//! Invariant: a thread relies on something no longer than one call of [`relying_on`] lasts, also
+//! where that ends in a panic.
+
+use std::cell::RefCell;
+
+use crate::scoped;
+
+/// That a thing is still as it was.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Premise {
+    /// The name of the thing.
+    pub subject: String,
+    /// The versions that it may have.
+    pub versions: Vec<u64>,
+}
+
+thread_local!(static PREMISE: RefCell<Option<Premise>> = const { RefCell::new(None) });
+
+/// Runs something on this thread that relies on a premise, or on nothing.
+pub fn relying_on<T>(premise: Option<Premise>, work: impl FnOnce() -> T) -> T {
+    scoped::set_during(&PREMISE, premise, work)
+}
+
+/// What the next change relies on. Given once.
+pub fn take() -> Option<Premise> {
+    PREMISE.take()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_change_of_a_work_relies_on_its_premise() {
+        let premise = Premise { subject: "tank/a".into(), versions: vec![7] };
+        assert_eq!(take(), None);
+        relying_on(Some(premise.clone()), || {
+            relying_on(None, || assert_eq!(take(), None));
+            assert_eq!((take(), take()), (Some(premise.clone()), None));
+        });
+        relying_on(Some(premise), || {});
+        assert_eq!(take(), None, "it is forgotten with the work");
+    }
+}
