@@ -1,5 +1,5 @@
-//! What belongs to the machine and to no pool: users, their second factors, sessions, API tokens
-//! and the audit log, in one SQLite database.
+//! What belongs to the machine and to no pool: users, their second factors, sessions, API tokens,
+//! the audit log, and answers to requests that may be sent again, in one SQLite database.
 //!
 //! Invariants:
 //! - Nothing here reads a clock or draws randomness: both come from [`Outside`].
@@ -18,6 +18,7 @@ mod identity;
 mod login;
 mod password;
 mod places;
+mod repeats;
 mod schema;
 mod secret;
 mod sessions;
@@ -34,6 +35,7 @@ pub use audit::{AuditEntry, AuditFilter, Weight};
 pub use fault::{Denied, Fault, Limit, NameFault, PasswordFault};
 pub use identity::{Credential, Identity};
 pub use login::{LogIn, NewSession};
+pub use repeats::{Claim, KeptAnswer, Keyed};
 pub use store::Found;
 pub use tokens::NewToken;
 pub use users::{NewUser, UserChange};
@@ -76,7 +78,12 @@ impl Machine {
     ) -> Result<(Machine, Found), Fault> {
         let (store, found) = Store::open(folder, steps)?;
         let (throttle, first_code) = (Throttle::new(&*outside), FirstCode::default());
-        Ok((Machine { store, outside, passwords, throttle, first_code }, found))
+        let machine = Machine { store, outside, passwords, throttle, first_code };
+        // Who asks for one is told that it is under way, which is no reason to refuse all others.
+        if let Err(fault) = machine.lose_answers() {
+            tracing::warn!("requests that were under way when the program ended are not marked: {fault}");
+        }
+        Ok((machine, found))
     }
 
     /// Writes a consistent copy to `to`, mode 0600. It is written beside and renamed, so `to` is

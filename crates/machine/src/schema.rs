@@ -11,7 +11,7 @@ use rusqlite::{Connection, Row, TransactionBehavior};
 use crate::fault::Fault;
 
 /// Step N makes version N + 1 of version N.
-pub(crate) const STEPS: &[&str] = &[VERSION_1];
+pub(crate) const STEPS: &[&str] = &[VERSION_1, VERSION_2];
 
 /// "CSTN": the mark of our databases in SQLite's header.
 const APPLICATION: i64 = 0x4353_544e;
@@ -86,6 +86,22 @@ CREATE TABLE audit (
     UNIQUE (weight, nth)
 ) STRICT;
 CREATE INDEX audit_of_user ON audit (who);
+";
+
+/// Answers to requests with a key.
+const VERSION_2: &str = "
+CREATE TABLE answers (
+    nth INTEGER PRIMARY KEY AUTOINCREMENT,
+    who TEXT NOT NULL,
+    key BLOB NOT NULL,
+    request BLOB NOT NULL,
+    began INTEGER NOT NULL,
+    state TEXT NOT NULL CHECK (state IN ('running', 'answered', 'lost')),
+    status INTEGER,
+    body BLOB,
+    UNIQUE (who, key)
+) STRICT;
+CREATE INDEX answers_by_time ON answers (began);
 ";
 
 /// What a database is.

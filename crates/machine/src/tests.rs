@@ -3,6 +3,7 @@
 mod accounts;
 mod files;
 mod letting_in;
+mod repeats;
 
 use std::fs;
 use std::net::IpAddr;

@@ -68,6 +68,11 @@ impl Machine {
         })
     }
 
+    /// One of them.
+    pub fn user(&self, name: &str) -> Result<User, Denied> {
+        self.store.read(|db| Ok(find(db, name)?.ok_or(Denied::NotFound)?.user))
+    }
+
     /// Adds a user, who can log in at once.
     pub fn add_user(&self, new: &NewUser<'_>) -> Result<User, Denied> {
         check(new)?;
