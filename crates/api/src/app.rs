@@ -3,6 +3,7 @@
 use crate::accounts::{self, Accounts};
 use crate::caller::{asker, on_behalf};
 use crate::denied::Unserved;
+use crate::feed::Feed;
 use crate::https::certificate::Certificates;
 use crate::problem::{Refusal, defect, refuse, refused};
 use crate::program::Program;
@@ -45,6 +46,8 @@ pub struct App {
     pub appliance: Appliance,
     pub program: Arc<dyn Program>,
     pub jobs: Arc<Jobs>,
+    /// All that happens.
+    pub feed: Arc<Feed>,
     /// Is told of every change of a job.
     job_changes: watch::Receiver<()>,
     room: Room,
@@ -123,8 +126,16 @@ impl App {
     ) -> App {
         let (tell, job_changes) = watch::channel(());
         let Refusal(interrupted) = refused(kind::INTERRUPTED, Refused::because(JobFault::Interrupted));
-        let jobs = Jobs::new(record, ledger, &interrupted, move || tell.send_modify(|()| {}));
-        App { appliance, program, jobs, job_changes, room: Room::new(), version, house }
+        let feed = Arc::new(Feed::new(ledger.clock()));
+        let told = feed.clone();
+        let changed = move |job: &Job| {
+            tell.send_modify(|()| {});
+            if job.state != JobState::Running {
+                told.job(job);
+            }
+        };
+        let jobs = Jobs::new(record, ledger, &interrupted, changed);
+        App { appliance, program, jobs, feed, job_changes, room: Room::new(), version, house }
     }
 
     pub fn engine(&self) -> &dyn Engine {
@@ -136,9 +147,9 @@ impl App {
     }
 
     /// Users, tokens and the audit log. Refused where the database could not be opened.
-    pub fn accounts(&self) -> Result<&Accounts, Unserved> {
+    pub fn accounts(&self) -> Result<&Arc<Accounts>, Unserved> {
         let missing = || refuse(kind::UNAVAILABLE, "the machine's database could not be opened; see the log");
-        self.house.accounts.as_deref().ok_or_else(|| missing().into())
+        self.house.accounts.as_ref().ok_or_else(|| missing().into())
     }
 
     /// The certificate of HTTPS. Refused where that is off.
@@ -208,6 +219,14 @@ pub async fn blocking<T: Serialize + Send + 'static>(
     app: Shared,
     work: impl FnOnce(&App) -> Result<T, Refusal> + Send + 'static,
 ) -> Response {
+    answer(patient(app, work).await)
+}
+
+/// As [`blocking`], and gives it to who sends it otherwise.
+pub async fn patient<T: Send + 'static>(
+    app: Shared,
+    work: impl FnOnce(&App) -> Result<T, Refusal> + Send + 'static,
+) -> Result<T, Refusal> {
     let turn = app.room.turn(&app.room.patient).await;
     hop(app, turn, work).await
 }
@@ -249,7 +268,7 @@ pub async fn prompt<T: Serialize + Send + 'static>(
     work: impl FnOnce(&App) -> Result<T, Refusal> + Send + 'static,
 ) -> Response {
     let turn = app.room.turn(&app.room.prompt).await;
-    hop(app, turn, work).await
+    answer(hop(app, turn, work).await)
 }
 
 /// Runs `work`, which may take as long as its client wants, on a thread of its own.
@@ -264,19 +283,17 @@ pub fn apart(app: Shared, work: impl FnOnce(&App) + Send + 'static) -> Result<()
 
 /// Runs `work` on a blocking thread. The turn is the thread's: who goes away meanwhile does not
 /// make room for another.
-async fn hop<T: Serialize + Send + 'static>(
+async fn hop<T: Send + 'static>(
     app: Shared,
     turn: Option<Turn>,
     work: impl FnOnce(&App) -> Result<T, Refusal> + Send + 'static,
-) -> Response {
+) -> Result<T, Refusal> {
     let work = move || {
         let _turn = turn;
         work(&app)
     };
-    match tokio::task::spawn_blocking(on_behalf(work)).await {
-        Ok(outcome) => answer(outcome),
-        Err(panic) => defect(&panic).into_response(),
-    }
+    let done = tokio::task::spawn_blocking(on_behalf(work)).await;
+    done.unwrap_or_else(|panic| Err(defect(&panic)))
 }
 
 /// Parses the body, starts `work` as a job and sends the job, ended where it was quick.
@@ -301,6 +318,7 @@ pub async fn job<T: DeserializeOwned + Default + Send + 'static>(
             return refuse(kind::BUSY, why).into_response();
         }
     };
+    app.feed.job(&job);
     let worker = Arc::clone(&app);
     let work = move |reporter: &Reporter| work(&worker, &request, reporter).map_err(|Refusal(why)| why);
     // A panic is logged by whoever catches them all, and the job has failed by it.

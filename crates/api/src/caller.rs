@@ -12,6 +12,7 @@ use machine::{Credential, Identity};
 use std::net::IpAddr;
 use std::sync::Arc;
 use stdx::behalf::{self, Actor, Rank, Way};
+use stdx::premise::{self, Premise};
 
 /// Who sends a request, and how it came.
 #[derive(Clone, Debug)]
@@ -90,7 +91,10 @@ fn nobody() -> Actor {
     Actor { user: NOBODY, groups: vec![NOBODY], rank: Rank::Guest, within: None, way: Way::Management }
 }
 
-tokio::task_local!(static ASKER: Arc<Actor>);
+tokio::task_local! {
+    static ASKER: Arc<Actor>;
+    static PREMISE: Premise;
+}
 
 /// Has it known who asks while something is done.
 pub async fn known<T>(asker: Arc<Actor>, work: impl Future<Output = T>) -> T {
@@ -102,10 +106,16 @@ pub fn asker() -> Arc<Actor> {
     ASKER.try_with(Clone::clone).unwrap_or_else(|_| Arc::new(nobody()))
 }
 
-/// Work for another thread, to be done for who asks in this task.
+/// Has the change that something makes rely on a premise.
+pub async fn relying<T>(premise: Premise, work: impl Future<Output = T>) -> T {
+    PREMISE.scope(premise, work).await
+}
+
+/// Work for another thread, to be done for who asks in this task, on what he relies on.
 pub fn on_behalf<T>(work: impl FnOnce() -> T) -> impl FnOnce() -> T {
-    let asker = asker();
-    move || behalf::on_behalf_of(asker, work)
+    // Where there is none, it relies on nothing.
+    let (asker, premise) = (asker(), PREMISE.try_with(Clone::clone).ok());
+    move || behalf::on_behalf_of(asker, || premise::relying_on(premise, work))
 }
 
 #[cfg(test)]

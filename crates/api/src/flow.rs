@@ -48,7 +48,7 @@ pub fn run<T: DeserializeOwned>(
     }
     match Response::builder()
         .header("content-type", "application/octet-stream")
-        .body(Body::new(Answer(answer)))
+        .body(Body::new(Pieces(answer)))
     {
         Ok(response) => response,
         Err(error) => refuse(kind::INTERNAL, error.to_string()).into_response(),
@@ -180,10 +180,10 @@ impl Write for Stream<'_> {
     }
 }
 
-/// The frames as the runtime sends them.
-struct Answer(mpsc::Receiver<Bytes>);
+/// Pieces that a body is made of as they come.
+pub struct Pieces(pub mpsc::Receiver<Bytes>);
 
-impl HttpBody for Answer {
+impl HttpBody for Pieces {
     type Data = Bytes;
     type Error = Infallible;
 

@@ -9,18 +9,20 @@
 mod schemas;
 mod types;
 
-pub use types::{Description, Frames, Line, Nothing, Started, Types};
+pub use types::{Description, Events, Frames, Line, Listed, Nothing, Started, Types};
 
 use std::collections::BTreeSet;
-use std::hash::{DefaultHasher, Hasher};
 
 use api_types::{API_VERSION, PROBLEM_MEDIA_TYPE, Problem, kind};
 use axum::body::Bytes;
-use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::{Map, Value, json};
 
+use crate::etag;
+use crate::precondition::Subject;
 use crate::problem::describe;
+use crate::repeat;
 use crate::rights::Right;
 use schemas::Schemas;
 
@@ -32,6 +34,8 @@ pub struct Operation {
     pub tag: &'static str,
     /// What it does, in a sentence.
     pub summary: &'static str,
+    /// Its requests may have an `Idempotency-Key`.
+    pub takes_keys: bool,
     pub types: Types,
 }
 
@@ -45,29 +49,14 @@ impl Document {
     /// Of these verbs and rows.
     pub fn of(operations: impl IntoIterator<Item = (&'static str, Operation)>) -> Document {
         let text = description(operations).to_string();
-        let mut hasher = DefaultHasher::new();
-        hasher.write(text.as_bytes());
-        let etag = format!("\"{:016x}\"", hasher.finish());
+        let etag = etag::of_bytes(text.as_bytes());
         let etag = HeaderValue::try_from(etag).expect("digits in quotes are a header's value");
         Document { text: text.into(), etag }
     }
 
-    /// Itself, or that it is still what the client has.
-    pub fn answer(&self, headers: &HeaderMap) -> Response {
-        let etag = (header::ETAG, self.etag.clone());
-        if self.is_known(headers) {
-            return (StatusCode::NOT_MODIFIED, [etag]).into_response();
-        }
+    pub fn answer(&self) -> Response {
         let media_type = (header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        ([etag, media_type], self.text.clone()).into_response()
-    }
-
-    /// Whether `If-None-Match` has it.
-    fn is_known(&self, headers: &HeaderMap) -> bool {
-        // What is no text is no tag of ours.
-        let lists = headers.get_all(header::IF_NONE_MATCH).iter().filter_map(|list| list.to_str().ok());
-        let mut tags = lists.flat_map(|list| list.split(',')).map(str::trim);
-        tags.any(|tag| tag == "*" || self.etag == tag.strip_prefix("W/").unwrap_or(tag))
+        ([(header::ETAG, self.etag.clone()), media_type], self.text.clone()).into_response()
     }
 }
 
@@ -119,13 +108,18 @@ const ABOUT: &str = "On the Unix socket the kernel says who asks, and neither to
                      problem, never by its words.";
 
 fn described(verb: &str, operation: &Operation, schemas: &mut Schemas) -> Value {
-    let Operation { path, right, tag, summary, ref types } = *operation;
+    let Operation { path, right, tag, summary, takes_keys, ref types } = *operation;
     let mut parameters = path_parameters(path);
     parameters.extend((types.parameters)(schemas));
     let body = (types.body)(schemas);
     let asks = !parameters.is_empty() || body.is_some();
+    parameters.extend((types.headers)());
     let mut responses: Map<String, Value> =
         (types.answers)(schemas).into_iter().map(|(status, answer)| (status.to_owned(), answer)).collect();
+    match verb {
+        "GET" => parameters.extend(tagged(&mut responses)),
+        _ => parameters.extend(conditions(path, takes_keys)),
+    }
     for status in problem_statuses(right, asks) {
         responses.insert(
             status.to_string(),
@@ -157,6 +151,50 @@ fn described(verb: &str, operation: &Operation, schemas: &mut Schemas) -> Value 
         described["security"] = json!([]);
     }
     described
+}
+
+/// The headers of a request that may be spared its answer, which is JSON, and what it is answered.
+fn tagged(responses: &mut Map<String, Value>) -> Option<Value> {
+    let answer =
+        responses.get_mut("200").filter(|answer| answer["content"].get("application/json").is_some())?;
+    let text = json!({ "type": "string" });
+    let tag = json!({
+        "description": "Of the answer, unless that is longer than 1 MiB: for `If-None-Match`.",
+        "schema": text,
+    });
+    answer["headers"]["ETag"] = tag.clone();
+    let known =
+        json!({ "description": "It is still the one of `If-None-Match`.", "headers": { "ETag": tag } });
+    responses.insert("304".to_owned(), known);
+    Some(header_parameter(
+        "If-None-Match",
+        &text,
+        "Tags of answers that are known: `304` says that one still counts.",
+    ))
+}
+
+/// The headers of a change that say when it is to be made.
+fn conditions(path: &str, takes_keys: bool) -> Vec<Value> {
+    let mut headers = Vec::new();
+    if let Some(subject) = Subject::of(path) {
+        let about = format!(
+            "Tags of `{}`: if it has none of them any more, nothing is changed, and the answer is `412`.",
+            subject.resource()
+        );
+        headers.push(header_parameter("If-Match", &json!({ "type": "string" }), &about));
+    }
+    if takes_keys {
+        let schema = json!({ "type": "string", "minLength": 1, "maxLength": repeat::LONGEST });
+        let about = "Any text that no other request of the account had. Who sends the same request with it again \
+                     within a day is answered as the first time, with `Idempotent-Replayed: true`, and nothing \
+                     is done twice.";
+        headers.push(header_parameter("Idempotency-Key", &schema, about));
+    }
+    headers
+}
+
+fn header_parameter(name: &str, schema: &Value, description: &str) -> Value {
+    json!({ "name": name, "in": "header", "required": false, "schema": schema, "description": description })
 }
 
 /// `get_pools_name_iostat`: as lasting as the path.

@@ -74,6 +74,10 @@ pub fn describe(kind: &str) -> (&'static str, u16, u8) {
         kind::LAST_ADMINISTRATOR => ("Last administrator", 409, 1),
         kind::NO_FIRST_CODE => ("No first code", 409, 1),
         kind::TOO_MANY => ("Too many", 409, 1),
+        kind::PRECONDITION_FAILED => ("Changed since", 412, 1),
+        kind::KEY_REUSED => ("Key of another request", 422, 1),
+        kind::IN_PROGRESS => ("Under way", 409, 1),
+        kind::ANSWER_NOT_KEPT => ("Answer not kept", 409, 1),
         kind::MISDIRECTED => ("Misdirected request", 421, 1),
         kind::THROTTLED => ("Too many tries", 429, 1),
         kind::UNAVAILABLE => ("Not available", 503, 1),
@@ -105,6 +109,7 @@ pub fn kind_of(error: &Error) -> &'static str {
         Error::Corrupt { .. } => kind::CORRUPT,
         Error::Suspended => kind::SUSPENDED,
         Error::Refused(why) if why.reason == Reason::Import(ImportFault::Cancelled) => kind::CANCELLED,
+        Error::Refused(why) if why.reason == Reason::Outdated => kind::PRECONDITION_FAILED,
         // The enum is open to additions: what we can't name yet is still told in its own words.
         Error::Refused(_) | _ => kind::REFUSED,
     }

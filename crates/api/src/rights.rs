@@ -6,16 +6,14 @@
 //! somebody else than an administrator sends is small, and comes soon: until it is whole it holds
 //! nothing but a connection and its bytes, for which there is so much room.
 
-use crate::caller::{Asker, known};
+use crate::caller::Asker;
 use crate::denied::{Unserved, unauthenticated};
 use crate::problem::refuse;
 use crate::shares::{Shares, Turn};
 use api_types::{Role, kind, routes};
 use axum::body::{Body, HttpBody, to_bytes};
-use axum::extract::{ConnectInfo, Request};
+use axum::extract::Request;
 use axum::http::Method;
-use axum::middleware::Next;
-use axum::response::{IntoResponse, Response};
 use machine::Credential;
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -30,6 +28,10 @@ const GUESTS: Limits = Limits { body: 256 << 10, patience: Duration::from_secs(3
 /// Likewise of strangers, and of those from one place.
 const STRANGERS: Limits =
     Limits { body: 16 << 10, patience: Duration::from_secs(10), of_one: 16, of_all: 256 };
+
+/// Largest request of anybody, in bytes, but for streams: far above any list of names that makes
+/// sense.
+pub const BODY_MAX: usize = 1 << 20;
 
 struct Limits {
     body: usize,
@@ -105,32 +107,26 @@ impl Default for Bodies {
     }
 }
 
-/// Lets a request in, or refuses it, and has it known who asks while it is handled.
+/// A request that was let in, and the room that its body takes until it is answered.
+pub type Admitted = (Request, Option<Turn>);
+
+/// Lets a request in, or refuses it.
 pub async fn admit(
-    (right, bodies): (Right, Bodies),
-    ConnectInfo(asker): ConnectInfo<Asker>,
+    (right, bodies): (Right, &Bodies),
+    asker: &Asker,
     request: Request,
-    next: Next,
-) -> Response {
+) -> Result<Admitted, Unserved> {
     if asker.is_stranger() && right != Right::Stranger {
-        return unauthenticated().into_response();
+        return Err(unauthenticated());
     }
-    if !right.is_for(&asker) || !right.may_send(&asker, request.method()) {
-        return denied();
+    if !right.is_for(asker) || !right.may_send(asker, request.method()) {
+        return Err(refuse(kind::DENIED, "permission denied").into());
     }
     let is_stream = routes::is_stream(request.uri().path());
     if asker.actor.is_administrator() || is_stream || request.body().is_end_stream() {
-        return known(asker.actor, next.run(request)).await;
+        return Ok((request, None));
     }
-    let whole = bodies.whole(&asker, request).await;
-    match whole {
-        Ok((request, _room)) => known(asker.actor, next.run(request)).await,
-        Err(why) => why.into_response(),
-    }
-}
-
-fn denied() -> Response {
-    refuse(kind::DENIED, "permission denied").into_response()
+    bodies.whole(asker, request).await.map(|(request, room)| (request, Some(room)))
 }
 
 impl Bodies {

@@ -24,7 +24,8 @@ use std::net::{SocketAddr, TcpListener};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 use tokio::sync::{mpsc, watch};
 use tokio::time::sleep;
@@ -33,6 +34,9 @@ use tokio::time::sleep;
 const GRACE: Duration = Duration::from_secs(5);
 /// How often the automatic backup of accounts is written, where they were changed.
 const KEEP: Duration = Duration::from_secs(60);
+/// How long it is waited for an event of a pool before it is looked whether the server stops:
+/// nanoseconds.
+const EVENTS_PATIENCE: u64 = 250_000_000;
 /// Blocking threads: as many requests and jobs are in the engine at one time. There is one for each
 /// that may be, so none waits for another's.
 const BLOCKING_THREADS: usize = BLOCKING + MOST_JOBS;
@@ -88,6 +92,8 @@ pub struct ApiServer {
     web: Option<Result<Web, String>>,
     /// Of the audit log.
     writer: Option<Writer>,
+    /// Follows the events of pools.
+    events: Option<JoinHandle<()>>,
 }
 
 /// Listens on the socket until stopped. `AddrInUse` where another daemon answers there. `jobs` are
@@ -156,6 +162,8 @@ pub fn serve(
     if let Some(accounts) = kept {
         runtime.spawn(keep(accounts));
     }
+    let events = Arc::downgrade(&app);
+    let events = thread::Builder::new().name("events".to_owned()).spawn(move || follow(&events))?;
     let task = runtime.spawn(take_all(listener, routes, stopped));
     Ok(ApiServer {
         app,
@@ -166,7 +174,22 @@ pub fn serve(
         task: Some(task),
         web,
         writer,
+        events: Some(events),
     })
+}
+
+/// Puts the events of pools into the feed, until that is closed.
+fn follow(app: &Weak<App>) {
+    let mut last = 0;
+    while let Some(app) = app.upgrade().filter(|app| !app.feed.is_closed()) {
+        for event in app.engine().diagnostics().zevents(last, EVENTS_PATIENCE) {
+            if event.eid != last + 1 {
+                app.feed.skip();
+            }
+            last = event.eid;
+            app.feed.pool(event);
+        }
+    }
 }
 
 /// Has the automatic backup follow the accounts, as long as the runtime is there.
@@ -261,6 +284,7 @@ impl ApiServer {
 
     fn shut_down(&mut self) {
         let Some(runtime) = self.runtime.take() else { return };
+        self.app.feed.close();
         drop(self.stop.take());
         if let Some(Ok(web)) = self.web.take() {
             web.stop(GRACE);
@@ -273,6 +297,10 @@ impl ApiServer {
         runtime.shutdown_timeout(GRACE);
         if let Some(writer) = self.writer.take() {
             writer.end(GRACE);
+        }
+        if let Some(events) = self.events.take() {
+            // A panic there was logged, and is no reason not to end.
+            drop(events.join());
         }
         if !self.stays {
             let _ = std::fs::remove_file(&self.socket);

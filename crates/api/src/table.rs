@@ -6,39 +6,44 @@ use crate::app::Shared;
 use crate::audit::{Auditor, record};
 use crate::caller::Asker;
 use crate::denied::{Unserved, unauthenticated};
+use crate::feed::Whom;
+use crate::gate::{Common, Gate, pass};
 use crate::handlers::{
     accounts, certificate, datasets, events, faults, jobs, measure, mounts, permissions, pools, projects,
     session, snapshots, streams, tokens, tunables,
 };
-use crate::openapi::{Description, Document, Frames, Line, Nothing, Operation, Started, Types};
+use crate::openapi::{
+    Description, Document, Events, Frames, Line, Listed, Nothing, Operation, Started, Types,
+};
+use crate::precondition::{self, Subject};
 use crate::problem::refuse;
-use crate::rights::{Bodies, Right, admit};
+use crate::rights::{BODY_MAX, Bodies, Right};
 use api_types::{
     AbortReceive, ActiveFault, Advice, AdviceQuestion, Allow, AuditQuery, AuditRecord, BookmarkCreate,
     CertificateInfo, CertificateSet, Changed, CloneCreate, Condemn, Counts, DatasetCreate, DatasetDestroy,
     DatasetInfo, DatasetPlan, DatasetQuery, DedupEstimate, DedupEstimateQuery, Delegation, DeletedFiles,
-    DestroyOptions, DestroyPlan, DiffEntry, DiffQuery, EventsCleared, EventsQuery, Fault, FaultCancel,
-    FeatureInfo, FirstAdministrator, HistoryQuery, HistoryRecord, Hold, HoldRequest, ImportSearch,
-    Importable, Inherit, IscsiSession, Job, JobQuery, LabelClear, LogFilter, LogIn, LoggedIn, MachineBackup,
-    Me, Mount, MountOutcome, MountRequest, PoolAdd, PoolAttach, PoolCheckpoint, PoolClear, PoolImport,
-    PoolInitialize, PoolOffline, PoolOnline, PoolReguid, PoolRelease, PoolReopen, PoolScan, PoolSpec,
-    PoolStatus, PoolTrim, PoolVdev, ProjectPage, ProjectQuery, ProjectSet, ProjectsSet, Promote, PropValue,
-    PropertiesQuery, PropertiesSet, PropertyTables, Receive, RecoveryCodes, Rename, Rollback, SendRequest,
-    Share, ShareRequest, SnapshotCreate, SpaceExplained, SpaceUse, SpaceUseQuery, Token, TokenAdd, TokenMade,
-    TotpBegin, TotpConfirm, TotpOffer, Tunable, TunableSet, Unallow, UnmountRequest, Upgradable, User,
-    UserAdd, UserChange, UserSession, VdevTallies, Version, Zevent, kind, routes,
+    DestroyOptions, DestroyPlan, DiffEntry, DiffQuery, EventStreamQuery, EventsCleared, EventsQuery, Fault,
+    FaultCancel, FeatureInfo, FirstAdministrator, HistoryQuery, HistoryRecord, Hold, HoldRequest,
+    ImportSearch, Importable, Inherit, IscsiSession, Job, JobQuery, LabelClear, LogFilter, LogIn, LoggedIn,
+    MachineBackup, Me, Mount, MountOutcome, MountRequest, PoolAdd, PoolAttach, PoolCheckpoint, PoolClear,
+    PoolImport, PoolInitialize, PoolOffline, PoolOnline, PoolReguid, PoolRelease, PoolReopen, PoolScan,
+    PoolSpec, PoolStatus, PoolTrim, PoolVdev, ProjectPage, ProjectQuery, ProjectSet, ProjectsSet, Promote,
+    PropValue, PropertiesQuery, PropertiesSet, PropertyTables, Receive, RecoveryCodes, Rename, Rollback,
+    SendRequest, Share, ShareRequest, SnapshotCreate, SpaceExplained, SpaceUse, SpaceUseQuery, Token,
+    TokenAdd, TokenMade, TotpBegin, TotpConfirm, TotpOffer, Tunable, TunableSet, Unallow, UnmountRequest,
+    Upgradable, User, UserAdd, UserChange, UserSession, VdevTallies, Version, Zevent, kind, routes,
 };
 use axum::Router;
 use axum::extract::{ConnectInfo, DefaultBodyLimit};
 use axum::handler::Handler;
-use axum::http::{HeaderMap, Method, Uri};
+use axum::http::{Method, Uri};
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::response::Response;
 use axum::routing::{MethodRouter, get, post};
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
-/// Largest request body, in bytes: far above any list of names that makes sense.
-const BODY_MAX: usize = 1 << 20;
+/// The part of the table that is about accounts.
+const ACCOUNTS: &str = "Accounts";
 
 /// A request that there is, and who carries it out.
 struct Route {
@@ -52,6 +57,11 @@ fn read<H: Handler<T, Shared>, T: 'static>(says: Operation, handler: H) -> Route
 }
 
 fn change<H: Handler<T, Shared>, T: 'static>(says: Operation, handler: H) -> Route {
+    Route { verb: "POST", says: Operation { takes_keys: true, ..says }, handler: post(handler) }
+}
+
+/// A change whose answer cannot be given again: a secret, a stream, or what is for strangers.
+fn single<H: Handler<T, Shared>, T: 'static>(says: Operation, handler: H) -> Route {
     Route { verb: "POST", says, handler: post(handler) }
 }
 
@@ -70,6 +80,7 @@ macro_rules! requests {
                     right: Right::$right,
                     tag: $tag,
                     summary: $summary,
+                    takes_keys: false,
                     types: Types::of::<$query, $body, $answer>(),
                 },
                 $handler,
@@ -104,11 +115,11 @@ requests! {
             Nothing, Nothing => Vec<IscsiSession>, "Sessions of iSCSI initiators, with their counters.");
     }
     "Accounts" {
-        change(Stranger, routes::FIRST_ADMINISTRATOR, accounts::first;
+        single(Stranger, routes::FIRST_ADMINISTRATOR, accounts::first;
             Nothing, FirstAdministrator => User, "Creates the first administrator.");
-        change(Stranger, routes::LOGIN, session::log_in;
+        single(Stranger, routes::LOGIN, session::log_in;
             Nothing, LogIn => LoggedIn, "Begins a session, which is in the cookie of the answer.");
-        change(Anyone, routes::LOGOUT, session::log_out;
+        single(Anyone, routes::LOGOUT, session::log_out;
             Nothing, Nothing => (), "Ends the session that it comes with.");
         read(Anyone, routes::ME, session::me;
             Nothing, Nothing => Me, "Who asks, and by what.");
@@ -116,13 +127,15 @@ requests! {
             Nothing, Nothing => Vec<User>, "All accounts.");
         change(Administrator, routes::USERS, accounts::add;
             Nothing, UserAdd => User, "Creates an account.");
+        read(Account, routes::USER, accounts::one;
+            Nothing, Nothing => User, "An account.");
         change(Account, routes::USER_CHANGE, accounts::change;
             Nothing, UserChange => User, "Changes an account.");
         change(Administrator, routes::USER_REMOVE, accounts::remove;
             Nothing, Nothing => (), "Removes an account, its sessions and tokens.");
-        change(Account, routes::USER_TOTP, accounts::begin_totp;
+        single(Account, routes::USER_TOTP, accounts::begin_totp;
             Nothing, TotpBegin => TotpOffer, "Offers a second factor, which counts once it is confirmed.");
-        change(Account, routes::USER_TOTP_CONFIRM, accounts::confirm_totp;
+        single(Account, routes::USER_TOTP_CONFIRM, accounts::confirm_totp;
             Nothing, TotpConfirm => RecoveryCodes, "Confirms a second factor by a code of it.");
         read(Account, routes::SESSIONS, accounts::sessions;
             Nothing, Nothing => Vec<UserSession>, "One's own sessions; an administrator sees all.");
@@ -130,12 +143,12 @@ requests! {
             Nothing, Nothing => (), "Ends a session.");
         read(Account, routes::TOKENS, tokens::list;
             Nothing, Nothing => Vec<Token>, "One's own tokens; an administrator sees all.");
-        change(Account, routes::TOKENS, tokens::add;
+        single(Account, routes::TOKENS, tokens::add;
             Nothing, TokenAdd => TokenMade, "Creates a token.");
         change(Account, routes::TOKEN_REMOVE, tokens::remove;
             Nothing, Nothing => (), "Removes a token.");
         read(Administrator, routes::AUDIT, accounts::audit;
-            AuditQuery, Nothing => Vec<AuditRecord>, "What was asked for, and by whom.");
+            AuditQuery, Nothing => Listed<AuditRecord>, "What was asked for, and by whom.");
     }
     "Machine" {
         read(Anyone, routes::CERTIFICATE, certificate::show;
@@ -156,6 +169,8 @@ requests! {
     "Events" {
         read(Reader, routes::EVENTS, events::list;
             EventsQuery, Nothing => Vec<Zevent>, "Events of all pools. Waits for one if `wait_ms` is set.");
+        read(Reader, routes::EVENTS_STREAM, events::stream;
+            EventStreamQuery, Nothing => Events, "All that happens from now on, or from an event on.");
         change(Administrator, routes::EVENTS_CLEAR, events::clear;
             Nothing, Nothing => EventsCleared, "Clears all events.");
     }
@@ -241,8 +256,8 @@ requests! {
     }
     "Datasets" {
         read(Anyone, routes::DATASETS, datasets::list;
-            DatasetQuery, Nothing => Vec<DatasetInfo>, "Datasets and their properties.");
-        change(Administrator, routes::DATASET_SECRETS, datasets::list_with_secrets;
+            DatasetQuery, Nothing => Listed<DatasetInfo>, "Datasets and their properties, perhaps in pages.");
+        single(Administrator, routes::DATASET_SECRETS, datasets::list_with_secrets;
             Nothing, DatasetQuery => Vec<DatasetInfo>, "Datasets and their properties, with CHAP secrets.");
         change(Delegated, routes::DATASETS, datasets::create;
             Nothing, DatasetCreate => Changed, "Creates a file system or a volume.");
@@ -252,6 +267,8 @@ requests! {
             DestroyOptions, Nothing => DestroyPlan, "What would be destroyed; nothing is changed.");
         change(Delegated, routes::DATASET_DESTROY, datasets::destroy;
             Nothing, DatasetDestroy => Started, "Destroys a dataset or snapshots.");
+        read(Anyone, routes::DATASET_PROPERTIES, datasets::settings;
+            Nothing, Nothing => DatasetInfo, "What can be set of a dataset, and its values.");
         change(Delegated, routes::DATASET_PROPERTIES, datasets::set;
             Nothing, PropertiesSet => Changed, "Sets properties of a dataset.");
         change(Delegated, routes::DATASET_INHERIT, datasets::inherit;
@@ -296,9 +313,9 @@ requests! {
             Nothing, Promote => Changed, "Promotes a clone.");
     }
     "Streams" {
-        change(Delegated, routes::SEND, streams::send;
+        single(Delegated, routes::SEND, streams::send;
             Nothing, Line<SendRequest> => Frames, "Sends snapshots.");
-        change(Delegated, routes::RECEIVE, streams::receive;
+        single(Delegated, routes::RECEIVE, streams::receive;
             Nothing, Line<Receive> => Frames, "Receives a stream.");
         change(Delegated, routes::DATASET_ABORT_RECEIVE, streams::abort;
             Nothing, AbortReceive => Changed, "Destroys what an interrupted receive has left.");
@@ -323,8 +340,8 @@ requests! {
 static DOCUMENT: LazyLock<Document> =
     LazyLock::new(|| Document::of(table().into_iter().map(|route| (route.verb, route.says))));
 
-async fn document(headers: HeaderMap) -> Response {
-    DOCUMENT.answer(&headers)
+async fn document() -> Response {
+    DOCUMENT.answer()
 }
 
 /// Verb and path of every request, and whom it is for.
@@ -334,10 +351,15 @@ pub fn routes() -> Vec<(&'static str, &'static str, Right)> {
 
 /// Who carries them out; with an audit log, what was asked is noted there.
 pub fn router(app: Shared, auditor: Option<Auditor>) -> Router {
-    let bodies = Bodies::default();
-    let with = |router: Router<Shared>, Route { says: Operation { path, right, .. }, handler, .. }: Route| {
-        let bodies = bodies.clone();
-        let guarded = move |asker, request, next| admit((right, bodies.clone()), asker, request, next);
+    let (bodies, under_way) = (Bodies::default(), precondition::under_way());
+    let common = Arc::new(Common { app: app.clone(), bodies, under_way });
+    let with = |router: Router<Shared>, Route { says, handler, .. }: Route| {
+        let Operation { path, right, tag, takes_keys, .. } = says;
+        // Accounts are administrators' business.
+        let whom = if tag == ACCOUNTS { Whom::Administrators } else { Whom::Readers };
+        let (subject, common) = (Subject::of(path), common.clone());
+        let gate = Arc::new(Gate { right, whom, takes_keys, subject, common });
+        let guarded = move |asker, request, next| pass(gate.clone(), asker, request, next);
         router.route(path, handler.route_layer(from_fn(guarded)))
     };
     let router = table()

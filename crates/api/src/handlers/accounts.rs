@@ -9,15 +9,16 @@
 //! once more, whatever the role: who has stolen a session does not get to keep the account.
 
 use super::pools::query;
-use crate::app::{Body, Shared, parse};
+use crate::app::{App, Body, Shared, parse};
 use crate::audit::Said;
 use crate::caller::Asker;
 use crate::denied::Unserved;
+use crate::page::{MOST, Page, address};
 use crate::path::Path;
 use crate::problem::refuse;
 use api_types::{
     AuditQuery, AuditRecord, FirstAdministrator, MachineBackup, RecoveryCodes, Role, Secret, TotpBegin,
-    TotpConfirm, TotpOffer, User, UserAdd, UserChange, UserSession, kind,
+    TotpConfirm, TotpOffer, User, UserAdd, UserChange, UserSession, kind, routes,
 };
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{ConnectInfo, Query, State};
@@ -94,6 +95,20 @@ fn about(target: String) -> Extension<Said> {
 
 pub async fn list(State(app): State<Shared>) -> Answer<Vec<User>> {
     app.accounts()?.quick(Machine::users).await.map(Json)
+}
+
+pub async fn one(
+    State(app): State<Shared>,
+    ConnectInfo(asker): ConnectInfo<Asker>,
+    Path(name): Path<String>,
+) -> Answer<User> {
+    account(&app, &asker, name).await.map(Json)
+}
+
+/// An account, for who manages it.
+pub async fn account(app: &App, asker: &Asker, name: String) -> Result<User, Unserved> {
+    Manages::of(asker).check(&name)?;
+    app.accounts()?.quick(move |machine| machine.user(&name)).await
 }
 
 pub async fn add(State(app): State<Shared>, ConnectInfo(asker): ConnectInfo<Asker>, body: Body) -> Response {
@@ -237,11 +252,19 @@ pub async fn end_session(
 pub async fn audit(
     State(app): State<Shared>,
     asked: Result<Query<AuditQuery>, QueryRejection>,
-) -> Answer<Vec<AuditRecord>> {
+) -> Result<Page<AuditRecord>, Unserved> {
     let AuditQuery { before, limit, user, verb } = query(asked)?;
+    let limit = limit.unwrap_or(PAGE).min(MOST);
+    let (by_user, by_verb) = (user.clone().unwrap_or_default(), verb.clone().unwrap_or_default());
     let filter = AuditFilter { user, verb };
-    let limit = limit.unwrap_or(PAGE);
-    app.accounts()?.long(move |machine| machine.audit(before, limit, &filter)).await.map(Json)
+    let found = app.accounts()?.long(move |machine| machine.audit(before, limit, &filter)).await?;
+    let last = found.last().filter(|_| found.len() == limit);
+    let next = last.map(|last| {
+        let (before, limit) = (last.id.to_string(), limit.to_string());
+        let query = [("before", &*before), ("limit", &limit), ("user", &by_user), ("verb", &by_verb)];
+        address(routes::AUDIT, &query)
+    });
+    Ok(Page { items: found, next })
 }
 
 pub async fn backup(State(app): State<Shared>) -> Answer<MachineBackup> {

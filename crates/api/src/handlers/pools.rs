@@ -6,9 +6,9 @@ use crate::path::Path;
 use crate::problem::{Refusal, refuse};
 use crate::words::warnings;
 use api_types::{
-    HistoryQuery, ImportSearch, JobResult, LabelClear, PoolAdd, PoolAttach, PoolCheckpoint, PoolClear,
-    PoolImport, PoolInitialize, PoolOffline, PoolOnline, PoolReguid, PoolRelease, PoolReopen, PoolScan,
-    PoolSpec, PoolTrim, PoolVdev, PropertiesQuery, PropertiesSet, kind,
+    Edit, HistoryQuery, ImportSearch, JobResult, LabelClear, PoolAdd, PoolAttach, PoolCheckpoint, PoolClear,
+    PoolImport, PoolInitialize, PoolOffline, PoolOnline, PoolProperty, PoolReguid, PoolRelease, PoolReopen,
+    PoolScan, PoolSpec, PoolTrim, PoolVdev, PropValue, PropertiesQuery, PropertiesSet, kind,
 };
 use appliance::{Release, Reporter};
 use axum::extract::rejection::QueryRejection;
@@ -262,10 +262,26 @@ pub async fn properties(
     asked: Asked<PropertiesQuery>,
 ) -> Response {
     prompt(app, move |app| {
-        let names = list_of(&query(asked)?.names);
-        Ok(app.pool(&name)?.properties(&names)?)
+        let PropertiesQuery { names, settable } = query(asked)?;
+        let names = list_of(&names);
+        match settable {
+            false => Ok(app.pool(&name)?.properties(&names)?),
+            true => {
+                let mut shown = settings(app, &name)?;
+                shown.retain(|prop| names.is_empty() || names.contains(&prop.name));
+                Ok(shown)
+            }
+        }
     })
     .await
+}
+
+/// What can be set of a pool, with its values.
+pub fn settings(app: &App, name: &str) -> Result<Vec<PropValue>, Refusal> {
+    let mut shown = app.pool(name)?.properties(&[])?;
+    // A feature is no property of the table.
+    shown.retain(|prop| PoolProperty::named(&prop.name).is_none_or(|row| row.row().edit() != Edit::Never));
+    Ok(shown)
 }
 
 pub async fn set(State(app): State<Shared>, Path(name): Path<String>, body: Body) -> Response {

@@ -4,11 +4,12 @@
 
 use std::marker::PhantomData;
 
-use api_types::{Job, StreamEvent};
+use api_types::{Event, Job, StreamEvent};
 use schemars::JsonSchema;
 use serde_json::{Value, json};
 
 use super::schemas::Schemas;
+use crate::feed::EVENT_STREAM;
 
 /// No query, or no body.
 pub enum Nothing {}
@@ -16,6 +17,10 @@ pub enum Nothing {}
 pub enum Started {}
 /// The answer is frames without end; see [`StreamEvent`].
 pub enum Frames {}
+/// The answer is a list, perhaps in pages.
+pub struct Listed<T>(PhantomData<T>);
+/// The answer is a stream of events that does not end by itself soon; see [`Event`].
+pub enum Events {}
 /// The answer is this description.
 pub enum Description {}
 /// The body is a line of JSON, and whatever follows it.
@@ -27,13 +32,14 @@ pub type Answer = (&'static str, Value);
 /// The three types of a request.
 pub struct Types {
     pub parameters: fn(&mut Schemas) -> Vec<Value>,
+    pub headers: fn() -> Vec<Value>,
     pub body: fn(&mut Schemas) -> Option<Value>,
     pub answers: fn(&mut Schemas) -> Vec<Answer>,
 }
 
 impl Types {
     pub fn of<Q: Asked, B: Posted, A: Told>() -> Types {
-        Types { parameters: Q::parameters, body: B::body, answers: A::answers }
+        Types { parameters: Q::parameters, headers: A::headers, body: B::body, answers: A::answers }
     }
 }
 
@@ -52,6 +58,11 @@ pub trait Posted {
 /// An answer, of a request that is not refused.
 pub trait Told {
     fn answers(schemas: &mut Schemas) -> Vec<Answer>;
+
+    /// Headers of the request that only this answer has a use for.
+    fn headers() -> Vec<Value> {
+        Vec::new()
+    }
 }
 
 impl Asked for Nothing {
@@ -160,17 +171,45 @@ impl Told for Frames {
     }
 }
 
+impl<T: JsonSchema> Told for Listed<T> {
+    fn answers(schemas: &mut Schemas) -> Vec<Answer> {
+        let schema = schemas.answer::<Vec<T>>();
+        let content = json!({ "application/json": { "schema": schema } });
+        let link = json!({
+            "Link": {
+                "description": "Where more may follow: the address of the next page, with `rel=\"next\"` \
+                                (RFC 8288). A page that has it may have fewer entries than asked for.",
+                "schema": { "type": "string" },
+            },
+        });
+        vec![("200", json!({ "description": "The list.", "headers": link, "content": content }))]
+    }
+}
+
+impl Told for Events {
+    fn answers(schemas: &mut Schemas) -> Vec<Answer> {
+        let event = schemas.answer::<Event>();
+        let description = "Server-sent events: the `data` of each is JSON, which `x-event` describes, and \
+                           its `id` is for `Last-Event-ID`.";
+        let content = json!({ EVENT_STREAM: { "schema": { "type": "string" }, "x-event": event } });
+        vec![("200", json!({ "description": description, "content": content }))]
+    }
+
+    fn headers() -> Vec<Value> {
+        vec![json!({
+            "name": "Last-Event-ID",
+            "in": "header",
+            "required": false,
+            "schema": { "type": "string" },
+            "description": "The `id` of the last event that was taken; goes before `after`.",
+        })]
+    }
+}
+
 impl Told for Description {
     fn answers(_: &mut Schemas) -> Vec<Answer> {
-        let text = json!({ "type": "string" });
-        let tag = json!({
-            "ETag": { "description": "For `If-None-Match`.", "required": true, "schema": text },
-        });
         let content = json!({ "application/json": { "schema": { "type": "object" } } });
-        vec![
-            ("200", json!({ "description": "OpenAPI 3.1.", "headers": tag, "content": content })),
-            ("304", json!({ "description": "It is still the one of `If-None-Match`.", "headers": tag })),
-        ]
+        vec![("200", json!({ "description": "OpenAPI 3.1.", "content": content }))]
     }
 }
 
