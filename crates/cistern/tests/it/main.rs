@@ -28,6 +28,7 @@ mod https;
 mod iscsi;
 mod jobs;
 mod kept;
+mod kills;
 mod libnfs;
 mod local;
 mod log_devices;
