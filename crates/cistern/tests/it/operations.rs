@@ -1,10 +1,11 @@
-//! docs/operations.md, done: every command of the walk-through is typed, and what the page shows
-//! has to be what comes out, but for times and amounts. With `DOCS=1` what comes out is written
-//! into the page.
+//! docs/operations.md and docs/first-hour.md, done: every command of these pages is typed, and what
+//! a page shows has to be what comes out, but for times and amounts. With `DOCS=1` what comes out
+//! is written into the page.
 //!
-//! Comments of the page tell what is done unseen: `zdb POOL without DISK…` stops the daemon and has
+//! Comments of a page tell what is done unseen: `zdb POOL without DISK…` stops the daemon and has
 //! zdb read every block without these disks, `ruin POOL in DISK` makes the newest state of a pool
-//! unreadable. `/srv` is a scratch folder.
+//! unreadable. `/srv` is a scratch folder, `nas.example` the daemon's address for HTTPS, and
+//! `FINGERPRINT` that of its certificate.
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
@@ -14,9 +15,10 @@ use std::process::Command;
 use crate::daemon::{Daemon, PROGRAM, Ran, Scratch};
 use crate::zdb::{assert_readable, newest_root};
 
-const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/operations.md");
-/// What the page calls the scratch folder.
+const PAGES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs");
+/// What pages call the scratch folder, and the address for HTTPS.
 const SHOWN: &str = "/srv";
+const HOST: &str = "nas.example";
 /// Of a device, before its first block.
 const LABELS: u64 = 4 << 20;
 const WEEKDAYS: [&str; 7] = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
@@ -32,15 +34,40 @@ impl Walk {
         self.scratch.text("srv")
     }
 
+    /// Where HTTPS is.
+    fn host(&self) -> String {
+        let banner = self.daemon.banner.lines().find_map(|line| line.split_once("https://"));
+        let address = banner.and_then(|(_, rest)| rest.split_whitespace().next());
+        address.unwrap_or_default().to_owned()
+    }
+
+    fn fingerprint(&self) -> String {
+        let shown = self.daemon.run(&["certificate", "show", "--json"]).done();
+        let shown: serde_json::Value = serde_json::from_str(&shown).expect("JSON");
+        shown["fingerprint"].as_str().expect("a fingerprint").to_owned()
+    }
+
     /// What a command of the page says, standard error too.
     fn run(&self, command: &str) -> String {
+        let mut command = command.replace(SHOWN, &self.folder());
+        if command.contains(HOST) {
+            command = command.replace(HOST, &self.host());
+        }
+        if command.contains("FINGERPRINT") {
+            command = command.replace("FINGERPRINT", &self.fingerprint());
+        }
         let script = format!(
-            "exec 2>&1\nzpool() {{ {PROGRAM} zpool \"$@\"; }}\nzfs() {{ {PROGRAM} zfs \"$@\"; }}\n{}\n",
-            command.replace(SHOWN, &self.folder())
+            "exec 2>&1\ncistern() {{ {PROGRAM} \"$@\"; }}\nzpool() {{ cistern zpool \"$@\"; }}\n\
+             zfs() {{ cistern zfs \"$@\"; }}\n{command}\n"
         );
         let mut shell = Command::new("sh");
         shell.args(["-c", &script]).env("CISTERN_SOCKET", self.daemon.socket()).env("TZ", "UTC");
-        self.shown(&Ran::of(&mut shell).out)
+        shell.env("XDG_CONFIG_HOME", self.scratch.path("settings"));
+        let said = self.shown(&Ran::of(&mut shell).out);
+        match self.host() {
+            host if host.is_empty() => said,
+            host => said.replace(&host, HOST),
+        }
     }
 
     /// With the page's paths, and columns as wide as they would be with these.
@@ -103,9 +130,15 @@ fn essence(text: &str) -> String {
         let number = word.trim_end_matches(['B', 'K', 'M', 'G', 'T', '%', ',']);
         let is_number =
             !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
-        let is_time = word.len() == 8 && word.bytes().filter(|byte| *byte == b':').count() == 2;
+        let colons = word.bytes().filter(|byte| *byte == b':').count();
+        let is_time = word.len() == 8 && colons == 2;
+        let is_fingerprint = colons == 31;
+        let is_date = word.len() >= 10
+            && word.bytes().filter(|byte| *byte == b'-').count() == 2
+            && word.bytes().all(|byte| byte.is_ascii_digit() || b"-.:".contains(&byte));
         let is_zero = number.bytes().all(|byte| byte == b'0' || byte == b'.');
-        if is_time || (is_number && !is_zero) || word.len() > 15 && is_number { "…" } else { word }.to_owned()
+        let varies = is_time || is_date || is_fingerprint || (is_number && (!is_zero || word.len() > 15));
+        if varies { "…" } else { word }.to_owned()
     };
     let line = |line: &str| {
         let words: Vec<String> = line.split_whitespace().map(word).collect();
@@ -117,13 +150,14 @@ fn essence(text: &str) -> String {
     all.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-#[test]
-fn the_walk_through_is_true() {
-    let scratch = Scratch::new("operations");
-    let daemon = Daemon::start_with(&scratch, "state", &["--automount"]);
+/// Does what a page says.
+fn walk(name: &str, extra: &[&str]) {
+    let scratch = Scratch::new(name);
+    let daemon = Daemon::start_with(&scratch, "state", &[&["--automount"], extra].concat());
     scratch.folder("srv");
     let mut walk = Walk { daemon, scratch };
-    let page = fs::read_to_string(PAGE).expect("the page");
+    let path = Path::new(PAGES).join(name).with_extension("md");
+    let page = fs::read_to_string(&path).expect("the page");
     let (mut written, mut in_console, mut lines) = (String::new(), false, page.lines().peekable());
     while let Some(line) = lines.next() {
         written += &format!("{line}\n");
@@ -144,7 +178,17 @@ fn the_walk_through_is_true() {
         }
     }
     if std::env::var_os("DOCS").is_some() {
-        fs::write(Path::new(PAGE), written).expect("the page is written");
+        fs::write(&path, written).expect("the page is written");
     }
     walk.daemon.stop();
+}
+
+#[test]
+fn the_walk_through_is_true() {
+    walk("operations", &[]);
+}
+
+#[test]
+fn the_first_hour_is_true() {
+    walk("first-hour", &["--https", "127.0.0.1:0"]);
 }
