@@ -6,6 +6,7 @@
 mod acls;
 mod atime;
 mod cachefile;
+mod clients;
 mod coherence;
 mod command_lines;
 mod commands;
