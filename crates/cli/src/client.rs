@@ -1,5 +1,5 @@
 //! The daemon, as commands ask it: over its Unix socket, or by HTTPS where it is on another
-//! machine. One connection a request; whoever asks waits.
+//! machine. Whoever asks waits. A connection is used again for what is asked soon after.
 //!
 //! Invariants: an answer and the silence before it are bounded; a stream is never held as a whole;
 //! no thread is started but one that reads the input of a stream.
@@ -12,8 +12,8 @@ mod tls;
 
 use crate::fail::Stop;
 use api_types::{LogIn, LoggedIn, Problem, kind, routes};
-use exchange::{Answer, Outgoing};
-use hyper::header::{CONNECTION, CONTENT_TYPE, HOST, HeaderMap, HeaderValue};
+use exchange::{Answer, Channel, Outgoing, Unanswered};
+use hyper::header::{CONTENT_TYPE, HOST, HeaderMap, HeaderValue};
 use hyper::{Method, Request};
 use line::{Line, Transport};
 use serde::Serialize;
@@ -22,8 +22,8 @@ use std::io;
 use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
 use stdx::os_error::words;
 use tokio::runtime::{Builder, Runtime};
 
@@ -33,6 +33,8 @@ const ANSWER_MAX: usize = 1 << 30;
 /// Longest silence of the daemon. It answers at once or with a job, but a list may have to read
 /// much from slow disks.
 const SILENCE_MAX: Duration = Duration::from_secs(600);
+/// How long a connection waits for the next request: far less than a daemon lets it rest.
+const KEPT: Duration = Duration::from_secs(2);
 
 pub use flow::Piece;
 pub use remote::{Address, Credential, Remote, Unreached};
@@ -103,6 +105,12 @@ enum Stream {
     Tcp(TcpStream),
 }
 
+/// By what a request goes out.
+enum Way {
+    New(Stream),
+    Used(Channel),
+}
+
 /// The daemon, by where it listens.
 #[derive(Clone, Debug)]
 pub struct Client {
@@ -110,6 +118,8 @@ pub struct Client {
     silence_max: Duration,
     /// Is made by the first request; copies of a client have one.
     runtime: Arc<OnceLock<Runtime>>,
+    /// The channel of the last answer, and when that had come.
+    kept: Arc<Mutex<Option<(Channel, Instant)>>>,
 }
 
 impl Client {
@@ -122,7 +132,7 @@ impl Client {
     }
 
     fn at(place: Place) -> Client {
-        Client { place, silence_max: SILENCE_MAX, runtime: Arc::default() }
+        Client { place, silence_max: SILENCE_MAX, runtime: Arc::default(), kept: Arc::default() }
     }
 
     /// Its socket; `None` where it is on another machine.
@@ -182,32 +192,71 @@ impl Client {
         path: &str,
         body: Vec<u8>,
     ) -> Result<(HeaderMap, T), CallError> {
-        let stream = self.reach()?;
+        let request = self.request(method, path, Outgoing::whole(body))?;
+        let way = match self.take_kept() {
+            Some(channel) => Way::Used(channel),
+            None => Way::New(self.reach()?),
+        };
         self.runtime()?.block_on(async {
-            let mut answer = self.exchange(stream, method, path, Outgoing::whole(body)).await?;
+            let mut answer = match way {
+                Way::New(stream) => self.ask(stream, request).await?,
+                Way::Used(channel) => self.ask_again(channel, request).await?,
+            };
             if !answer.status.is_success() {
                 return Err(self.refused(&mut answer).await);
             }
             let bytes = self.whole(&mut answer).await?;
-            Ok((answer.headers, serde_json::from_slice(&bytes).map_err(|error| odd(&error))?))
+            let headers = std::mem::take(&mut answer.headers);
+            self.keep(answer);
+            Ok((headers, serde_json::from_slice(&bytes).map_err(|error| odd(&error))?))
         })
     }
 
-    /// Sends a request and waits for the head of its answer.
-    async fn exchange(
-        &self,
-        stream: Stream,
-        method: Method,
-        path: &str,
-        body: Outgoing,
-    ) -> Result<Answer, CallError> {
+    /// Sends a request by a connection that was just made, and waits for the head of its answer.
+    async fn ask(&self, stream: Stream, request: Request<Outgoing>) -> Result<Answer, CallError> {
         let line = self.line(stream).await?;
+        let channel = Channel::over(line).await.map_err(|error| self.lost(&error))?;
+        let answer = channel.send(request, self.silence_max).await;
+        answer.map_err(|Unanswered { error, .. }| self.lost(&error))
+    }
+
+    /// Sends a request by a channel that was used before. The daemon may have closed it since: then
+    /// a request of which nothing went out, or that changes nothing, is sent by another.
+    async fn ask_again(&self, channel: Channel, request: Request<Outgoing>) -> Result<Answer, CallError> {
+        let question = (request.method() == Method::GET).then(|| {
+            let mut again = Request::new(Outgoing::whole(Vec::new()));
+            (*again.uri_mut(), *again.headers_mut()) = (request.uri().clone(), request.headers().clone());
+            again
+        });
+        match channel.send(request, self.silence_max).await {
+            Ok(answer) => Ok(answer),
+            Err(Unanswered { error, request }) => match request.or(question) {
+                Some(request) if error.kind() != io::ErrorKind::TimedOut => {
+                    self.ask(self.reach()?, request).await
+                }
+                _ => Err(self.lost(&error)),
+            },
+        }
+    }
+
+    /// The channel of an answer that came a short while ago.
+    fn take_kept(&self) -> Option<Channel> {
+        // Plain data: a panic elsewhere can't have left it half-changed.
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner).take();
+        kept.filter(|(_, since)| since.elapsed() < KEPT).map(|(channel, _)| channel)
+    }
+
+    fn keep(&self, answer: Answer) {
+        let channel = answer.into_channel().map(|channel| (channel, Instant::now()));
+        *self.kept.lock().unwrap_or_else(PoisonError::into_inner) = channel;
+    }
+
+    fn request(&self, method: Method, path: &str, body: Outgoing) -> Result<Request<Outgoing>, CallError> {
         let unsendable = |error: hyper::http::Error| {
             CallError::Transport(format!("'{path}' cannot be asked for: {error}"))
         };
         let mut request = Request::builder().method(method).uri(path).body(body).map_err(unsendable)?;
         let headers = request.headers_mut();
-        headers.insert(CONNECTION, HeaderValue::from_static("close"));
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         let known = match &self.place {
             Place::Socket(_) => {
@@ -221,10 +270,10 @@ impl Client {
                 })
             }
         };
-        if known.is_none() {
-            return Err(CallError::Transport("the token has characters that no token has".into()));
+        match known {
+            Some(()) => Ok(request),
+            None => Err(CallError::Transport("the token has characters that no token has".into())),
         }
-        exchange::send(line, request, self.silence_max).await.map_err(|error| self.lost(&error))
     }
 
     async fn whole(&self, answer: &mut Answer) -> Result<Vec<u8>, CallError> {

@@ -1,4 +1,4 @@
-//! One request and its answer over a line, by HTTP/1.1.
+//! Requests and their answers over a line, one after the other, by HTTP/1.1.
 //!
 //! Invariants: an answer is whole, or an error says why not; its head is bounded, and so is the
 //! time without a word that whoever reads it allows.
@@ -12,7 +12,7 @@ use std::thread;
 use std::time::Duration;
 
 use hyper::body::{Body, Bytes, Frame, Incoming, SizeHint};
-use hyper::client::conn::http1;
+use hyper::client::conn::http1::{self, SendRequest};
 use hyper::header::HeaderMap;
 use hyper::{Request, StatusCode};
 use hyper_util::rt::TokioIo;
@@ -105,7 +105,8 @@ impl Body for Outgoing {
     }
 }
 
-/// The connection behind an answer, which ends with it.
+/// What moves the bytes of a channel, and ends with it.
+#[derive(Debug)]
 struct Connection(JoinHandle<()>);
 
 impl Drop for Connection {
@@ -114,38 +115,76 @@ impl Drop for Connection {
     }
 }
 
+/// A line on which requests go out, one at a time.
+#[derive(Debug)]
+pub struct Channel {
+    sender: SendRequest<Outgoing>,
+    failure: Failure,
+    _connection: Connection,
+}
+
+/// A request that was not answered.
+pub struct Unanswered {
+    pub error: io::Error,
+    /// Nothing of the request went out: it may be sent by another channel.
+    pub request: Option<Request<Outgoing>>,
+}
+
+impl Channel {
+    pub async fn over(line: Line) -> io::Result<Channel> {
+        let failure = line.failure();
+        let mut builder = http1::Builder::new();
+        builder.read_buf_exact_size(Some(PIECE)).max_headers(HEADERS_MAX).max_header_size(HEAD_MAX);
+        let shaken = builder.handshake::<_, Outgoing>(TokioIo::new(line)).await;
+        let (sender, connection) = shaken.map_err(|error| told(&error, &failure))?;
+        let connection = tokio::spawn(async move {
+            // Whoever waits for the answer is told.
+            let _ = connection.await;
+        });
+        Ok(Channel { sender, failure, _connection: Connection(connection) })
+    }
+
+    /// Sends a request and waits for the head of its answer, at most so long.
+    pub async fn send(
+        mut self,
+        request: Request<Outgoing>,
+        patience: Duration,
+    ) -> Result<Answer, Unanswered> {
+        match within(patience, self.sender.try_send_request(request)).await {
+            Ok(Ok(answer)) => {
+                let (head, body) = answer.into_parts();
+                Ok(Answer { status: head.status, headers: head.headers, body, channel: self })
+            }
+            Ok(Err(mut unsent)) => {
+                let request = unsent.take_message();
+                Err(Unanswered { error: told(&unsent.into_error(), &self.failure), request })
+            }
+            Err(error) => Err(Unanswered { error, request: None }),
+        }
+    }
+}
+
 /// An answer whose head is there.
 pub struct Answer {
     pub status: StatusCode,
     pub headers: HeaderMap,
     body: Incoming,
-    failure: Failure,
-    _connection: Connection,
-}
-
-/// Sends a request and waits for the head of its answer, at most so long.
-pub async fn send(line: Line, request: Request<Outgoing>, patience: Duration) -> io::Result<Answer> {
-    let failure = line.failure();
-    let mut builder = http1::Builder::new();
-    builder.read_buf_exact_size(Some(PIECE)).max_headers(HEADERS_MAX).max_header_size(HEAD_MAX);
-    let shaken = builder.handshake::<_, Outgoing>(TokioIo::new(line)).await;
-    let (mut sender, connection) = shaken.map_err(|error| told(&error, &failure))?;
-    let connection = Connection(tokio::spawn(async move {
-        // Whoever waits for the answer is told.
-        let _ = connection.await;
-    }));
-    let answer = within(patience, sender.send_request(request)).await?;
-    let (head, body) = answer.map_err(|error| told(&error, &failure))?.into_parts();
-    Ok(Answer { status: head.status, headers: head.headers, body, failure, _connection: connection })
+    channel: Channel,
 }
 
 impl Answer {
+    /// The channel that it came by; `None` where that takes no more requests. To be called when all
+    /// of the answer was taken.
+    pub fn into_channel(self) -> Option<Channel> {
+        (!self.channel.sender.is_closed()).then_some(self.channel)
+    }
+
     /// The next bytes, some; `None` at the end.
     pub async fn part(&mut self) -> io::Result<Option<Bytes>> {
         loop {
             match poll_fn(|cx| Pin::new(&mut self.body).poll_frame(cx)).await {
                 None => return Ok(None),
-                Some(Err(error)) => return Err(told(&error, &self.failure)),
+                Some(Err(error)) => return Err(told(&error, &self.channel.failure)),
                 Some(Ok(frame)) => match frame.into_data() {
                     Ok(bytes) if !bytes.is_empty() => return Ok(Some(bytes)),
                     // Trailers say nothing.

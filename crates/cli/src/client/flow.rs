@@ -37,9 +37,10 @@ impl Client {
             None => Outgoing::whole(line),
             Some(input) => Outgoing::stream(line, input).map_err(|error| self.lost(&error))?,
         };
+        let request = self.request(Method::POST, path, body)?;
         let stream = self.reach()?;
         self.runtime()?.block_on(async {
-            let mut answer = self.exchange(stream, Method::POST, path, body).await?;
+            let mut answer = self.ask(stream, request).await?;
             if !answer.status.is_success() {
                 return Err(self.refused(&mut answer).await.into());
             }

@@ -70,6 +70,52 @@ fn an_answer_is_read_whole_or_said_to_be_broken() {
     assert!(odd.starts_with("the Cistern daemon answers in a way we don't understand: "), "{odd}");
 }
 
+const SEVEN: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\n7";
+
+#[test]
+fn a_connection_is_used_again() {
+    // Nobody takes a second one.
+    let client = serve("again", |mut stream| {
+        for _ in 0..3 {
+            heard(&mut stream);
+            stream.write_all(SEVEN).expect("written");
+        }
+    });
+    assert_eq!(client.get::<u64>("/v1/x").map_err(told), Ok(7));
+    assert_eq!(client.clone().get::<u64>("/v1/x").map_err(told), Ok(7));
+    assert_eq!(client.get::<u64>("/v1/x").map_err(told), Ok(7));
+}
+
+#[test]
+fn a_connection_that_the_daemon_has_closed_is_not_used_and_nothing_is_sent_twice() {
+    let path = std::env::temp_dir().join(format!("cistern-client-closed-{}.sock", std::process::id()));
+    drop(std::fs::remove_file(&path));
+    let listener = UnixListener::bind(&path).expect("bound");
+    let (tell, closed) = std::sync::mpsc::channel();
+    let server = thread::spawn(move || {
+        // The last one hears a whole request, and says nothing.
+        for answer in [SEVEN, SEVEN, SEVEN, b""] {
+            let (mut stream, _) = listener.accept().expect("a client");
+            heard(&mut stream);
+            stream.write_all(answer).expect("written");
+            drop(stream);
+            tell.send(()).expect("somebody waits");
+        }
+    });
+    let client = Client::new(&path);
+    assert_eq!(client.get::<u64>("/v1/x").map_err(told), Ok(7));
+    closed.recv().expect("it is closed");
+    assert_eq!(client.get::<u64>("/v1/x").map_err(told), Ok(7));
+    closed.recv().expect("it is closed");
+    // Nothing of it went out by the old one.
+    assert_eq!(client.post::<u64>("/v1/x", &()).map_err(told), Ok(7));
+    closed.recv().expect("it is closed");
+    let why = told(client.post::<u64>("/v1/x", &()).expect_err("nobody knows what came of it"));
+    assert!(why.starts_with("lost the Cistern daemon while it worked: "), "{why}");
+    server.join().expect("it ended");
+    drop(std::fs::remove_file(path));
+}
+
 #[test]
 fn a_head_without_end_is_not_read_for_ever() {
     let client = serve("endless", |mut stream| {
@@ -97,8 +143,8 @@ fn an_answer_without_bound_is_given_up() {
     });
     let outcome = client.runtime().expect("a runtime").block_on(async {
         let stream = client.reach().expect("it listens");
-        let mut answer =
-            client.exchange(stream, Method::GET, "/", Outgoing::whole(Vec::new())).await.expect("a head");
+        let request = client.request(Method::GET, "/", Outgoing::whole(Vec::new())).expect("a request");
+        let mut answer = client.ask(stream, request).await.expect("a head");
         answer.whole(1 << 20, client.silence_max).await
     });
     assert_eq!(outcome.expect_err("it is too large").to_string(), "the answer is too large");
