@@ -5,9 +5,11 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A text that is never shown by `{:?}`, and so never logged: a password, a code, a token.
+// `{:?}` does not show it, so no log has it.
+/// A password, a code or a token.
 #[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
+#[schemars(extend("format" = "password"))]
 pub struct Secret(pub String);
 
 impl std::fmt::Debug for Secret {

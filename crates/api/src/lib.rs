@@ -46,4 +46,4 @@ mod words;
 pub use program::Program;
 pub use rights::Right;
 pub use server::{AccountsConfig, ApiServer, Config, FOR_OWNER, HttpsConfig, Served, listen, serve};
-pub use table::routes;
+pub use table::{description, routes};

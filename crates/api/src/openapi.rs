@@ -54,6 +54,10 @@ impl Document {
         Document { text: text.into(), etag }
     }
 
+    pub fn text(&self) -> Bytes {
+        self.text.clone()
+    }
+
     pub fn answer(&self) -> Response {
         let media_type = (header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
         ([(header::ETAG, self.etag.clone()), media_type], self.text.clone()).into_response()

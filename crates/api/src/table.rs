@@ -34,6 +34,7 @@ use api_types::{
     Upgradable, User, UserAdd, UserChange, UserSession, VdevTallies, Version, Zevent, kind, routes,
 };
 use axum::Router;
+use axum::body::Bytes;
 use axum::extract::{ConnectInfo, DefaultBodyLimit};
 use axum::handler::Handler;
 use axum::http::{Method, Uri};
@@ -342,6 +343,11 @@ static DOCUMENT: LazyLock<Document> =
 
 async fn document() -> Response {
     DOCUMENT.answer()
+}
+
+/// The description of all requests by OpenAPI, as it is served.
+pub fn description() -> Bytes {
+    DOCUMENT.text()
 }
 
 /// Verb and path of every request, and whom it is for.

@@ -25,7 +25,7 @@ mod state_file;
 mod turns;
 mod withdrawn;
 
-use std::io::{self, BufWriter};
+use std::io::{self, BufWriter, IsTerminal};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -35,6 +35,7 @@ const HELP: &str = "\
 Cistern: a unified storage appliance in one program
 
 usage:
+  cistern shell                  verbs, questions, recordings, groups of machines; on a terminal also cistern alone
   cistern serve [options]        run the appliance (cistern serve --help)
   cistern zpool COMMAND …        manage pools, as zpool(8)
   cistern zfs COMMAND …          manage file systems, as zfs(8)
@@ -115,6 +116,7 @@ fn command(host: Option<&str>, args: &[String]) -> i32 {
         Some("serve") => serve::run(rest),
         Some("zpool") => cli::zpool(rest, host),
         Some("zfs") => cli::zfs(rest, host),
+        Some("shell") => cli::shell(rest, host),
         Some("inspect") => inspect(rest),
         Some("bench") => bench::run(rest),
         Some("version" | "--version" | "-V") => {
@@ -134,6 +136,8 @@ fn command(host: Option<&str>, args: &[String]) -> i32 {
             eprint!("{HELP}");
             2
         }),
+        // A program that runs `cistern` alone wants its usage.
+        None if io::stdin().is_terminal() && io::stdout().is_terminal() => cli::shell(&[], host),
         None => {
             eprint!("{HELP}");
             2

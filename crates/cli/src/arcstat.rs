@@ -154,7 +154,7 @@ fn watch(wish: &Wish, client: &Client, first: Counts, out: &mut dyn Write) -> Re
         if wish.count == line + 1 {
             break;
         }
-        std::thread::sleep(Duration::from_secs(wish.interval));
+        client.pause(Duration::from_secs(wish.interval))?;
         before = Some(std::mem::replace(&mut now, client.get(routes::CACHE)?));
     }
     Ok(())

@@ -19,13 +19,14 @@ use line::{Line, Transport};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::io;
-use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 use stdx::os_error::words;
+use tokio::net::TcpStream;
 use tokio::runtime::{Builder, Runtime};
+use tokio::sync::watch;
 
 /// Largest answer taken: a list of a million datasets with all their properties does not come here
 /// in one piece.
@@ -105,17 +106,15 @@ enum Stream {
     Tcp(TcpStream),
 }
 
-/// By what a request goes out.
-enum Way {
-    New(Stream),
-    Used(Channel),
-}
-
 /// The daemon, by where it listens.
 #[derive(Clone, Debug)]
 pub struct Client {
     place: Place,
     silence_max: Duration,
+    /// Ends a request that takes longer.
+    patience: Option<Duration>,
+    /// Ends whatever is waited for, when it becomes true.
+    interrupt: Option<watch::Receiver<bool>>,
     /// Is made by the first request; copies of a client have one.
     runtime: Arc<OnceLock<Runtime>>,
     /// The channel of the last answer, and when that had come.
@@ -132,7 +131,32 @@ impl Client {
     }
 
     fn at(place: Place) -> Client {
-        Client { place, silence_max: SILENCE_MAX, runtime: Arc::default(), kept: Arc::default() }
+        Client {
+            place,
+            silence_max: SILENCE_MAX,
+            patience: None,
+            interrupt: None,
+            runtime: Arc::default(),
+            kept: Arc::default(),
+        }
+    }
+
+    /// The same daemon, whose answers are waited for until that becomes true.
+    pub fn until(&self, interrupt: watch::Receiver<bool>) -> Client {
+        Client { interrupt: Some(interrupt), ..self.clone() }
+    }
+
+    /// The same daemon, which is to have answered after so long.
+    pub fn within(&self, patience: Duration) -> Client {
+        Client { patience: Some(patience), ..self.clone() }
+    }
+
+    /// Does nothing for so long, or until it is interrupted.
+    pub fn pause(&self, time: Duration) -> Result<(), CallError> {
+        self.wait(async {
+            tokio::time::sleep(time).await;
+            Ok(())
+        })
     }
 
     /// Its socket; `None` where it is on another machine.
@@ -193,14 +217,10 @@ impl Client {
         body: Vec<u8>,
     ) -> Result<(HeaderMap, T), CallError> {
         let request = self.request(method, path, Outgoing::whole(body))?;
-        let way = match self.take_kept() {
-            Some(channel) => Way::Used(channel),
-            None => Way::New(self.reach()?),
-        };
-        self.runtime()?.block_on(async {
-            let mut answer = match way {
-                Way::New(stream) => self.ask(stream, request).await?,
-                Way::Used(channel) => self.ask_again(channel, request).await?,
+        self.wait(async {
+            let mut answer = match self.take_kept() {
+                Some(channel) => self.ask_again(channel, request).await?,
+                None => self.ask(request).await?,
             };
             if !answer.status.is_success() {
                 return Err(self.refused(&mut answer).await);
@@ -212,8 +232,9 @@ impl Client {
         })
     }
 
-    /// Sends a request by a connection that was just made, and waits for the head of its answer.
-    async fn ask(&self, stream: Stream, request: Request<Outgoing>) -> Result<Answer, CallError> {
+    /// Sends a request by a new connection, and waits for the head of its answer.
+    async fn ask(&self, request: Request<Outgoing>) -> Result<Answer, CallError> {
+        let stream = self.reach().await?;
         let line = self.line(stream).await?;
         let channel = Channel::over(line).await.map_err(|error| self.lost(&error))?;
         let answer = channel.send(request, self.silence_max).await;
@@ -231,9 +252,7 @@ impl Client {
         match channel.send(request, self.silence_max).await {
             Ok(answer) => Ok(answer),
             Err(Unanswered { error, request }) => match request.or(question) {
-                Some(request) if error.kind() != io::ErrorKind::TimedOut => {
-                    self.ask(self.reach()?, request).await
-                }
+                Some(request) if error.kind() != io::ErrorKind::TimedOut => self.ask(request).await,
                 _ => Err(self.lost(&error)),
             },
         }
@@ -302,6 +321,30 @@ impl Client {
         }
     }
 
+    /// Waits for the end of it, or of our patience.
+    fn wait<T, E: From<CallError>>(&self, work: impl Future<Output = Result<T, E>>) -> Result<T, E> {
+        let told = async {
+            match self.interrupt.clone() {
+                Some(mut interrupt) => interrupt.wait_for(|is_told| *is_told).await.map(drop),
+                None => std::future::pending().await,
+            }
+        };
+        let late = async {
+            match self.patience {
+                Some(patience) => tokio::time::sleep(patience).await,
+                None => std::future::pending().await,
+            }
+        };
+        self.runtime()?.block_on(async {
+            tokio::select! {
+                biased;
+                Ok(()) = told => Err(interrupted().into()),
+                () = late => Err(self.lost(&io::ErrorKind::TimedOut.into()).into()),
+                done = work => done,
+            }
+        })
+    }
+
     fn runtime(&self) -> Result<&Runtime, CallError> {
         if let Some(runtime) = self.runtime.get() {
             return Ok(runtime);
@@ -314,7 +357,7 @@ impl Client {
     }
 
     /// Connects, and waits until somebody has taken the connection.
-    fn reach(&self) -> Result<Stream, CallError> {
+    async fn reach(&self) -> Result<Stream, CallError> {
         match &self.place {
             Place::Socket(path) => {
                 let connected = UnixStream::connect(path).and_then(|stream| {
@@ -323,7 +366,9 @@ impl Client {
                 });
                 connected.map_err(|error| unreachable_at(path, &error))
             }
-            Place::Remote(remote) => remote.reach().map(Stream::Tcp).map_err(|why| unreached(remote, &why)),
+            Place::Remote(remote) => {
+                remote.reach().await.map(Stream::Tcp).map_err(|why| unreached(remote, &why))
+            }
         }
     }
 
@@ -353,12 +398,15 @@ pub fn look(address: &Address) -> Result<Trust, CallError> {
         Remote::new(address.clone(), Trust::System, Credential::Nothing).map_err(|why| failed(&why))?;
     let client = Client::remote(remote);
     let Place::Remote(remote) = &client.place else { return Ok(Trust::System) };
-    let stream = remote.reach().map_err(|why| failed(&why))?;
-    match client.runtime()?.block_on(remote.secure(stream)) {
+    match client.runtime()?.block_on(async { remote.secure(remote.reach().await?).await }) {
         Ok(_) => Ok(Trust::System),
         Err(Unreached::Untrusted { seen, .. }) => Ok(Trust::Known(seen)),
         Err(why) => Err(failed(&why)),
     }
+}
+
+fn interrupted() -> CallError {
+    CallError::Transport("interrupted; what the daemon has begun goes on there".into())
 }
 
 fn odd(error: &serde_json::Error) -> CallError {

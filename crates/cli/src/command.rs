@@ -16,6 +16,8 @@ pub struct Io<'a> {
     pub colour: bool,
     /// `err` is a terminal that takes progress.
     pub progress: bool,
+    /// Standard input has answers to questions, or a stream.
+    pub asks: bool,
     /// What this process is called from now on, in lists of processes.
     pub title: fn(&str),
 }

@@ -43,13 +43,17 @@ pub fn run(args: &[String], client: &Client, io: &mut Io<'_>) -> i32 {
         [dashes, words @ ..] if dashes == "--" => words,
         words => words,
     };
-    let found = candidates(words, &Sources { help: &own_help, names: &|path| ask(client, path) });
-    for word in found {
+    for word in self::words(words, client) {
         if writeln!(io.out, "{word}").is_err() {
             return 1;
         }
     }
     0
+}
+
+/// What could stand in the place of the last of these words.
+pub fn words(words: &[String], client: &Client) -> Vec<String> {
+    candidates(words, &Sources { help: &own_help, names: &|path| ask(client, path) })
 }
 
 /// What this program says of itself.

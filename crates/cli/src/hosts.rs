@@ -44,6 +44,9 @@ struct Book {
     /// By their addresses.
     #[serde(default)]
     hosts: BTreeMap<String, Host>,
+    /// Addresses that the shell talks to at the same time, by a name; `local` is this machine.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    groups: BTreeMap<String, Vec<String>>,
 }
 
 /// The user's file of hosts.
@@ -69,19 +72,42 @@ impl Hosts {
         Ok(self.load()?.hosts.remove(&address.to_string()))
     }
 
+    /// The addresses that are written down.
+    pub fn addresses(&self) -> Result<Vec<String>, Stop> {
+        Ok(self.load()?.hosts.into_keys().collect())
+    }
+
+    /// All groups of hosts.
+    pub fn groups(&self) -> Result<BTreeMap<String, Vec<String>>, Stop> {
+        Ok(self.load()?.groups)
+    }
+
+    /// Writes down a group, or forgets it. Says whether it was there.
+    pub fn set_group(&self, name: &str, members: Option<Vec<String>>) -> Result<bool, Stop> {
+        self.change(|book| match members {
+            Some(members) => book.groups.insert(name.to_owned(), members).is_some(),
+            None => book.groups.remove(name).is_some(),
+        })
+    }
+
     /// Writes down a host, or forgets it.
     pub fn set(&self, address: &Address, host: Option<Host>) -> Result<(), Stop> {
+        self.change(|book| match host {
+            Some(host) => drop(book.hosts.insert(address.to_string(), host)),
+            None => drop(book.hosts.remove(&address.to_string())),
+        })
+    }
+
+    fn change<T>(&self, change: impl FnOnce(&mut Book) -> T) -> Result<T, Stop> {
         let file = self.file();
         let cannot =
             |error: &io::Error| Stop::Fail(format!("cannot write {}: {}", file.display(), words(error)));
         let _lock = self.lock().map_err(|error| cannot(&error))?;
         let mut book = self.load()?;
-        match host {
-            Some(host) => book.hosts.insert(address.to_string(), host),
-            None => book.hosts.remove(&address.to_string()),
-        };
+        let changed = change(&mut book);
         let text = toml::to_string(&book).map_err(|error| Stop::Fail(error.to_string()))?;
-        replace(&file, &text).map_err(|error| cannot(&error))
+        replace(&file, &text).map_err(|error| cannot(&error))?;
+        Ok(changed)
     }
 
     /// Held until it is dropped.
@@ -133,11 +159,18 @@ fn replace(file: &Path, text: &str) -> io::Result<()> {
 /// machine. `$CISTERN_TOKEN` counts instead of the token that is written down.
 pub fn client(host: Option<&str>) -> Result<Client, Stop> {
     let named = host.map_or_else(|| variable("CISTERN_HOST"), |host| Ok(Some(host.to_owned())))?;
-    let Some(host) = named else { return Ok(Client::new(&default_socket())) };
+    match named {
+        None => Ok(Client::new(&default_socket())),
+        Some(host) => client_of(&host, variable("CISTERN_TOKEN")?),
+    }
+}
+
+/// The daemon of a host, by this token, or the one that is written down.
+pub fn client_of(host: &str, token: Option<String>) -> Result<Client, Stop> {
     let address: Address = host.parse().map_err(Stop::Fail)?;
     let known = Hosts::of_user()?.get(&address)?;
     let trust = known.as_ref().map_or(Ok(Trust::System), Host::trust)?;
-    let Some(token) = variable("CISTERN_TOKEN")?.or(known.map(|known| known.token)) else {
+    let Some(token) = token.or(known.map(|known| known.token)) else {
         return fail(format!("not logged in to {address}: run 'cistern login {address}'"));
     };
     remote(address, trust, Credential::Token(token)).map(Client::remote)
@@ -184,6 +217,14 @@ mod tests {
         assert!(hosts.get(&one).expect("read") == Some(known));
         hosts.set(&one, None).expect("written");
         assert!(hosts.get(&one).expect("read").is_none() && hosts.get(&other).expect("read").is_some());
+        let members = vec!["[::1]:7".to_owned(), "local".to_owned()];
+        assert!(!hosts.set_group("lab", Some(members.clone())).expect("written"));
+        hosts.set(&one, Some(host("cistern_3_z"))).expect("a group stays when a host comes");
+        assert_eq!(hosts.groups().expect("read").get("lab"), Some(&members));
+        assert_eq!(hosts.addresses().expect("read"), ["[::1]:7", "nas:8443"]);
+        assert!(
+            hosts.set_group("lab", None).expect("written") && !hosts.set_group("lab", None).expect("written")
+        );
         let mode = |path: &Path| fs::metadata(path).expect("it is there").permissions().mode() & 0o777;
         assert_eq!((mode(&hosts.file()), mode(&hosts.folder)), (0o600, 0o700));
         fs::remove_dir_all(&hosts.folder).expect("removed");

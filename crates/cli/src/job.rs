@@ -196,7 +196,8 @@ mod tests {
     #[test]
     fn a_job_without_times_shows_a_dash() {
         let (mut out, mut err) = (Vec::new(), Vec::new());
-        let mut io = Io { out: &mut out, err: &mut err, colour: false, progress: false, title: |_| () };
+        let mut io =
+            Io { out: &mut out, err: &mut err, colour: false, progress: false, asks: true, title: |_| () };
         show(&job(None, 1, 4), 130, &mut io).expect("shown");
         let shown = String::from_utf8(out).expect("text");
         assert!(shown.contains("began             -\n") && shown.contains("1/4 mounting tank/a"), "{shown}");

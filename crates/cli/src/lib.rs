@@ -37,6 +37,7 @@ mod propget;
 mod props;
 mod roles;
 mod session;
+mod shell;
 mod table;
 mod term;
 mod title;
@@ -59,6 +60,7 @@ pub use program::{Program, run};
 use command::{RunOwn, end_own};
 use fail::Stop;
 use std::io::IsTerminal;
+use term::Screen;
 
 /// `zpool` with these arguments (without the program's name), on this process's standard streams,
 /// for the daemon of `host` where one is named. Gives the exit status.
@@ -78,14 +80,26 @@ pub fn mount_helper(args: &[String]) -> i32 {
 
 /// `cistern NAME`, likewise. `None`: there is no such command of the appliance itself.
 pub fn own(name: &str, args: &[String], host: Option<&str>) -> Option<i32> {
-    with_standard_streams(|io| match name {
-        "login" => Some(stranger(io, name, login::LOGIN, login::login, args)),
-        "logout" => Some(stranger(io, name, login::LOGOUT, login::logout, args)),
-        _ => match hosts::client(host) {
+    with_standard_streams(|io| {
+        own_of_user(name, args, io).or_else(|| match hosts::client(host) {
             Ok(client) => run_own(name, args, &client, io),
             Err(stop) => find_own(name).map(|own| own.end(stop, io)),
-        },
+        })
     })
+}
+
+/// A command that is about this user, and needs no daemon to be known.
+fn own_of_user(name: &str, args: &[String], io: &mut Io<'_>) -> Option<i32> {
+    match name {
+        "login" => Some(stranger(io, name, login::LOGIN, login::login, args)),
+        "logout" => Some(stranger(io, name, login::LOGOUT, login::logout, args)),
+        _ => None,
+    }
+}
+
+/// `cistern shell`, likewise.
+pub fn shell(args: &[String], host: Option<&str>) -> i32 {
+    with_standard_streams(|io| shell::run(args, host, io))
 }
 
 /// A command of the appliance itself by its name, with its arguments, as [`run`] for `zpool` and
@@ -195,9 +209,10 @@ fn nobody_to_ask(io: &mut Io<'_>, stop: Stop) -> i32 {
 
 fn with_standard_streams<T>(work: impl for<'a> FnOnce(&'a mut Io<'a>) -> T) -> T {
     let (stdout, stderr) = (std::io::stdout(), std::io::stderr());
-    let colour = stdout.is_terminal() && std::env::var_os("NO_COLOR").is_none();
-    let progress = stderr.is_terminal();
-    let (mut out, mut err) = (std::io::BufWriter::new(stdout), stderr);
-    let mut io = Io { out: &mut out, err: &mut err, colour, progress, title: title::set };
+    let (is_shown, progress) = (stdout.is_terminal(), stderr.is_terminal());
+    let colour = is_shown && std::env::var_os("NO_COLOR").is_none();
+    let mut out = Screen::new(std::io::BufWriter::new(stdout), is_shown);
+    let mut err = Screen::new(stderr, progress);
+    let mut io = Io { out: &mut out, err: &mut err, colour, progress, asks: true, title: title::set };
     work(&mut io)
 }

@@ -55,7 +55,14 @@ mod tests {
     fn columns_are_as_wide_as_their_longest_field_and_bare_rows_have_tabs() {
         let printed = |bare| {
             let (mut out, mut err) = (Vec::new(), Vec::new());
-            let mut io = Io { out: &mut out, err: &mut err, colour: false, progress: false, title: |_| () };
+            let mut io = Io {
+                out: &mut out,
+                err: &mut err,
+                colour: false,
+                progress: false,
+                asks: true,
+                title: |_| (),
+            };
             let rows = [["\u{e9}t\u{e9}", ""], ["b", "22"]].map(|row| row.map(str::to_owned)).to_vec();
             print(&mut io, ["A", "B"], rows, bare).expect("printed");
             String::from_utf8(out).expect("text")

@@ -203,7 +203,7 @@ fn watch(wish: &Wish, client: &Client, io: &mut Io<'_>) -> Result<(), Stop> {
     }
     loop {
         io.out.flush()?;
-        std::thread::sleep(Duration::from_secs(wish.interval));
+        client.pause(Duration::from_secs(wish.interval))?;
         let now = sample(wish, client)?;
         print(wish, &now, &before, io)?;
         before = now;

@@ -296,7 +296,7 @@ impl Repeat {
         }
         self.count = self.count.saturating_sub(1);
         cx.io.out.flush()?;
-        std::thread::sleep(std::time::Duration::from_secs_f32(self.interval.min(1e6)));
+        cx.client.pause(std::time::Duration::from_secs_f32(self.interval.min(1e6)))?;
         Ok(true)
     }
 }

@@ -4,6 +4,8 @@
 use std::fs;
 use std::io::Write;
 use std::net::TcpStream;
+use std::path::Path;
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
@@ -153,6 +155,21 @@ impl Site {
         let new = json!({"user": name, "name": "t", "role": role, "dataset": dataset});
         let made = self.post("/v1/tokens", &[&self.bearer()], &new).is(200).json();
         bearer(made["secret"].as_str().expect("a secret"))
+    }
+
+    /// Logs this machine's user in, who has his hosts below this folder. Gives the site's address.
+    pub fn log_in_from(&self, config: &Path) -> String {
+        let address = format!("127.0.0.1:{}", self.port);
+        let shown = self.daemon.run(&["certificate", "show", "--json"]).done();
+        let shown: Value = serde_json::from_str(&shown).expect("JSON");
+        let fingerprint = shown["fingerprint"].as_str().expect("a fingerprint");
+        let mut login = self.daemon.command(&["login", &address, "-u", "ada", "--fingerprint", fingerprint]);
+        login.env("XDG_CONFIG_HOME", config).stdin(Stdio::piped()).stdout(Stdio::null());
+        let mut login = login.spawn().expect("it starts");
+        let password = format!("{PASSWORD}\n");
+        login.stdin.take().expect("piped").write_all(password.as_bytes()).expect("written");
+        assert!(login.wait().expect("it ends").success());
+        address
     }
 
     pub fn pool(&self, scratch: &Scratch) {

@@ -54,6 +54,7 @@ mod remount;
 mod restart;
 mod roots;
 mod shares;
+mod shell;
 mod snapshots;
 mod space;
 mod starting;

@@ -38,9 +38,8 @@ impl Client {
             Some(input) => Outgoing::stream(line, input).map_err(|error| self.lost(&error))?,
         };
         let request = self.request(Method::POST, path, body)?;
-        let stream = self.reach()?;
-        self.runtime()?.block_on(async {
-            let mut answer = self.ask(stream, request).await?;
+        self.wait(async {
+            let mut answer = self.ask(request).await?;
             if !answer.status.is_success() {
                 return Err(self.refused(&mut answer).await.into());
             }

@@ -5,7 +5,7 @@
 
 use std::fmt;
 use std::io;
-use std::net::{TcpStream, ToSocketAddrs};
+use std::net::ToSocketAddrs;
 use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,6 +13,7 @@ use std::time::Duration;
 use hyper::header::{AUTHORIZATION, COOKIE, HeaderMap, HeaderValue};
 use socket2::{SockRef, TcpKeepalive};
 use stdx::os_error::words;
+use tokio::net::TcpStream;
 use tokio::time;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::rustls::pki_types::ServerName;
@@ -175,13 +176,14 @@ impl Remote {
     }
 
     /// Connects to the first of its addresses that answers.
-    pub fn reach(&self) -> Result<TcpStream, Unreached> {
+    pub async fn reach(&self) -> Result<TcpStream, Unreached> {
         let addresses = (self.address.host.as_str(), self.address.port).to_socket_addrs();
         let mut failure = io::Error::new(io::ErrorKind::NotFound, "it has no address");
         for address in addresses.map_err(Unreached::Io)? {
-            match TcpStream::connect_timeout(&address, PATIENCE) {
-                Ok(stream) => return prepared(stream).map_err(Unreached::Io),
-                Err(error) => failure = error,
+            match time::timeout(PATIENCE, TcpStream::connect(address)).await {
+                Ok(Ok(stream)) => return prepared(stream).map_err(Unreached::Io),
+                Ok(Err(error)) => failure = error,
+                Err(_) => failure = io::ErrorKind::TimedOut.into(),
             }
         }
         Err(Unreached::Io(failure))
@@ -189,7 +191,6 @@ impl Remote {
 
     /// TLS on it, with the right certificate.
     pub async fn secure(&self, stream: TcpStream) -> Result<Line, Unreached> {
-        let stream = tokio::net::TcpStream::from_std(stream).map_err(Unreached::Io)?;
         let bad_name = |_| Unreached::Tls("its name is no name of a machine".into());
         let name = ServerName::try_from(self.address.host.clone()).map_err(bad_name)?;
         let shaken = TlsConnector::from(self.config.clone()).connect(name, stream);
@@ -220,7 +221,6 @@ impl Remote {
 fn prepared(stream: TcpStream) -> io::Result<TcpStream> {
     stream.set_nodelay(true)?;
     SockRef::from(&stream).set_tcp_keepalive(&KEEPALIVE)?;
-    stream.set_nonblocking(true)?;
     Ok(stream)
 }
 

@@ -142,9 +142,8 @@ fn an_answer_without_bound_is_given_up() {
         while stream.write_all(&many).is_ok() {}
     });
     let outcome = client.runtime().expect("a runtime").block_on(async {
-        let stream = client.reach().expect("it listens");
         let request = client.request(Method::GET, "/", Outgoing::whole(Vec::new())).expect("a request");
-        let mut answer = client.ask(stream, request).await.expect("a head");
+        let mut answer = client.ask(request).await.expect("a head");
         answer.whole(1 << 20, client.silence_max).await
     });
     assert_eq!(outcome.expect_err("it is too large").to_string(), "the answer is too large");
@@ -161,6 +160,45 @@ fn silence_has_an_end() {
     let why = told(client.get::<()>("/v1/x").expect_err("nobody answers"));
     assert!(why.ends_with("no word from it for 1 seconds"), "{why}");
     drop(tell);
+}
+
+#[test]
+fn who_waits_is_interrupted() {
+    let (tell, told_to_go) = std::sync::mpsc::channel::<()>();
+    let interrupt = watch::Sender::new(false);
+    let heard_of = interrupt.clone();
+    let client = serve("interrupted", move |mut stream| {
+        heard(&mut stream);
+        heard_of.send_replace(true);
+        let _ = told_to_go.recv();
+    });
+    let client = client.until(interrupt.subscribe());
+    let why = told(client.get::<()>("/v1/x").expect_err("it was interrupted"));
+    assert!(why.starts_with("interrupted"), "{why}");
+    drop(tell);
+}
+
+#[test]
+fn an_answer_that_drips_is_waited_for_as_long_as_was_said() {
+    let client = serve("drips", |mut stream| {
+        heard(&mut stream);
+        let _ = stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 99999999999\r\n\r\n");
+        while stream.write_all(b" ").is_ok() {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    });
+    let client = client.within(Duration::from_millis(300));
+    let why = told(client.get::<()>("/v1/x").expect_err("it has no end"));
+    assert!(why.starts_with("lost the Cistern daemon"), "{why}");
+}
+
+#[test]
+fn a_pause_is_interrupted() {
+    let interrupt = watch::Sender::new(false);
+    let client = Client::new(Path::new("/nowhere")).until(interrupt.subscribe());
+    client.pause(Duration::from_millis(1)).expect("nobody interrupts it");
+    interrupt.send_replace(true);
+    assert!(client.pause(Duration::from_secs(600)).is_err());
 }
 
 #[test]

@@ -19,8 +19,11 @@ fn a_table_names_who_holds_what() {
         ],
     };
     let (mut out, mut err) = (Vec::new(), Vec::new());
-    print(&space, &mut Io { out: &mut out, err: &mut err, colour: false, progress: false, title: |_| () })
-        .unwrap();
+    print(
+        &space,
+        &mut Io { out: &mut out, err: &mut err, colour: false, progress: false, asks: true, title: |_| () },
+    )
+    .unwrap();
     assert_eq!(
         String::from_utf8(out).unwrap(),
         "tank/a uses 4K (4096 bytes)\n\

@@ -4,7 +4,7 @@ use crate::client::{CallError, Piece};
 use crate::command::Cx;
 use crate::fail::{Noun, Outcome, Stop, fail, usage};
 use crate::human::nicebytes;
-use crate::{getopt, props};
+use crate::{ask, getopt, props};
 use api_types::{AbortReceive, Changed, Receive, StreamEvent, kind, routes};
 use std::io::IsTerminal;
 
@@ -35,6 +35,7 @@ pub fn receive(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
         return usage("invalid option combination: -d and -e are mutually exclusive");
     }
     let origin = props.iter().position(|prop| prop.name == "origin").map(|at| props.remove(at).value);
+    ask::takes_input(cx.io)?;
     let input = std::io::stdin();
     if input.is_terminal() {
         return fail(FROM_TERMINAL);

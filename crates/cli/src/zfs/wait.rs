@@ -29,6 +29,6 @@ pub fn wait(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
             Err(CallError::Refused(problem)) if looked && problem.kind == kind::NOT_FOUND => return Ok(0),
             Err(error) => return Err(refusal(&format!("cannot open '{name}'"), error, Noun::Dataset)),
         }
-        std::thread::sleep(PAUSE);
+        cx.client.pause(PAUSE)?;
     }
 }

@@ -141,7 +141,7 @@ pub fn wait(cx: &mut Cx<'_>, args: &[String]) -> Outcome {
             break;
         }
         waited = true;
-        std::thread::sleep(LOOK);
+        cx.client.pause(LOOK)?;
     }
     if waited {
         until_durable(cx, name)?;
@@ -184,7 +184,7 @@ impl Rows<'_> {
 pub(super) fn await_end(cx: &mut Cx<'_>, pool: &str, activity: &str) -> Result<(), Stop> {
     loop {
         match is_active(cx, pool, activity)? {
-            Some(true) => std::thread::sleep(LOOK),
+            Some(true) => cx.client.pause(LOOK)?,
             Some(false) => return until_durable(cx, pool),
             None => return Ok(()),
         }

@@ -127,7 +127,7 @@ fn ask(
     while let Some(pool) = known(cx, &pool.name)?
         && leaves(&pool.root).into_iter().any(at_it)
     {
-        std::thread::sleep(ASK_EVERY);
+        cx.client.pause(ASK_EVERY)?;
     }
     Ok(0)
 }

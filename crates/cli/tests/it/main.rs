@@ -224,7 +224,14 @@ impl Daemon {
         let args: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
         let (mut out, mut err) = (Vec::new(), Vec::new());
         let client = self.client();
-        let mut io = Io { out: &mut out, err: &mut err, colour: terminal, progress: terminal, title: |_| () };
+        let mut io = Io {
+            out: &mut out,
+            err: &mut err,
+            colour: terminal,
+            progress: terminal,
+            asks: true,
+            title: |_| (),
+        };
         let status = cli::run(program, &args, &client, &mut io);
         let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
         Ran { status, out: text(out), err: text(err) }

@@ -11,7 +11,8 @@ impl Daemon {
         let args: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
         let (mut out, mut err) = (Vec::new(), Vec::new());
         let client = self.client();
-        let mut io = Io { out: &mut out, err: &mut err, colour: false, progress: false, title: |_| () };
+        let mut io =
+            Io { out: &mut out, err: &mut err, colour: false, progress: false, asks: true, title: |_| () };
         let status = cli::run_own(name, &args, &client, &mut io).expect("a command of ours");
         let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
         Ran { status, out: text(out), err: text(err) }
