@@ -276,6 +276,9 @@ pub struct CertificateInfo {
     pub names: Vec<String>,
     pub not_before: i64,
     pub not_after: i64,
+    /// Who signed it, as the certificate names him.
+    #[serde(default)]
+    pub issuer: String,
     pub self_signed: bool,
 }
 
@@ -287,6 +290,104 @@ pub struct CertificateSet {
     pub certificate: String,
     /// PEM: its private key.
     pub key: Secret,
+}
+
+/// `POST /v1/certificate/acme`: from now on certificates come by ACME (RFC 8555) from an authority,
+/// which is asked at once, and again when two thirds of a certificate's time are over.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct AcmeSet {
+    /// Names for the certificate. The authority connects to port 443 of each, which has to lead to
+    /// the HTTPS of this daemon.
+    pub domains: Vec<String>,
+    /// Where the authority writes to about certificates.
+    pub email: Option<String>,
+    /// URL of its directory; `None`: that of Let's Encrypt.
+    pub directory: Option<String>,
+    /// PEM: whose certificates the directory may show; `None`: those that this machine trusts.
+    pub roots: Option<String>,
+    /// That its terms of service are agreed to. It takes that.
+    pub agree_terms: bool,
+}
+
+/// `GET /v1/certificate/acme`
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct AcmeStatus {
+    /// `None`: certificates do not come by ACME.
+    pub acme: Option<Acme>,
+}
+
+/// How certificates come by ACME.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Acme {
+    pub domains: Vec<String>,
+    pub email: Option<String>,
+    /// URL of the authority's directory.
+    pub directory: String,
+    /// It is being asked now.
+    pub is_asking: bool,
+    /// When it is asked next.
+    pub next: i64,
+    /// Times that it was asked since the last certificate came.
+    pub tries: u32,
+    /// Why the last one did not come.
+    pub failure: Option<AcmeFailure>,
+}
+
+/// Why no certificate came.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct AcmeFailure {
+    pub at: i64,
+    pub fault: AcmeFault,
+    /// In words, of which some may be the authority's.
+    pub why: String,
+}
+
+/// What kept a certificate away.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum AcmeFault {
+    /// The authority cannot be reached, does not answer in time, or shows a certificate that is not
+    /// trusted.
+    Unreachable,
+    /// What it answers is of no use.
+    BadAnswer,
+    /// It refuses.
+    Refused,
+    /// It could not see that the names lead here.
+    NotProven,
+    /// What it gave is no certificate that can be shown.
+    Unfit,
+    /// This machine could not do its part.
+    Here,
+}
+
+impl AcmeFault {
+    pub const ALL: [AcmeFault; 6] = [
+        AcmeFault::Unreachable,
+        AcmeFault::BadAnswer,
+        AcmeFault::Refused,
+        AcmeFault::NotProven,
+        AcmeFault::Unfit,
+        AcmeFault::Here,
+    ];
+
+    /// As it is written and kept.
+    pub fn word(self) -> &'static str {
+        match self {
+            AcmeFault::Unreachable => "unreachable",
+            AcmeFault::BadAnswer => "bad-answer",
+            AcmeFault::Refused => "refused",
+            AcmeFault::NotProven => "not-proven",
+            AcmeFault::Unfit => "unfit",
+            AcmeFault::Here => "here",
+        }
+    }
+
+    /// `None`: there is none of that name.
+    pub fn of_word(word: &str) -> Option<AcmeFault> {
+        AcmeFault::ALL.into_iter().find(|fault| fault.word() == word)
+    }
 }
 
 /// `POST /v1/machine/backup`

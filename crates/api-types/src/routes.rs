@@ -193,6 +193,10 @@ pub const TOKEN_REMOVE: &str = "/v1/tokens/{id}/remove";
 pub const AUDIT: &str = "/v1/audit";
 /// GET [`crate::CertificateInfo`] · POST [`crate::CertificateSet`], answered with the same
 pub const CERTIFICATE: &str = "/v1/certificate";
+/// GET [`crate::AcmeStatus`] · POST [`crate::AcmeSet`], answered with the same
+pub const CERTIFICATE_ACME: &str = "/v1/certificate/acme";
+/// POST: certificates come by ACME no more. Answered with [`crate::AcmeStatus`]
+pub const CERTIFICATE_ACME_OFF: &str = "/v1/certificate/acme/off";
 /// POST → [`crate::MachineBackup`]: users, tokens and the audit log
 pub const MACHINE_BACKUP: &str = "/v1/machine/backup";
 

@@ -1,6 +1,7 @@
 //! What every handler shares, and the hop from the runtime to a blocking thread.
 
 use crate::accounts::{self, Accounts};
+use crate::acme::Acme;
 use crate::caller::{asker, on_behalf};
 use crate::denied::Unserved;
 use crate::feed::Feed;
@@ -61,6 +62,8 @@ pub struct House {
     pub accounts: Option<Arc<Accounts>>,
     /// Of HTTPS.
     pub certificates: Option<Arc<Certificates>>,
+    /// Where those come from, if an administrator has said so.
+    pub acme: Option<Arc<Acme>>,
 }
 
 /// Who may work on requests.
@@ -156,6 +159,12 @@ impl App {
     pub fn certificates(&self) -> Result<&Arc<Certificates>, Unserved> {
         let missing = || refuse(kind::UNAVAILABLE, "HTTPS is off");
         self.house.certificates.as_ref().ok_or_else(|| missing().into())
+    }
+
+    /// Certificates from an authority. Refused where HTTPS is off.
+    pub fn acme(&self) -> Result<&Arc<Acme>, Unserved> {
+        let missing = || refuse(kind::UNAVAILABLE, "HTTPS is off");
+        self.house.acme.as_ref().ok_or_else(|| missing().into())
     }
 
     /// See [`Appliance::pool_of`].

@@ -11,11 +11,12 @@
 //! - A connection is served once its handshake is done, and never without one.
 
 pub mod certificate;
+pub mod challenges;
 mod places;
 
 use crate::connection::{self, Manner};
 use axum::Router;
-use certificate::Certificates;
+use challenges::Answers;
 use places::{Place, Places};
 use std::convert::Infallible;
 use std::io;
@@ -47,12 +48,12 @@ pub struct Peer {
 
 /// How TLS is spoken with the certificates that are kept. A client that comes again makes a whole
 /// handshake: so it sees the certificate of today, and nothing is kept for it.
-pub fn acceptor(certificates: Arc<Certificates>) -> Result<TlsAcceptor, rustls::Error> {
+pub fn acceptor(answers: Answers) -> Result<TlsAcceptor, rustls::Error> {
     let mut config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()?
         .with_no_client_auth()
-        .with_cert_resolver(certificates);
-    config.alpn_protocols = vec![HTTP2.to_vec(), HTTP1.to_vec()];
+        .with_cert_resolver(Arc::new(answers));
+    config.alpn_protocols = vec![HTTP2.to_vec(), HTTP1.to_vec(), challenges::PROTOCOL.to_vec()];
     config.session_storage = Arc::new(NoServerSessionStorage {});
     config.send_tls13_tickets = 0;
     Ok(TlsAcceptor::from(Arc::new(config)))
@@ -124,6 +125,8 @@ async fn take(
     };
     let manner = match stream.get_ref().1.alpn_protocol() {
         Some(HTTP2) => Manner::Http2,
+        // Whoever asks so has seen the certificate, and wants no more.
+        Some(challenges::PROTOCOL) => return,
         _ => Manner::Http1,
     };
     let peer = Peer { address: address.ip().to_canonical(), place: place.clone() };

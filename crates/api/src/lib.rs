@@ -9,9 +9,11 @@
 //! ([`https`]), where a session or a token says who it is ([`identify`]). Both end in the same
 //! [`caller`]; who may do what is said route by route ([`table`], [`rights`]) and decided in the
 //! engine. The same table says what each request takes and gives; the description by OpenAPI is
-//! made from it ([`openapi`]). What was asked, and by whom, is noted ([`audit`]).
+//! made from it ([`openapi`]). What was asked, and by whom, is noted ([`audit`]). Nothing is asked
+//! of others but certificates, where an administrator has said so ([`acme`]).
 
 mod accounts;
+mod acme;
 mod app;
 mod audit;
 mod caller;

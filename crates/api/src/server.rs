@@ -1,6 +1,7 @@
 //! The socket, HTTPS beside it, and the runtimes that serve them.
 
 use crate::accounts::Accounts;
+use crate::acme::Acme;
 use crate::app::{App, BLOCKING, House, Shared};
 use crate::audit::{self, Writer};
 use crate::caller::Asker;
@@ -141,11 +142,11 @@ pub fn serve(
     let accounts = config.accounts.map(|AccountsConfig { machine, outside, backups }| {
         Arc::new(Accounts::new(machine, outside, backups))
     });
-    let house = House {
-        accounts: accounts.clone(),
-        // Why there is none is told where HTTPS is.
-        certificates: certificates.as_ref().and_then(|opened| opened.as_ref().ok()).cloned(),
-    };
+    // Why there is none is told where HTTPS is.
+    let shown = certificates.as_ref().and_then(|opened| opened.as_ref().ok()).cloned();
+    let acme = accounts.clone().zip(shown.clone());
+    let acme = acme.map(|(accounts, certificates)| Arc::new(Acme::new(accounts, certificates)));
+    let house = House { accounts: accounts.clone(), certificates: shown, acme: acme.clone() };
     let app = Shared::new(App::new(appliance, program, config.version, jobs, house));
     let routes = router(app.clone(), auditor.clone());
     let kept = accounts.clone();
@@ -154,9 +155,10 @@ pub fn serve(
             return Err("the machine's database could not be opened".to_owned());
         };
         let certificates = certificates?;
+        let acme = acme.ok_or("there is nobody to ask for certificates")?;
         let front = Front { accounts, certificates: certificates.clone(), auditor };
         let routes = routes.clone().layer(from_fn_with_state(Arc::new(front), identify));
-        Web::begin((listener, friends), certificates, routes, BLOCKING_THREADS)
+        Web::begin((listener, friends), (certificates, acme), routes, BLOCKING_THREADS)
             .map_err(|error| error.to_string())
     });
     if let Some(accounts) = kept {

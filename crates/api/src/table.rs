@@ -19,19 +19,20 @@ use crate::precondition::{self, Subject};
 use crate::problem::refuse;
 use crate::rights::{BODY_MAX, Bodies, Right};
 use api_types::{
-    AbortReceive, ActiveFault, Advice, AdviceQuestion, Allow, AuditQuery, AuditRecord, BookmarkCreate,
-    CertificateInfo, CertificateSet, Changed, CloneCreate, Condemn, Counts, DatasetCreate, DatasetDestroy,
-    DatasetInfo, DatasetPlan, DatasetQuery, DedupEstimate, DedupEstimateQuery, Delegation, DeletedFiles,
-    DestroyOptions, DestroyPlan, DiffEntry, DiffQuery, EventStreamQuery, EventsCleared, EventsQuery, Fault,
-    FaultCancel, FeatureInfo, FirstAdministrator, HistoryQuery, HistoryRecord, Hold, HoldRequest,
-    ImportSearch, Importable, Inherit, IscsiSession, Job, JobQuery, LabelClear, LogFilter, LogIn, LoggedIn,
-    MachineBackup, Me, Mount, MountOutcome, MountRequest, PoolAdd, PoolAttach, PoolCheckpoint, PoolClear,
-    PoolImport, PoolInitialize, PoolOffline, PoolOnline, PoolReguid, PoolRelease, PoolReopen, PoolScan,
-    PoolSpec, PoolStatus, PoolTrim, PoolVdev, ProjectPage, ProjectQuery, ProjectSet, ProjectsSet, Promote,
-    PropValue, PropertiesQuery, PropertiesSet, PropertyTables, Receive, RecoveryCodes, Rename, Rollback,
-    SendRequest, Share, ShareRequest, SnapshotCreate, SpaceExplained, SpaceUse, SpaceUseQuery, Token,
-    TokenAdd, TokenMade, TotpBegin, TotpConfirm, TotpOffer, Tunable, TunableSet, Unallow, UnmountRequest,
-    Upgradable, User, UserAdd, UserChange, UserSession, VdevTallies, Version, Zevent, kind, routes,
+    AbortReceive, AcmeSet, AcmeStatus, ActiveFault, Advice, AdviceQuestion, Allow, AuditQuery, AuditRecord,
+    BookmarkCreate, CertificateInfo, CertificateSet, Changed, CloneCreate, Condemn, Counts, DatasetCreate,
+    DatasetDestroy, DatasetInfo, DatasetPlan, DatasetQuery, DedupEstimate, DedupEstimateQuery, Delegation,
+    DeletedFiles, DestroyOptions, DestroyPlan, DiffEntry, DiffQuery, EventStreamQuery, EventsCleared,
+    EventsQuery, Fault, FaultCancel, FeatureInfo, FirstAdministrator, HistoryQuery, HistoryRecord, Hold,
+    HoldRequest, ImportSearch, Importable, Inherit, IscsiSession, Job, JobQuery, LabelClear, LogFilter,
+    LogIn, LoggedIn, MachineBackup, Me, Mount, MountOutcome, MountRequest, PoolAdd, PoolAttach,
+    PoolCheckpoint, PoolClear, PoolImport, PoolInitialize, PoolOffline, PoolOnline, PoolReguid, PoolRelease,
+    PoolReopen, PoolScan, PoolSpec, PoolStatus, PoolTrim, PoolVdev, ProjectPage, ProjectQuery, ProjectSet,
+    ProjectsSet, Promote, PropValue, PropertiesQuery, PropertiesSet, PropertyTables, Receive, RecoveryCodes,
+    Rename, Rollback, SendRequest, Share, ShareRequest, SnapshotCreate, SpaceExplained, SpaceUse,
+    SpaceUseQuery, Token, TokenAdd, TokenMade, TotpBegin, TotpConfirm, TotpOffer, Tunable, TunableSet,
+    Unallow, UnmountRequest, Upgradable, User, UserAdd, UserChange, UserSession, VdevTallies, Version,
+    Zevent, kind, routes,
 };
 use axum::Router;
 use axum::body::Bytes;
@@ -156,6 +157,12 @@ requests! {
             Nothing, Nothing => CertificateInfo, "The certificate of HTTPS.");
         change(Administrator, routes::CERTIFICATE, certificate::set;
             Nothing, CertificateSet => CertificateInfo, "Sets the certificate of HTTPS.");
+        read(Reader, routes::CERTIFICATE_ACME, certificate::acme;
+            Nothing, Nothing => AcmeStatus, "How certificates come by ACME, and what kept one away.");
+        change(Administrator, routes::CERTIFICATE_ACME, certificate::set_acme;
+            Nothing, AcmeSet => AcmeStatus, "Has certificates come by ACME, and asks for one at once.");
+        change(Administrator, routes::CERTIFICATE_ACME_OFF, certificate::end_acme;
+            Nothing, Nothing => AcmeStatus, "Has certificates come by ACME no more.");
         change(Administrator, routes::MACHINE_BACKUP, accounts::backup;
             Nothing, Nothing => MachineBackup, "Copies the machine's database.");
     }

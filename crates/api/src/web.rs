@@ -4,6 +4,7 @@
 //! Its runtime is not that of the Unix socket: whatever strangers have it compute, an administrator
 //! on this machine is served.
 
+use crate::acme::Acme;
 use crate::https::certificate::Certificates;
 use crate::https::{acceptor, listen};
 use axum::Router;
@@ -35,13 +36,13 @@ impl Web {
     /// before. As many blocking threads are there as `threads` says.
     pub fn begin(
         (listener, friends): (TcpListener, Vec<IpAddr>),
-        certificates: Arc<Certificates>,
+        (certificates, acme): (Arc<Certificates>, Arc<Acme>),
         router: Router,
         threads: usize,
     ) -> io::Result<Web> {
         let address = listener.local_addr()?;
         listener.set_nonblocking(true)?;
-        let acceptor = acceptor(certificates.clone()).map_err(io::Error::other)?;
+        let acceptor = acceptor(acme.answers()).map_err(io::Error::other)?;
         let runtime = Builder::new_multi_thread()
             .worker_threads(WORKERS)
             .max_blocking_threads(threads)
@@ -56,6 +57,7 @@ impl Web {
         let (stop, stopped) = watch::channel(());
         let task = runtime.spawn(listen(listener, friends, acceptor, router, stopped));
         runtime.spawn(renew(certificates.clone()));
+        runtime.spawn(acme.run());
         Ok(Web { address, certificates, runtime, stop, task })
     }
 

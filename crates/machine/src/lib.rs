@@ -1,14 +1,17 @@
 //! What belongs to the machine and to no pool: users, their second factors, sessions, API tokens,
-//! the audit log, and answers to requests that may be sent again, in one SQLite database.
+//! what is set about certificates, the audit log, and answers to requests that may be sent again,
+//! in one SQLite database.
 //!
 //! Invariants:
 //! - Nothing here reads a clock or draws randomness: both come from [`Outside`].
 //! - A password, session secret, token secret, recovery code or first code is never kept, only its
-//!   hash. The secret of TOTP is the exception: codes cannot be computed from a hash.
+//!   hash. The secret of TOTP and the key of an account for certificates are the exceptions:
+//!   nothing can be computed from a hash.
 //! - A change is one transaction. It is durable when the call returns, or it was not made.
 //! - Every table, queue and wait has a bound.
 //! - No answer tells a stranger whether an account exists.
 
+mod acme;
 mod audit;
 mod backup;
 mod fault;
@@ -31,6 +34,7 @@ mod users;
 use std::path::Path;
 use std::sync::Arc;
 
+pub use acme::{Acme, AcmeWanted};
 pub use audit::{AuditEntry, AuditFilter, Weight};
 pub use fault::{Denied, Fault, Limit, NameFault, PasswordFault};
 pub use identity::{Credential, Identity};

@@ -11,7 +11,7 @@ use rusqlite::{Connection, Row, TransactionBehavior};
 use crate::fault::Fault;
 
 /// Step N makes version N + 1 of version N.
-pub(crate) const STEPS: &[&str] = &[VERSION_1, VERSION_2];
+pub(crate) const STEPS: &[&str] = &[VERSION_1, VERSION_2, VERSION_3];
 
 /// "CSTN": the mark of our databases in SQLite's header.
 const APPLICATION: i64 = 0x4353_544e;
@@ -102,6 +102,24 @@ CREATE TABLE answers (
     UNIQUE (who, key)
 ) STRICT;
 CREATE INDEX answers_by_time ON answers (began);
+";
+
+/// Certificates by ACME ([`crate::Acme`]). An id is never given twice: an order that comes to its
+/// end late is known by it.
+const VERSION_3: &str = "
+CREATE TABLE acme (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    domains TEXT NOT NULL,
+    email TEXT,
+    directory TEXT NOT NULL,
+    roots TEXT,
+    account TEXT,
+    tries INTEGER NOT NULL DEFAULT 0,
+    next INTEGER NOT NULL DEFAULT 0,
+    failed INTEGER,
+    fault TEXT,
+    why TEXT
+) STRICT;
 ";
 
 /// What a database is.

@@ -1,6 +1,7 @@
 //! The whole crate, on real files, with a clock and numbers of the tests.
 
 mod accounts;
+mod acme;
 mod files;
 mod letting_in;
 mod repeats;

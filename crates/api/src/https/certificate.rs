@@ -32,7 +32,6 @@ use tokio_rustls::rustls;
 use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use tokio_rustls::rustls::server::{ClientHello, ResolvesServerCert};
 use tokio_rustls::rustls::sign::CertifiedKey;
 use x509_parser::certificate::X509Certificate;
 use x509_parser::extensions::GeneralName;
@@ -149,6 +148,11 @@ impl Certificates {
         info
     }
 
+    /// What handshakes begin with.
+    pub fn key(&self) -> Arc<CertifiedKey> {
+        self.shown().key.clone()
+    }
+
     /// Whether a name is one that the certificate is for.
     pub fn is_for(&self, name: &str) -> bool {
         self.shown().info.names.iter().any(|known| covers(known, name))
@@ -180,12 +184,6 @@ impl Certificates {
     }
 }
 
-impl ResolvesServerCert for Certificates {
-    fn resolve(&self, _: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
-        Some(self.shown().key.clone())
-    }
-}
-
 /// Makes a certificate that signs itself, and keeps it.
 fn make(folder: &Path, of_machine: &[String], now: i64) -> Result<Shown, Unfit> {
     let mut names: Vec<String> = of_machine.iter().filter(|name| is_host_name(name)).cloned().collect();
@@ -206,6 +204,13 @@ fn make(folder: &Path, of_machine: &[String], now: i64) -> Result<Shown, Unfit> 
     let shown = shown(&pair)?;
     replace(folder, &pair)?;
     Ok(shown)
+}
+
+/// What would be told of a certificate and its key, if they are fit to be shown; its end is not
+/// looked at.
+pub fn examine(certificate: &str, key: &str) -> Result<CertificateInfo, Unfit> {
+    let pair = Pair { certificate: certificate.to_owned(), key: key.to_owned() };
+    Ok(shown(&pair)?.info)
 }
 
 /// What a certificate can be for: letters, digits, hyphens and dots.
@@ -265,6 +270,7 @@ fn told(certificate: &CertificateDer<'_>) -> Result<(CertificateInfo, bool), Unf
         names,
         not_before: parsed.validity().not_before.timestamp(),
         not_after: parsed.validity().not_after.timestamp(),
+        issuer: parsed.issuer().to_string(),
         self_signed,
     };
     Ok((info, is_ours))

@@ -19,7 +19,7 @@ const JSON: &str = "Content-Type: application/json";
 /// A daemon with HTTPS, and an administrator `ada`.
 pub struct Site {
     pub daemon: Daemon,
-    port: u16,
+    pub port: u16,
     /// Of the administrator.
     token: String,
 }

@@ -4,6 +4,7 @@
 //! Needs root, /dev/fuse and the tools that `scripts/setup test` installs.
 
 mod acls;
+mod acme;
 mod atime;
 mod cachefile;
 mod clients;

@@ -9,7 +9,8 @@ use super::*;
 use crate::files::{BACKUP, DATABASE};
 
 /// A version 3 for these tests.
-const NEWER: &[&str] = &[schema::STEPS[0], schema::STEPS[1], "ALTER TABLE users ADD COLUMN mail TEXT"];
+const NEWER: &[&str] =
+    &[schema::STEPS[0], schema::STEPS[1], schema::STEPS[2], "ALTER TABLE users ADD COLUMN mail TEXT"];
 
 /// A folder with a whole database, closed, and its automatic backup.
 fn closed() -> (Folder, Arc<World>) {
@@ -202,10 +203,10 @@ fn an_older_version_is_copied_and_migrated() {
     let copy = folder.file("machine.db.v1");
     assert_eq!(found, Found::Migrated { from: 1, copy: copy.clone() });
     assert_eq!(names(&machine), ["old"]);
-    machine.store.read(|db| db.execute("UPDATE users SET mail = 'a@b'", [])).expect("version 3");
+    machine.store.read(|db| db.execute("UPDATE users SET mail = 'a@b'", [])).expect("version 4");
     drop(machine);
     // The program of before refuses it and leaves it as it is, and takes the copy.
-    let newer = Some(Fault::NewerVersion { found: 3, known: 2 });
+    let newer = Some(Fault::NewerVersion { found: 4, known: 3 });
     assert_eq!(opened(&folder, &world, schema::STEPS).err(), newer);
     assert_eq!(Machine::restore(&folder.0, &folder.file(DATABASE)).err(), newer);
     assert_eq!(opened(&folder, &world, NEWER).expect("opened").1, Found::AsItWas);
@@ -218,7 +219,12 @@ fn an_older_version_is_copied_and_migrated() {
 #[test]
 fn a_migration_that_fails_changes_nothing() {
     let (folder, world) = closed();
-    let bad = &[schema::STEPS[0], schema::STEPS[1], "CREATE TABLE more (a); INSERT INTO nowhere VALUES (1)"];
+    let bad = &[
+        schema::STEPS[0],
+        schema::STEPS[1],
+        schema::STEPS[2],
+        "CREATE TABLE more (a); INSERT INTO nowhere VALUES (1)",
+    ];
     assert!(matches!(opened(&folder, &world, bad).err(), Some(Fault::Defect(_))));
     let (machine, found) = open(&folder, &world);
     assert_eq!((found, names(&machine).len()), (Found::AsItWas, 2));
