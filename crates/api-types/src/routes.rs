@@ -199,6 +199,14 @@ pub const CERTIFICATE_ACME: &str = "/v1/certificate/acme";
 pub const CERTIFICATE_ACME_OFF: &str = "/v1/certificate/acme/off";
 /// POST → [`crate::MachineBackup`]: users, tokens and the audit log
 pub const MACHINE_BACKUP: &str = "/v1/machine/backup";
+/// GET [`crate::Keeping`] · POST [`crate::KeepIn`], answered with the same
+pub const MACHINE_KEEPING: &str = "/v1/machine/keeping";
+/// GET [`crate::StateVersionsQuery`] → every [`crate::StateVersion`], the newest first
+pub const MACHINE_VERSIONS: &str = "/v1/machine/versions";
+/// POST [`crate::StateRestore`] → [`crate::StateRestored`]
+pub const MACHINE_RESTORE: &str = "/v1/machine/restore";
+/// POST: the next start of the daemon restores nothing. Answered with [`crate::Keeping`]
+pub const MACHINE_RESTORE_CANCEL: &str = "/v1/machine/restore/cancel";
 
 /// Whether requests of this path, and their answers, are streams without end.
 pub fn is_stream(path: &str) -> bool {

@@ -6,6 +6,7 @@ use crate::caller::{asker, on_behalf};
 use crate::denied::Unserved;
 use crate::feed::Feed;
 use crate::https::certificate::Certificates;
+use crate::keeper::StateKeeper;
 use crate::problem::{Refusal, defect, refuse, refused};
 use crate::program::Program;
 use crate::shares::{Shares, Turn};
@@ -64,6 +65,8 @@ pub struct House {
     pub certificates: Option<Arc<Certificates>>,
     /// Where those come from, if an administrator has said so.
     pub acme: Option<Arc<Acme>>,
+    /// Keeps its state in a pool.
+    pub keeper: Option<Arc<dyn StateKeeper>>,
 }
 
 /// Who may work on requests.
@@ -165,6 +168,11 @@ impl App {
     pub fn acme(&self) -> Result<&Arc<Acme>, Unserved> {
         let missing = || refuse(kind::UNAVAILABLE, "HTTPS is off");
         self.house.acme.as_ref().ok_or_else(|| missing().into())
+    }
+
+    /// Who keeps the machine's state in a pool; `None`: nobody does.
+    pub fn keeper(&self) -> Option<&dyn StateKeeper> {
+        self.house.keeper.as_deref()
     }
 
     /// See [`Appliance::pool_of`].

@@ -6,6 +6,7 @@ pub mod datasets;
 pub mod events;
 pub mod faults;
 pub mod jobs;
+pub mod keeping;
 pub mod measure;
 pub mod mounts;
 pub mod permissions;

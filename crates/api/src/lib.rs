@@ -29,6 +29,7 @@ mod gate;
 mod handlers;
 mod https;
 mod identify;
+mod keeper;
 mod openapi;
 mod origin;
 mod page;
@@ -45,6 +46,8 @@ mod table;
 mod web;
 mod words;
 
+pub use https::certificate::{KeptCertificate, Unfit};
+pub use keeper::{Kept, StateKeeper};
 pub use program::Program;
 pub use rights::Right;
 pub use server::{AccountsConfig, ApiServer, Config, FOR_OWNER, HttpsConfig, Served, listen, serve};

@@ -9,6 +9,7 @@ use crate::connection::{self, Manner};
 use crate::door::Door;
 use crate::https::certificate::Certificates;
 use crate::identify::{Front, identify};
+use crate::keeper::StateKeeper;
 use crate::program::Program;
 use crate::table::router;
 use crate::web::Web;
@@ -53,6 +54,8 @@ pub struct Config {
     pub accounts: Option<AccountsConfig>,
     /// `None`: no HTTPS. It takes accounts.
     pub https: Option<HttpsConfig>,
+    /// `None`: the machine's state is kept in no pool.
+    pub keeper: Option<Arc<dyn StateKeeper>>,
 }
 
 /// The machine's database, and what it takes beside it.
@@ -146,7 +149,8 @@ pub fn serve(
     let shown = certificates.as_ref().and_then(|opened| opened.as_ref().ok()).cloned();
     let acme = accounts.clone().zip(shown.clone());
     let acme = acme.map(|(accounts, certificates)| Arc::new(Acme::new(accounts, certificates)));
-    let house = House { accounts: accounts.clone(), certificates: shown, acme: acme.clone() };
+    let house =
+        House { accounts: accounts.clone(), certificates: shown, acme: acme.clone(), keeper: config.keeper };
     let app = Shared::new(App::new(appliance, program, config.version, jobs, house));
     let routes = router(app.clone(), auditor.clone());
     let kept = accounts.clone();

@@ -9,8 +9,8 @@ use crate::denied::{Unserved, unauthenticated};
 use crate::feed::Whom;
 use crate::gate::{Common, Gate, pass};
 use crate::handlers::{
-    accounts, certificate, datasets, events, faults, jobs, measure, mounts, permissions, pools, projects,
-    session, snapshots, streams, tokens, tunables,
+    accounts, certificate, datasets, events, faults, jobs, keeping, measure, mounts, permissions, pools,
+    projects, session, snapshots, streams, tokens, tunables,
 };
 use crate::openapi::{
     Description, Document, Events, Frames, Line, Listed, Nothing, Operation, Started, Types,
@@ -24,15 +24,15 @@ use api_types::{
     DatasetDestroy, DatasetInfo, DatasetPlan, DatasetQuery, DedupEstimate, DedupEstimateQuery, Delegation,
     DeletedFiles, DestroyOptions, DestroyPlan, DiffEntry, DiffQuery, EventStreamQuery, EventsCleared,
     EventsQuery, Fault, FaultCancel, FeatureInfo, FirstAdministrator, HistoryQuery, HistoryRecord, Hold,
-    HoldRequest, ImportSearch, Importable, Inherit, IscsiSession, Job, JobQuery, LabelClear, LogFilter,
-    LogIn, LoggedIn, MachineBackup, Me, Mount, MountOutcome, MountRequest, PoolAdd, PoolAttach,
+    HoldRequest, ImportSearch, Importable, Inherit, IscsiSession, Job, JobQuery, KeepIn, Keeping, LabelClear,
+    LogFilter, LogIn, LoggedIn, MachineBackup, Me, Mount, MountOutcome, MountRequest, PoolAdd, PoolAttach,
     PoolCheckpoint, PoolClear, PoolImport, PoolInitialize, PoolOffline, PoolOnline, PoolReguid, PoolRelease,
     PoolReopen, PoolScan, PoolSpec, PoolStatus, PoolTrim, PoolVdev, ProjectPage, ProjectQuery, ProjectSet,
     ProjectsSet, Promote, PropValue, PropertiesQuery, PropertiesSet, PropertyTables, Receive, RecoveryCodes,
     Rename, Rollback, SendRequest, Share, ShareRequest, SnapshotCreate, SpaceExplained, SpaceUse,
-    SpaceUseQuery, Token, TokenAdd, TokenMade, TotpBegin, TotpConfirm, TotpOffer, Tunable, TunableSet,
-    Unallow, UnmountRequest, Upgradable, User, UserAdd, UserChange, UserSession, VdevTallies, Version,
-    Zevent, kind, routes,
+    SpaceUseQuery, StateRestore, StateRestored, StateVersion, StateVersionsQuery, Token, TokenAdd, TokenMade,
+    TotpBegin, TotpConfirm, TotpOffer, Tunable, TunableSet, Unallow, UnmountRequest, Upgradable, User,
+    UserAdd, UserChange, UserSession, VdevTallies, Version, Zevent, kind, routes,
 };
 use axum::Router;
 use axum::body::Bytes;
@@ -165,6 +165,16 @@ requests! {
             Nothing, Nothing => AcmeStatus, "Has certificates come by ACME no more.");
         change(Administrator, routes::MACHINE_BACKUP, accounts::backup;
             Nothing, Nothing => MachineBackup, "Copies the machine's database.");
+        read(Administrator, routes::MACHINE_KEEPING, keeping::show;
+            Nothing, Nothing => Keeping, "The pool that versions of the machine's state go to.");
+        change(Administrator, routes::MACHINE_KEEPING, keeping::keep;
+            Nothing, KeepIn => Keeping, "Has versions of the machine's state go to a pool, or nowhere.");
+        read(Administrator, routes::MACHINE_VERSIONS, keeping::versions;
+            StateVersionsQuery, Nothing => Vec<StateVersion>, "Versions of the machine's state in a pool.");
+        change(Administrator, routes::MACHINE_RESTORE, keeping::restore;
+            Nothing, StateRestore => StateRestored, "Restores a version at the next start of the daemon.");
+        change(Administrator, routes::MACHINE_RESTORE_CANCEL, keeping::cancel;
+            Nothing, Nothing => Keeping, "Has the next start of the daemon restore nothing.");
     }
     "Jobs" {
         read(Anyone, routes::JOBS, jobs::list;

@@ -13,7 +13,7 @@ use machine::{Found, Machine, Outside};
 use sockets::inherited::Inherited;
 use stdx::os_error::words;
 
-use crate::host;
+use crate::{host, versions};
 
 /// Folders of the state folder.
 const CERTIFICATE: &str = "tls";
@@ -41,33 +41,52 @@ pub struct House {
     outside: Arc<dyn Outside>,
     /// An error says why there is none.
     machine: Result<Arc<Machine>, String>,
-    /// What became of the database, where somebody should know.
-    note: Option<String>,
+    /// What became of the state, where somebody should know.
+    notes: Vec<String>,
     /// Why HTTPS was not even tried.
     no_https: Option<String>,
 }
 
 impl House {
-    /// Opens the database of a state folder.
+    /// Opens the database of a state folder, once what was to be restored is in place.
     pub fn open(state: &Path, clock: Arc<dyn Clock>, entropy: Arc<dyn Entropy>) -> House {
         let outside: Arc<dyn Outside> = Arc::new(World { clock, entropy });
-        let (machine, note) = match Machine::open(state, outside.clone()) {
-            Ok((machine, found)) => (Ok(Arc::new(machine)), note(&found)),
+        let mut notes = Vec::new();
+        match versions::take_staged(state) {
+            Ok(Some(taken)) => {
+                tracing::warn!("accounts: {taken}");
+                notes.push(taken);
+            }
+            Ok(None) => {}
+            Err(why) => {
+                tracing::error!(why, "what was to be restored is not, or not all of it");
+                notes.push(format!("what was to be restored is not, or not all of it: {why}"));
+            }
+        }
+        let machine = match Machine::open(state, outside.clone()) {
+            Ok((machine, found)) => {
+                let note = note(&found);
+                note.iter().for_each(|note| tracing::error!("accounts: {note}"));
+                notes.extend(note);
+                Ok(Arc::new(machine))
+            }
             Err(fault) => {
                 tracing::error!(%fault, "nobody can log in, and nothing is written to the audit log");
-                (Err(fault.to_string()), None)
+                Err(fault.to_string())
             }
         };
-        if let Some(note) = &note {
-            tracing::error!("accounts: {note}");
-        }
-        House { state: state.to_owned(), outside, machine, note, no_https: None }
+        House { state: state.to_owned(), outside, machine, notes, no_https: None }
+    }
+
+    /// The database; `None`: it could not be opened.
+    pub fn machine(&self) -> Option<Arc<Machine>> {
+        // Why not is told where HTTPS is.
+        self.machine.as_ref().ok().cloned()
     }
 
     /// For the API; `None`: the database could not be opened.
     pub fn accounts(&self) -> Option<AccountsConfig> {
-        // Why not is told where HTTPS is.
-        let machine = self.machine.as_ref().ok()?.clone();
+        let machine = self.machine()?;
         Some(AccountsConfig { machine, outside: self.outside.clone(), backups: self.state.join(BACKUPS) })
     }
 
@@ -105,7 +124,7 @@ impl House {
             (None, Some(why)) => format!("web          off: {why}"),
             (None, None) => "web          off".to_owned(),
         });
-        lines.extend(self.note.iter().map(|note| format!("accounts     {note}")));
+        lines.extend(self.notes.iter().map(|note| format!("accounts     {note}")));
         if let Ok(machine) = &self.machine
             && is_served
         {

@@ -23,6 +23,7 @@ mod remembering;
 mod serve;
 mod state_file;
 mod turns;
+mod versions;
 mod withdrawn;
 
 use std::io::{self, BufWriter, IsTerminal};
@@ -53,6 +54,7 @@ usage:
   cistern export-config          the configuration as a file (cistern export-config --help)
   cistern diff FILE              how the appliance differs from such a file
   cistern apply FILE             make the appliance equal to such a file (cistern apply --help)
+  cistern config COMMAND …       copies of accounts and certificates in a pool (cistern config --help)
   cistern log [FILTER]           what the daemon logs, and changing that while it runs
   cistern job COMMAND …          work that takes long (cistern job --help)
   cistern login HOST             manage another machine from here (cistern login --help)

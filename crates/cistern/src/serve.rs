@@ -31,6 +31,7 @@ use crate::options::{HELP, Options, parse};
 use crate::protocols::{self, Parts, Protocol};
 use crate::remember::Memory;
 use crate::remembering::RememberingEngine;
+use crate::versions::Keeper;
 use crate::{config_file, first_start, host, keep, logging};
 
 /// How long servers wait for the pools of the last run. A client that asks for one that is still to
@@ -69,6 +70,7 @@ struct Daemon {
     local: Arc<Local>,
     api: ApiServer,
     house: House,
+    keeper: Arc<Keeper>,
     protocols: Vec<Box<dyn Protocol>>,
     watches: Watches,
     keep: Option<Arc<MemoryFile>>,
@@ -122,13 +124,15 @@ impl Daemon {
         let told = heed_signals(signals, engine.local(), local.clone())?;
         // The socket first: it tells whether another daemon runs here, before any disk is touched.
         let socket = options.socket.clone().unwrap_or_else(|| state.join("cistern.sock"));
-        let mut house = House::open(&state, clock, entropy.clone());
+        let mut house = House::open(&state, clock.clone(), entropy.clone());
+        let keeper = Keeper::new(engine.clone(), house.machine(), clock, &state, host::name());
         let config = Config {
             socket: socket.clone(),
             inherited: inherited.unix(&socket),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             accounts: house.accounts(),
             https: house.https(options.https, &inherited),
+            keeper: Some(keeper.clone()),
         };
         let appliance =
             Appliance { engine: engine.clone(), local: local.clone(), auto_mount: options.automount };
@@ -154,9 +158,10 @@ impl Daemon {
         if let Some(socket) = inherited.rest().first() {
             return Err(format!("socket {socket} was handed over, and no option names its address"));
         }
+        keeper.start().map_err(|error| error.to_string())?;
         let watches = Watches::start(engine.local()).map_err(|error| error.to_string())?;
         announce(&engine, &socket, &protocols, &house.lines(&api));
-        Ok(Daemon { engine, local, api, house, protocols, watches, keep, told })
+        Ok(Daemon { engine, local, api, house, keeper, protocols, watches, keep, told })
     }
 
     fn run_until_told(mut self) -> i32 {
@@ -168,6 +173,7 @@ impl Daemon {
         self.protocols.iter().for_each(|protocol| protocol.stop());
         self.api.stop();
         self.house.close();
+        self.keeper.close();
         drop(self.watches);
         self.local.unmount_all();
         let exported = self.engine.export_all();

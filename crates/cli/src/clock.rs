@@ -2,6 +2,7 @@
 
 use std::sync::OnceLock;
 
+use jiff::civil::DateTime;
 use jiff::{Timestamp, tz::TimeZone};
 
 /// The zone of this process. It is asked for once: where it was told there may be a title later.
@@ -28,6 +29,14 @@ pub fn stamp(seconds: u64) -> String {
 /// `Sat Nov 21 05:24:22 2026`, as ctime(3) has it.
 pub fn ctime(seconds: u64) -> String {
     format(seconds, "%a %b %e %T %Y").unwrap_or_else(|| seconds.to_string())
+}
+
+/// Seconds since 1970 of a date with or without a time of day, in the local time zone:
+/// `2026-11-21 05:24`, or as [`stamp`] has it. `None`: it is none.
+pub fn parse(text: &str) -> Option<i64> {
+    let stamped = DateTime::strptime("%F.%T", text);
+    let time: DateTime = stamped.or_else(|_| text.parse()).ok()?;
+    Some(time.to_zoned(zone()).ok()?.timestamp().as_second())
 }
 
 /// Seconds since 1970.

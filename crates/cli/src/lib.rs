@@ -28,6 +28,7 @@ mod iscsi;
 mod job;
 mod jobs;
 mod json;
+mod keeping;
 mod kstat;
 mod log;
 mod login;
@@ -153,6 +154,7 @@ fn find_own(name: &str) -> Option<Own> {
         "apply" => Own::Plain(config::APPLY, config::apply),
         "audit" => Own::Plain(audit::USAGE, audit::run),
         "certificate" => Own::Plain(certificate::USAGE, certificate::run),
+        "config" => Own::Plain(keeping::USAGE, keeping::run),
         "dedup-estimate" => Own::Plain(dedup_estimate::USAGE, dedup_estimate::run),
         "diff" => Own::Question(config::DIFF, config::diff),
         "explain-space" => Own::Plain(explain::USAGE, explain::run),

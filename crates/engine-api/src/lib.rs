@@ -30,7 +30,7 @@ pub use api_types::{
     RebuildState, RebuildStatus, Removal, RemovalState, Rewound, ScanCommand, ScanKind, ScanState,
     ScanStatus, SendRequest, Source, SpaceExplained, SpaceHolder, SpacePart, SpaceUse, Spender, SuspendCause,
     SweepState, SweepStatus, TrimCommand, Tunable, UnknownFeature, Upgradable, VdevSpec, VdevStatus,
-    VdevTallies, VolumePlan, Zevent,
+    VdevTallies, VolumePlan, Zevent, is_of_machine,
 };
 
 /// Why a request is refused, as data.

@@ -10,6 +10,7 @@ use std::time::Duration;
 use rusqlite::backup::{Backup, StepResult};
 use rusqlite::{Connection, OpenFlags};
 
+use crate::contents::{self, Contents};
 use crate::fault::Fault;
 use crate::files::{self, DATABASE, NEXT};
 use crate::schema::{self, Seen};
@@ -50,20 +51,34 @@ fn write(from: &Connection, to: &Path) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Makes `machine.db.next` of a backup. What is no database of ours is [`Fault::Damaged`]. Sessions
-/// are not restored: they may have been ended since.
+/// Makes `machine.db.next` of a backup, as [`examined_copy`] does.
 pub(crate) fn prepare(folder: &Path, from: &Path, steps: &[&str]) -> Result<(), Fault> {
+    examined_copy(from, &folder.join(NEXT), steps).map(drop)
+}
+
+/// Makes `to` of a backup, and opens it; with its version. What is no database of ours is
+/// [`Fault::Damaged`]. Sessions are not restored: they may have been ended since.
+fn examined_copy(from: &Path, to: &Path, steps: &[&str]) -> Result<(Connection, u32), Fault> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let next = folder.join(NEXT);
-    write(&Connection::open_with_flags(from, flags)?, &next)?;
-    let db = connect(&next)?;
+    write(&Connection::open_with_flags(from, flags)?, to)?;
+    let db = connect(to)?;
     match schema::examine(&db, steps)? {
         Seen::Empty => Err(Fault::Damaged(format!("{}: nothing is in it", from.display()))),
-        Seen::Ours { .. } => {
+        Seen::Ours { version } => {
             db.execute("DELETE FROM sessions", [])?;
-            Ok(())
+            Ok((db, version))
         }
     }
+}
+
+/// See [`crate::Machine::examine`].
+pub(crate) fn examine(from: &Path, to: &Path, steps: &[&str]) -> Result<Contents, Fault> {
+    let (mut db, version) = examined_copy(from, to, steps)?;
+    schema::migrate(&mut db, steps, version)?;
+    let contents = contents::read(&db)?;
+    drop(db);
+    files::flush(to)?;
+    Ok(contents)
 }
 
 /// See [`crate::Machine::restore`].

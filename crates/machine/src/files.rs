@@ -58,15 +58,18 @@ pub(crate) fn exists(path: &Path) -> Result<bool, Fault> {
 
 /// Gives `from` the name `to`, durably. A file `to` is replaced.
 pub(crate) fn install(from: &Path, to: &Path) -> Result<(), Fault> {
-    let flushed = File::open(from).and_then(|file| file.sync_all());
-    flushed.map_err(|error| Fault::io(from, &error))?;
+    flush(from)?;
     fs::rename(from, to).map_err(|error| Fault::io(to, &error))?;
-    let folder = match to.parent() {
+    flush(match to.parent() {
         Some(parent) if parent != Path::new("") => parent,
         _ => Path::new("."),
-    };
-    let flushed = File::open(folder).and_then(|file| file.sync_all());
-    flushed.map_err(|error| Fault::io(folder, &error))
+    })
+}
+
+/// Waits until a file, or the names in a folder, are on the disk.
+pub(crate) fn flush(path: &Path) -> Result<(), Fault> {
+    let flushed = File::open(path).and_then(|file| file.sync_all());
+    flushed.map_err(|error| Fault::io(path, &error))
 }
 
 /// Keeps the database under another name, `machine.db.LABEL-N`, with its log. It keeps its old name

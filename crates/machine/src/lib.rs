@@ -14,6 +14,7 @@
 mod acme;
 mod audit;
 mod backup;
+mod contents;
 mod fault;
 mod files;
 mod first_code;
@@ -30,12 +31,14 @@ mod throttle;
 mod tokens;
 mod totp;
 mod users;
+pub mod version;
 
 use std::path::Path;
 use std::sync::Arc;
 
 pub use acme::{Acme, AcmeWanted};
 pub use audit::{AuditEntry, AuditFilter, Weight};
+pub use contents::{Account, Contents};
 pub use fault::{Denied, Fault, Limit, NameFault, PasswordFault};
 pub use identity::{Credential, Identity};
 pub use login::{LogIn, NewSession};
@@ -101,6 +104,23 @@ impl Machine {
     /// kept as `machine.db.replaced-N`. All sessions end.
     pub fn restore(folder: &Path, from: &Path) -> Result<(), Fault> {
         backup::restore(folder, from, schema::STEPS)
+    }
+
+    /// Makes `to` of a backup, after it was checked as for [`Machine::restore`], with the tables of
+    /// this version and without sessions. Tells what is in it.
+    pub fn examine(from: &Path, to: &Path) -> Result<Contents, Fault> {
+        backup::examine(from, to, schema::STEPS)
+    }
+
+    /// What is in the database, in short.
+    pub fn contents(&self) -> Result<Contents, Fault> {
+        self.store.look(contents::read)
+    }
+
+    /// Grows with each change of accounts or tokens, and at some other times; begins anew with the
+    /// program.
+    pub fn generation(&self) -> u64 {
+        self.store.generation()
     }
 
     /// Writes the automatic backup, from which a damaged database is restored, where accounts or

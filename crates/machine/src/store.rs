@@ -9,7 +9,7 @@
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
@@ -52,6 +52,8 @@ pub(crate) struct Store {
     reader: Mutex<Connection>,
     /// Accounts were changed since the automatic backup was written.
     is_ahead: AtomicBool,
+    /// How often accounts were changed since it was opened.
+    generation: AtomicU64,
     folder: PathBuf,
     /// Nobody else opens the database while this is held.
     _lock: File,
@@ -79,6 +81,7 @@ impl Store {
             connection: Mutex::new(db),
             reader: Mutex::new(reader),
             is_ahead: AtomicBool::new(true),
+            generation: AtomicU64::new(0),
             folder: folder.to_owned(),
             _lock: lock,
         };
@@ -123,7 +126,13 @@ impl Store {
     ) -> Result<T, E> {
         let done = self.change(change)?;
         self.is_ahead.store(true, Ordering::Release);
+        self.generation.fetch_add(1, Ordering::AcqRel);
         Ok(done)
+    }
+
+    /// See [`crate::Machine::generation`].
+    pub(crate) fn generation(&self) -> u64 {
+        self.generation.load(Ordering::Acquire)
     }
 
     /// Makes a change: all of it, or nothing where it fails.

@@ -2,6 +2,7 @@
 
 mod accounts;
 mod acme;
+mod contents;
 mod files;
 mod letting_in;
 mod repeats;

@@ -13,7 +13,7 @@ use crate::fault::{Denied, Fault, Limit, NameFault};
 use crate::password::Whose;
 use crate::schema::role;
 
-const MOST_USERS: i64 = 1_000;
+pub(crate) const MOST_USERS: i64 = 1_000;
 /// Of a name, in characters, which are bytes.
 const LONGEST_NAME: usize = 32;
 /// Numbers that are given here begin above those that Linux distributions and directories give.

@@ -127,6 +127,10 @@ pub enum Action {
     Share { name: String },
     /// A file system.
     Unshare { name: String },
+    /// The machine's state is to be written into a pool.
+    KeepState { pool: String },
+    /// The machine's state is to be what a pool has of it.
+    RestoreState { pool: String },
 }
 
 /// What a stream is to become.

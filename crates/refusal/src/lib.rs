@@ -19,6 +19,7 @@ mod name;
 mod property;
 mod reason;
 mod scan;
+mod state;
 mod stream;
 mod vdev;
 mod words;
@@ -31,6 +32,7 @@ pub use name::NameFault;
 pub use property::PropertyFault;
 pub use reason::{Dependents, Reason, Upgrade};
 pub use scan::{ScanFault, SweepFault};
+pub use state::StateFault;
 pub use stream::{ReceiveFault, SendFault};
 pub use vdev::{Use, VdevFault};
 

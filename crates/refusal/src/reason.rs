@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     ImportFault, JobFault, MountFault, NameFault, PropertyFault, ReceiveFault, Refused, ScanFault, SendFault,
-    SweepFault, VdevFault,
+    StateFault, SweepFault, VdevFault,
 };
 
 /// See the module. Faults of one subject are in an enum of their own.
@@ -145,6 +145,7 @@ pub enum Reason {
     Receive(ReceiveFault),
     Mount(MountFault),
     Job(JobFault),
+    State(StateFault),
     /// Each of several.
     Several(Vec<Refused>),
 }
@@ -194,4 +195,5 @@ from_fault! {
     ReceiveFault => Receive,
     MountFault => Mount,
     JobFault => Job,
+    StateFault => State,
 }

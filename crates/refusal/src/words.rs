@@ -147,6 +147,8 @@ impl Display for Action {
             Action::UnmountFilesystem { name } => write!(f, "cannot unmount '{name}'"),
             Action::Share { name } => write!(f, "cannot share '{name}'"),
             Action::Unshare { name } => write!(f, "cannot unshare '{name}'"),
+            Action::KeepState { pool } => write!(f, "cannot keep the machine's state in '{pool}'"),
+            Action::RestoreState { pool } => write!(f, "cannot restore the machine's state from '{pool}'"),
         }
     }
 }
@@ -194,9 +196,7 @@ impl Display for Reason {
             Reason::SeveralSnapshotsOfOne => f.write_str("multiple snapshots of same fs not allowed"),
             Reason::SnapshotNotPromoted => f.write_str("snapshots can not be promoted"),
             Reason::NoClone => f.write_str("not a cloned filesystem"),
-            Reason::Conflict { snapshot, parent } => {
-                write!(f, "conflicting snapshot '{snapshot}' from parent '{parent}'")
-            }
+            Reason::Conflict { snapshot, parent } => conflict(f, snapshot, parent),
             Reason::MoreRecent { than } => {
                 write!(f, "there is a snapshot or bookmark more recent than '{than}'")
             }
@@ -253,6 +253,7 @@ impl Display for Reason {
             Reason::Receive(fault) => fault.fmt(f),
             Reason::Mount(fault) => fault.fmt(f),
             Reason::Job(fault) => fault.fmt(f),
+            Reason::State(fault) => fault.fmt(f),
             Reason::Several(all) => several(f, all),
         }
     }
@@ -263,6 +264,10 @@ fn several(f: &mut Formatter<'_>, all: &[Refused]) -> fmt::Result {
         write!(f, "{}{one}", if number == 0 { "" } else { "\n" })?;
     }
     Ok(())
+}
+
+fn conflict(f: &mut Formatter<'_>, snapshot: &str, parent: &str) -> fmt::Result {
+    write!(f, "conflicting snapshot '{snapshot}' from parent '{parent}'")
 }
 
 fn too_new(f: &mut Formatter<'_>, version: u64, pool: u64) -> fmt::Result {

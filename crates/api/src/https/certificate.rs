@@ -16,7 +16,7 @@
 mod files;
 
 use api_types::CertificateInfo;
-use files::{Pair, read, replace};
+use files::{Pair, look, read, replace};
 use machine::Outside;
 use rcgen::{CertificateParams, DnType, ExtendedKeyUsagePurpose, KeyPair, date_time_ymd};
 use sha2::{Digest, Sha256};
@@ -181,6 +181,42 @@ impl Certificates {
             tracing::info!(fingerprint = new.fingerprint, "the certificate of HTTPS was renewed");
         }
         Ok(())
+    }
+}
+
+/// A certificate and its key, which were checked, as files and for who keeps copies of them.
+pub struct KeptCertificate {
+    pair: Pair,
+    /// SHA-256 of the certificate.
+    pub fingerprint: String,
+}
+
+impl KeptCertificate {
+    /// Checks a certificate and its key, in PEM; its end is not looked at.
+    pub fn new(certificate: String, key: String) -> Result<KeptCertificate, Unfit> {
+        let pair = Pair { certificate, key };
+        let fingerprint = shown(&pair)?.info.fingerprint;
+        Ok(KeptCertificate { pair, fingerprint })
+    }
+
+    /// Of a folder. `None`: there is none. While another one takes its place, the two files may not
+    /// belong together.
+    pub fn read(folder: &Path) -> Result<Option<KeptCertificate>, Unfit> {
+        let pair = look(folder)?;
+        pair.map(|Pair { certificate, key }| KeptCertificate::new(certificate, key)).transpose()
+    }
+
+    /// Puts it into a folder, which need not be there.
+    pub fn write(&self, folder: &Path) -> Result<(), Unfit> {
+        replace(folder, &self.pair)
+    }
+
+    pub fn certificate(&self) -> &str {
+        &self.pair.certificate
+    }
+
+    pub fn key(&self) -> &str {
+        &self.pair.key
     }
 }
 

@@ -83,6 +83,11 @@ impl Site {
             true => self.daemon.kill(),
             false => self.daemon.stop(),
         }
+        self.begin();
+    }
+
+    /// Starts the daemon again.
+    pub fn begin(&mut self) {
         self.daemon.begin();
         self.port = port_of(&self.daemon);
     }

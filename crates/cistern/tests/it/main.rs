@@ -34,6 +34,7 @@ mod kills;
 mod libnfs;
 mod local;
 mod log_devices;
+mod machine_state;
 mod mount8;
 mod multihost;
 mod nbd;

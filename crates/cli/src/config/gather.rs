@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use api_types::refusal::Reason;
 use api_types::{
     DatasetInfo, DatasetKind, DatasetQuery, Delegation, LogFilter, Me, PropValue, Role, Source, SpaceUse,
-    Spender, Tunable, User, kind, routes,
+    Spender, Tunable, User, is_of_machine, kind, routes,
 };
 
 use super::state::{
@@ -43,7 +43,8 @@ pub fn gather(client: &Client, with_secrets: bool, io: &mut Io<'_>) -> Result<St
         false => client.get(routes::DATASETS)?,
     };
     let mut altroots = BTreeMap::new();
-    for info in datasets {
+    // What a pool keeps of the machine's state is nothing that an appliance is set to.
+    for info in datasets.into_iter().filter(|info| !is_of_machine(&info.name)) {
         let pool = info.name.split('/').next().unwrap_or(&info.name);
         if !altroots.contains_key(pool) {
             altroots.insert(pool.to_owned(), altroot(client, pool)?);

@@ -17,7 +17,10 @@
 //! those named `cistern:…` reach. What he reads is not limited by that.
 //!
 //! Properties named `cistern:…` say how this program serves a volume: they are an administrator's
-//! alone, who is held to nothing.
+//! alone, who is held to nothing. So is what a pool keeps of the machine's own state
+//! ([`is_of_machine`]): it has password hashes and keys, and becomes the machine's state again.
+//! Nobody else makes, changes, clones, sends or receives any of it, whatever is delegated to him
+//! above. Snapshots of it, which show nothing, come and go as anywhere.
 //!
 //! Source: module/zfs/zfs_ioctl.c (`zfs_secpolicy_*`, `zfs_check_settable`), dsl_deleg.c
 //! (`dsl_deleg_can_allow`, `dsl_deleg_can_unallow`).
@@ -28,7 +31,7 @@ use ::pool::PoolError;
 use ::pool::dsl::deleg::Place;
 use engine_api::{
     Change, DatasetInfo, DatasetProperty, Error, Grant, Grantee, PropertyChange, ReceiveRequest, Result,
-    SendRequest, Spender,
+    SendRequest, Spender, is_of_machine,
 };
 use ondisk::prop::{self, UserspaceProp};
 use refusal::{Action, Reason, Refused};
@@ -138,7 +141,21 @@ enum At {
     NewBelow(String),
 }
 
+/// What may be delegated of the machine's own state: to take snapshots and to keep them, and to
+/// destroy them.
+const OF_SNAPSHOTS: [&str; 4] = ["snapshot", "hold", "release", "bookmark"];
+const TO_DESTROY: [&str; 2] = ["destroy", "mount"];
+
 impl Need {
+    fn is_of_machine(&self) -> bool {
+        let name = self.at.name();
+        let is_harmless = |permission: &String| {
+            let permission = permission.as_str();
+            OF_SNAPSHOTS.contains(&permission) || name.contains('@') && TO_DESTROY.contains(&permission)
+        };
+        is_of_machine(name) && !self.any_of.iter().all(is_harmless)
+    }
+
     fn is_held_by(&self, root: &str) -> bool {
         !self.any_of.is_empty() && self.any_of.iter().all(|permission| holds(root, &self.at, permission))
     }
@@ -213,6 +230,9 @@ impl LocalPool {
             return Ok(());
         }
         let Needs::Permissions(needs) = self.needs(deed, &caller)? else { return Err(DENIED) };
+        if needs.iter().any(Need::is_of_machine) {
+            return Err(DENIED);
+        }
         if within.is_some_and(|root| needs.iter().any(|need| !need.is_held_by(root))) {
             return Err(DENIED);
         }
@@ -348,6 +368,9 @@ impl LocalPool {
 
     /// A place for a dataset; gives the nearest above it that there is.
     fn to_place(&self, name: &str, parents: bool, list: &mut List) -> Result<String> {
+        if is_of_machine(name) {
+            return Err(DENIED);
+        }
         let missing = || Refused::new(Action::Create { name: name.to_owned() }, Reason::NoParent);
         let (parent, _) = name.rsplit_once('/').ok_or_else(missing)?;
         let mut nearest = parent;
@@ -420,6 +443,9 @@ impl LocalPool {
     /// thus read it; here he must be one who may clone the origin, or receive there.
     fn needs_of_receive(&self, request: &ReceiveRequest, landing: Landing<'_>) -> Result<Needs> {
         let target = head_of(landing.into);
+        if is_of_machine(target) {
+            return Err(DENIED);
+        }
         let (mut at, mut list) = (target, List::default());
         while !self.is_there(at)? {
             at = at.rsplit_once('/').ok_or(Error::NotFound)?.0;

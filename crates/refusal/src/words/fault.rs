@@ -7,6 +7,7 @@ use crate::job::JobFault;
 use crate::name::NameFault;
 use crate::property::PropertyFault;
 use crate::scan::{ScanFault, SweepFault};
+use crate::state::StateFault;
 use crate::vdev::{Use, VdevFault};
 
 impl Display for NameFault {
@@ -332,6 +333,35 @@ impl Display for JobFault {
             JobFault::Ended => "it has ended",
             JobFault::NotCancellable => "it cannot be cancelled at this step",
         })
+    }
+}
+
+impl Display for StateFault {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            StateFault::NotChosen => f.write_str("no pool is chosen for it"),
+            StateFault::Away => f.write_str("the pool is not imported"),
+            StateFault::NoFileSystem { dataset } => write!(f, "there is no file system '{dataset}'"),
+            StateFault::NoVersion => f.write_str("no version is there, or none that is old enough"),
+            StateFault::OtherVersion => f.write_str("another version is there than the one that was shown"),
+            StateFault::NewerFormat { found, known } => write!(
+                f,
+                "the version has format {found}, and this program knows formats up to {known}: it takes a \
+                 newer program"
+            ),
+            StateFault::NewerDatabase { found, known } => write!(
+                f,
+                "the database in it is of version {found}, and this program knows versions up to {known}: it \
+                 takes a newer program"
+            ),
+            StateFault::Damaged { message } => write!(f, "the version is damaged: {message}"),
+            StateFault::TooLarge { bytes, most } => {
+                write!(f, "it has {bytes} bytes, and a version has {most} at the most")
+            }
+            StateFault::NoNumber => f.write_str("no number for a version is left"),
+            StateFault::NoDatabase => f.write_str("the machine's database could not be opened"),
+            StateFault::UnderWay => f.write_str("somebody else is restoring; try again later"),
+        }
     }
 }
 

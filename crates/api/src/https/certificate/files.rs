@@ -40,6 +40,12 @@ pub fn read(folder: &Path, is_fit: &dyn Fn(&Pair) -> bool) -> Result<Option<Pair
     }
 }
 
+/// What is in a folder, as it is. `None`: there is no certificate, or no key yet.
+pub fn look(folder: &Path) -> Result<Option<Pair>, Unfit> {
+    let (certificate, key) = (text(&folder.join(CERTIFICATE))?, text(&folder.join(KEY))?);
+    Ok(certificate.zip(key).map(|(certificate, key)| Pair { certificate, key }))
+}
+
 /// Puts both into a folder, in place of those that are there.
 pub fn replace(folder: &Path, pair: &Pair) -> Result<(), Unfit> {
     let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);

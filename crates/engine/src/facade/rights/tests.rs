@@ -85,3 +85,24 @@ fn a_dataset_holds_what_is_below_it_and_no_neighbour() {
         assert!(!is_within(outside, "t/a"), "{outside}");
     }
 }
+
+#[test]
+fn of_the_machines_state_nothing_is_delegated_but_its_snapshots() {
+    let need = |at: At, permission: &str| Need { at, any_of: vec![permission.to_owned()] };
+    let at = |name: &str| At::Dataset(name.to_owned());
+    for permission in ["create", "mount", "destroy", "send", "clone", "sharenfs", "rollback", "allow"] {
+        assert!(need(at("t/.cistern"), permission).is_of_machine(), "{permission}");
+        assert!(!need(at("t"), permission).is_of_machine(), "{permission}");
+    }
+    for permission in ["send", "clone", "rename"] {
+        assert!(need(at("b/t/.cistern@s"), permission).is_of_machine(), "{permission}");
+    }
+    assert!(need(At::SnapshotsOf("t/.cistern".into()), "send").is_of_machine());
+    assert!(need(At::NewBelow("t/.cistern".into()), "create").is_of_machine());
+    for permission in ["snapshot", "hold", "release", "bookmark"] {
+        assert!(!need(at("t/.cistern"), permission).is_of_machine(), "{permission}");
+    }
+    for permission in ["destroy", "mount"] {
+        assert!(!need(at("t/.cistern@s"), permission).is_of_machine(), "{permission}");
+    }
+}
