@@ -5,6 +5,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::{Assertion, Attestation, SecurityKey};
+
 // `{:?}` does not show it, so no log has it.
 /// A password, a code or a token.
 #[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -75,9 +77,11 @@ pub enum By {
 pub struct LogIn {
     pub name: String,
     pub password: Secret,
-    /// A code of TOTP, or a recovery code; where the account wants one and it is left out, the
-    /// answer is `/problems/second-factor-needed`.
+    /// A code of TOTP, or a recovery code; where the account wants a second factor and it is left
+    /// out, the answer is `/problems/second-factor-needed`.
     pub second: Option<Secret>,
+    /// Of a security key, as that answer asks for it; either this or `second`.
+    pub assertion: Option<Assertion>,
 }
 
 /// The session is in the cookie that comes with it.
@@ -122,6 +126,9 @@ pub struct User {
     pub uid: u32,
     pub disabled: bool,
     pub has_totp: bool,
+    /// Passkeys or security keys.
+    #[serde(default)]
+    pub has_keys: bool,
     pub created: i64,
     pub last_login: Option<i64>,
 }
@@ -147,8 +154,10 @@ pub struct UserChange {
     pub old_password: Option<Secret>,
     pub disabled: Option<bool>,
     pub uid: Option<u32>,
-    /// Remove the second factor and the recovery codes.
+    /// Remove the authenticator for codes; without keys, the recovery codes as well.
     pub drop_totp: bool,
+    /// Remove all security keys; without an authenticator, the recovery codes as well.
+    pub drop_keys: bool,
     /// With another password for the own account: its tokens stay. Otherwise they end.
     pub keep_tokens: bool,
 }
@@ -160,6 +169,8 @@ pub struct UserChange {
 pub struct TotpBegin {
     pub password: Secret,
     pub second: Option<Secret>,
+    /// Of a security key; either this or `second`.
+    pub assertion: Option<Assertion>,
 }
 
 /// `POST /v1/users/{name}/totp`: counts once it is confirmed. Shown once.
@@ -183,6 +194,43 @@ pub struct TotpConfirm {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RecoveryCodes {
     pub codes: Vec<Secret>,
+}
+
+/// `POST /v1/users/{name}/keys`. The own account's password, and a second factor that it has.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct KeyBegin {
+    pub password: Secret,
+    /// A code of TOTP, or a recovery code.
+    pub second: Option<Secret>,
+    /// Of a key that the account has; either this or `second`.
+    pub assertion: Option<Assertion>,
+}
+
+/// `POST /v1/users/{name}/keys/confirm`
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct KeyConfirm {
+    /// As people call it. Of the account's keys no other has it.
+    pub name: String,
+    pub credential: Attestation,
+}
+
+/// A key that counts from now on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct KeyMade {
+    pub key: SecurityKey,
+    /// Recovery codes, where the account had none. Each counts once. Shown once.
+    pub codes: Vec<Secret>,
+}
+
+/// `POST /v1/users/{name}/keys/remove`
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct KeyRemove {
+    pub id: u64,
+    /// Who removes a key of the own account over HTTPS has to give its password.
+    pub password: Secret,
 }
 
 /// `GET /v1/sessions`: one's own, of all users to an administrator.

@@ -20,6 +20,7 @@ mod keeping;
 mod known;
 mod measure;
 mod mount;
+mod passkey;
 mod pool;
 mod problem;
 mod project;
@@ -42,6 +43,7 @@ pub use job::*;
 pub use keeping::*;
 pub use measure::*;
 pub use mount::*;
+pub use passkey::*;
 pub use pool::*;
 /// Why a request is refused, as data.
 pub use refusal;

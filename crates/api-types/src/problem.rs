@@ -4,6 +4,7 @@ use refusal::Refused;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
+use crate::SecondFactors;
 use crate::known::Known;
 
 /// Media type of a problem.
@@ -114,13 +115,16 @@ pub struct Problem {
     /// only a newer program understands.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "known")]
     pub refused: Option<Box<Refused>>,
+    /// Of [`kind::SECOND_FACTOR_NEEDED`]: which the account has.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "known")]
+    pub second_factors: Option<Box<SecondFactors>>,
     /// Exit status that a command should end with: 1 for a refusal, 2 for a request that makes no
     /// sense.
     pub exit: u8,
 }
 
 /// What is not understood is none: `detail` says it.
-fn known<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Box<Refused>>, D::Error> {
+fn known<'de, T: Deserialize<'de>, D: Deserializer<'de>>(from: D) -> Result<Option<T>, D::Error> {
     Ok(Known::deserialize(from)?.value())
 }
 

@@ -181,6 +181,12 @@ pub const USER_REMOVE: &str = "/v1/users/{name}/remove";
 pub const USER_TOTP: &str = "/v1/users/{name}/totp";
 /// POST [`crate::TotpConfirm`] → [`crate::RecoveryCodes`]
 pub const USER_TOTP_CONFIRM: &str = "/v1/users/{name}/totp/confirm";
+/// GET every [`crate::SecurityKey`] · POST [`crate::KeyBegin`] → [`crate::CreationOptions`]
+pub const USER_KEYS: &str = "/v1/users/{name}/keys";
+/// POST [`crate::KeyConfirm`] → [`crate::KeyMade`]
+pub const USER_KEYS_CONFIRM: &str = "/v1/users/{name}/keys/confirm";
+/// POST [`crate::KeyRemove`]
+pub const USER_KEYS_REMOVE: &str = "/v1/users/{name}/keys/remove";
 /// GET every [`crate::UserSession`] that lasts
 pub const SESSIONS: &str = "/v1/sessions";
 /// POST

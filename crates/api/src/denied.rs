@@ -1,10 +1,10 @@
 //! The one place where what the machine's database refuses, and its faults, become problems.
 
 use crate::problem::{Refusal, refuse};
-use api_types::kind;
+use api_types::{Problem, SecondFactors, kind};
 use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
-use machine::{Denied, Fault, Limit, NameFault, PasswordFault};
+use machine::{Denied, Fault, KeyFault, Limit, NameFault, PasswordFault};
 
 /// Seconds after which a client may try again that found no room.
 const SOON: u64 = 3;
@@ -52,9 +52,11 @@ impl From<Denied> for Unserved {
         let refused = |kind: &str, detail: &str| Unserved::from(refuse(kind, detail));
         match why {
             Denied::Wrong => refused(kind::UNAUTHENTICATED, "name, password, second factor or code is wrong"),
-            Denied::SecondFactorNeeded => {
-                refused(kind::SECOND_FACTOR_NEEDED, "this account wants a second factor")
-            }
+            Denied::SecondFactorNeeded(has) => second_factor(has),
+            Denied::CounterWentBack { .. } => refused(
+                kind::UNAUTHENTICATED,
+                "the counter of this security key went back: there may be a copy of it; have it removed",
+            ),
             Denied::Throttled { seconds } => {
                 let detail = format!("too many tries failed; the next is looked at in {seconds} s");
                 Unserved { why: refuse(kind::THROTTLED, detail), retry_after: Some(seconds) }
@@ -67,6 +69,7 @@ impl From<Denied> for Unserved {
             Denied::OutlivesMaker => {
                 refused(kind::INVALID, "a token makes none that ends after it, or never")
             }
+            Denied::BadKey(fault) => refused(kind::INVALID, key(fault)),
             Denied::BadUid => refused(kind::INVALID, "no account may have this number"),
             Denied::UidTaken => refused(kind::EXISTS, "another account has this number, or had it"),
             Denied::BadExpiry => refused(kind::INVALID, "a token cannot expire in the past"),
@@ -103,10 +106,36 @@ fn password(fault: PasswordFault) -> &'static str {
     }
 }
 
+fn key(fault: KeyFault) -> &'static str {
+    match fault {
+        KeyFault::Unreadable => "that is not what a browser gives of a new security key",
+        KeyFault::NoChallenge => "no security key is waited for: five minutes have passed, or it was kept",
+        KeyFault::OtherSite => "the security key was made for another site",
+        KeyFault::NobodyThere => "nobody has touched the security key",
+        KeyFault::Algorithm => "the security key signs by neither ES256 nor EdDSA",
+        KeyFault::Signature => "another security key has signed",
+    }
+}
+
+/// With what the account has, which only who knows its password is told.
+fn second_factor(has: Box<SecondFactors>) -> Unserved {
+    let detail = match (has.totp, &has.key) {
+        (_, Some(_)) => "this account wants a second factor: a security key, or a code",
+        (true, None) => "this account wants a second factor: a code",
+        (false, None) => {
+            "the security keys of this account do not count for this name or address; give a recovery code, \
+             or come by the name that they were made for"
+        }
+    };
+    let Refusal(problem) = refuse(kind::SECOND_FACTOR_NEEDED, detail);
+    Refusal(Problem { second_factors: Some(has), ..problem }).into()
+}
+
 fn most(limit: Limit) -> &'static str {
     match limit {
         Limit::Users => "there are as many users as there may be",
         Limit::Tokens => "the user has as many tokens as one may have",
+        Limit::Keys => "the user has as many security keys as one may have",
         Limit::Uids => "no number for a user is left",
     }
 }
@@ -142,7 +171,11 @@ mod tests {
     #[test]
     fn a_refusal_says_what_to_do_in_its_headers() {
         assert_eq!(told(Denied::Wrong), (401, "Bearer".into()));
-        assert_eq!(told(Denied::SecondFactorNeeded), (401, "Bearer".into()));
+        let has = SecondFactors { totp: true, key: None };
+        assert_eq!(told(Denied::SecondFactorNeeded(Box::new(has))), (401, "Bearer".into()));
+        let copied = Denied::CounterWentBack { key: 1, kept: 7, shown: 5 };
+        assert_eq!(told(copied), (401, "Bearer".into()));
+        assert_eq!(told(Denied::BadKey(KeyFault::OtherSite)), (422, String::new()));
         assert_eq!(told(Denied::Throttled { seconds: 8 }), (429, "8".into()));
         assert_eq!(told(Denied::TooBusy), (503, "3".into()));
         assert_eq!(told(Denied::LastAdministrator), (409, String::new()));

@@ -7,6 +7,7 @@ pub mod events;
 pub mod faults;
 pub mod jobs;
 pub mod keeping;
+pub mod keys;
 pub mod measure;
 pub mod mounts;
 pub mod permissions;

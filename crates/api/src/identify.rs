@@ -25,7 +25,7 @@ use axum::extract::{ConnectInfo, Request, State};
 use axum::http::{HeaderMap, HeaderValue, Method, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use machine::Credential;
+use machine::{Credential, RelyingParty};
 use std::net::IpAddr;
 use std::sync::Arc;
 use subtle::ConstantTimeEq;
@@ -37,6 +37,11 @@ const JSON: &str = "application/json";
 const STREAM: &str = "application/octet-stream";
 /// How long a browser comes by HTTPS alone: a year.
 const STRICT_TRANSPORT: &str = "max-age=31536000";
+
+/// This machine as the browser of a request sees it; in the extensions of the request. `None`: by
+/// an address.
+#[derive(Clone)]
+pub struct Site(pub Option<RelyingParty>);
 
 /// What it takes to know who asks.
 pub struct Front {
@@ -52,7 +57,10 @@ pub async fn identify(State(front): State<Arc<Front>>, mut request: Request, nex
     };
     let shown = front.shown(&request);
     let found = match shown {
-        Ok(shown) => front.asker(shown, address).await,
+        Ok((shown, site)) => {
+            request.extensions_mut().insert(site);
+            front.asker(shown, address).await
+        }
         Err(why) => Err(why),
     };
     let found = found.and_then(|asker| match asker.identity() {
@@ -89,12 +97,14 @@ enum Shown {
 struct Repeated(Option<String>);
 
 impl Front {
-    fn shown(&self, request: &Request) -> Result<Shown, Unserved> {
+    /// What a request shows, and by which name it has come.
+    fn shown(&self, request: &Request) -> Result<(Shown, Site), Unserved> {
         let headers = request.headers();
         let authority = origin::authority(request.uri(), headers);
         let authority = authority.filter(|authority| self.is_ours(authority)).ok_or_else(misdirected)?;
+        let site = Site(origin::relying_party(&authority));
         if let Some(token) = bearer(headers)? {
-            return Ok(Shown::Token(token.to_owned()));
+            return Ok((Shown::Token(token.to_owned()), site));
         }
         let changes = ![Method::GET, Method::HEAD].contains(request.method());
         if changes && !origin::is_same_site(headers, &authority) {
@@ -103,13 +113,14 @@ impl Front {
         if changes && !request.body().is_end_stream() && !is_data(headers, request.uri().path()) {
             return Err(refuse(kind::BAD_REQUEST, format!("the body has to be of type {JSON}")).into());
         }
-        Ok(match cookie::session(headers) {
+        let shown = match cookie::session(headers) {
             Some(secret) => {
                 let value = headers.get(CSRF).and_then(|value| value.to_str().ok());
                 Shown::Session(secret.to_owned(), changes.then(|| Repeated(value.map(str::to_owned))))
             }
             None => Shown::Nothing,
-        })
+        };
+        Ok((shown, site))
     }
 
     fn is_ours(&self, authority: &str) -> bool {

@@ -6,6 +6,7 @@
 //! what a browser says of the site must be this one.
 
 use axum::http::{HeaderMap, Uri, header};
+use machine::RelyingParty;
 use std::net::IpAddr;
 
 /// The port that is left out.
@@ -52,6 +53,13 @@ fn is_port(text: &str) -> bool {
 /// names for theirs.
 pub fn is_literal(host: &str) -> bool {
     host == "localhost" || host.parse::<IpAddr>().is_ok()
+}
+
+/// This machine as the browser of a request sees it, for security keys. `None`: it does not see it
+/// by a host name, and no key counts for an address.
+pub fn relying_party(authority: &str) -> Option<RelyingParty> {
+    let id = host(authority).filter(|host| host.parse::<IpAddr>().is_err())?.to_owned();
+    Some(RelyingParty { id, origin: format!("https://{}", plain(authority)) })
 }
 
 /// Whether no other site had a browser send the request. Programs that are no browsers do not say
@@ -121,6 +129,18 @@ pub mod tests {
         }
         assert!(is_literal("::1") && is_literal("192.0.2.1") && is_literal("localhost"));
         assert!(!is_literal("localhost.evil.example") && !is_literal("1.evil.example"));
+    }
+
+    #[test]
+    fn a_key_counts_for_a_host_name_and_no_address() {
+        let of = |authority| relying_party(authority).map(|site| (site.id, site.origin));
+        let site = |id: &str, origin: &str| Some((id.to_owned(), origin.to_owned()));
+        assert_eq!(of("shelf.example:8443"), site("shelf.example", "https://shelf.example:8443"));
+        assert_eq!(of("shelf:443"), site("shelf", "https://shelf"));
+        assert_eq!(of("localhost:8443"), site("localhost", "https://localhost:8443"));
+        for address in ["192.0.2.1:8443", "[::1]:8443", ""] {
+            assert_eq!(of(address), None, "{address}");
+        }
     }
 
     #[test]

@@ -30,6 +30,7 @@ pub fn refuse(kind: &str, detail: impl Into<String>) -> Refusal {
         status,
         detail: detail.into(),
         refused: None,
+        second_factors: None,
         exit,
     })
 }

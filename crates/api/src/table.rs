@@ -9,8 +9,8 @@ use crate::denied::{Unserved, unauthenticated};
 use crate::feed::Whom;
 use crate::gate::{Common, Gate, pass};
 use crate::handlers::{
-    accounts, certificate, datasets, events, faults, jobs, keeping, measure, mounts, permissions, pools,
-    projects, session, snapshots, streams, tokens, tunables,
+    accounts, certificate, datasets, events, faults, jobs, keeping, keys, measure, mounts, permissions,
+    pools, projects, session, snapshots, streams, tokens, tunables,
 };
 use crate::openapi::{
     Description, Document, Events, Frames, Line, Listed, Nothing, Operation, Started, Types,
@@ -20,19 +20,20 @@ use crate::problem::refuse;
 use crate::rights::{BODY_MAX, Bodies, Right};
 use api_types::{
     AbortReceive, AcmeSet, AcmeStatus, ActiveFault, Advice, AdviceQuestion, Allow, AuditQuery, AuditRecord,
-    BookmarkCreate, CertificateInfo, CertificateSet, Changed, CloneCreate, Condemn, Counts, DatasetCreate,
-    DatasetDestroy, DatasetInfo, DatasetPlan, DatasetQuery, DedupEstimate, DedupEstimateQuery, Delegation,
-    DeletedFiles, DestroyOptions, DestroyPlan, DiffEntry, DiffQuery, EventStreamQuery, EventsCleared,
-    EventsQuery, Fault, FaultCancel, FeatureInfo, FirstAdministrator, HistoryQuery, HistoryRecord, Hold,
-    HoldRequest, ImportSearch, Importable, Inherit, IscsiSession, Job, JobQuery, KeepIn, Keeping, LabelClear,
-    LogFilter, LogIn, LoggedIn, MachineBackup, Me, Mount, MountOutcome, MountRequest, PoolAdd, PoolAttach,
-    PoolCheckpoint, PoolClear, PoolImport, PoolInitialize, PoolOffline, PoolOnline, PoolReguid, PoolRelease,
-    PoolReopen, PoolScan, PoolSpec, PoolStatus, PoolTrim, PoolVdev, ProjectPage, ProjectQuery, ProjectSet,
-    ProjectsSet, Promote, PropValue, PropertiesQuery, PropertiesSet, PropertyTables, Receive, RecoveryCodes,
-    Rename, Rollback, SendRequest, Share, ShareRequest, SnapshotCreate, SpaceExplained, SpaceUse,
-    SpaceUseQuery, StateRestore, StateRestored, StateVersion, StateVersionsQuery, Token, TokenAdd, TokenMade,
-    TotpBegin, TotpConfirm, TotpOffer, Tunable, TunableSet, Unallow, UnmountRequest, Upgradable, User,
-    UserAdd, UserChange, UserSession, VdevTallies, Version, Zevent, kind, routes,
+    BookmarkCreate, CertificateInfo, CertificateSet, Changed, CloneCreate, Condemn, Counts, CreationOptions,
+    DatasetCreate, DatasetDestroy, DatasetInfo, DatasetPlan, DatasetQuery, DedupEstimate, DedupEstimateQuery,
+    Delegation, DeletedFiles, DestroyOptions, DestroyPlan, DiffEntry, DiffQuery, EventStreamQuery,
+    EventsCleared, EventsQuery, Fault, FaultCancel, FeatureInfo, FirstAdministrator, HistoryQuery,
+    HistoryRecord, Hold, HoldRequest, ImportSearch, Importable, Inherit, IscsiSession, Job, JobQuery, KeepIn,
+    Keeping, KeyBegin, KeyConfirm, KeyMade, KeyRemove, LabelClear, LogFilter, LogIn, LoggedIn, MachineBackup,
+    Me, Mount, MountOutcome, MountRequest, PoolAdd, PoolAttach, PoolCheckpoint, PoolClear, PoolImport,
+    PoolInitialize, PoolOffline, PoolOnline, PoolReguid, PoolRelease, PoolReopen, PoolScan, PoolSpec,
+    PoolStatus, PoolTrim, PoolVdev, ProjectPage, ProjectQuery, ProjectSet, ProjectsSet, Promote, PropValue,
+    PropertiesQuery, PropertiesSet, PropertyTables, Receive, RecoveryCodes, Rename, Rollback, SecurityKey,
+    SendRequest, Share, ShareRequest, SnapshotCreate, SpaceExplained, SpaceUse, SpaceUseQuery, StateRestore,
+    StateRestored, StateVersion, StateVersionsQuery, Token, TokenAdd, TokenMade, TotpBegin, TotpConfirm,
+    TotpOffer, Tunable, TunableSet, Unallow, UnmountRequest, Upgradable, User, UserAdd, UserChange,
+    UserSession, VdevTallies, Version, Zevent, kind, routes,
 };
 use axum::Router;
 use axum::body::Bytes;
@@ -139,6 +140,14 @@ requests! {
             Nothing, TotpBegin => TotpOffer, "Offers a second factor, which counts once it is confirmed.");
         single(Account, routes::USER_TOTP_CONFIRM, accounts::confirm_totp;
             Nothing, TotpConfirm => RecoveryCodes, "Confirms a second factor by a code of it.");
+        read(Account, routes::USER_KEYS, keys::list;
+            Nothing, Nothing => Vec<SecurityKey>, "The security keys of an account.");
+        single(Account, routes::USER_KEYS, keys::begin;
+            Nothing, KeyBegin => CreationOptions, "Has a browser make a security key for its account.");
+        single(Account, routes::USER_KEYS_CONFIRM, keys::confirm;
+            Nothing, KeyConfirm => KeyMade, "Keeps a security key that a browser has made.");
+        change(Account, routes::USER_KEYS_REMOVE, keys::remove;
+            Nothing, KeyRemove => (), "Removes a security key.");
         read(Account, routes::SESSIONS, accounts::sessions;
             Nothing, Nothing => Vec<UserSession>, "One's own sessions; an administrator sees all.");
         change(Account, routes::SESSION_END, accounts::end_session;

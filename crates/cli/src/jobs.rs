@@ -42,6 +42,7 @@ pub fn result(job: Job) -> Result<JobResult, CallError> {
             status: 500,
             detail: format!("job {} failed and doesn't say why", job.id),
             refused: None,
+            second_factors: None,
             exit: 1,
         })),
     }

@@ -11,7 +11,7 @@ use crate::fail::{Stop, fail};
 use crate::getopt;
 use crate::hosts::{Host, Hosts, remote};
 use crate::{roles, table};
-use api_types::{By, LogIn, LoggedIn, Me, Role, Secret, TokenAdd, TokenMade, kind, routes};
+use api_types::{By, LogIn, LoggedIn, Me, Problem, Role, Secret, TokenAdd, TokenMade, kind, routes};
 
 pub const LOGIN: &str = "\
 usage: cistern login HOST[:PORT] [-u USER] [options]
@@ -138,12 +138,21 @@ pub fn log_in(
         LogIn { name: user.to_owned(), password: Secret(password.to_owned()), ..LogIn::default() };
     for _ in 0..TRIES {
         match client.log_in(&request) {
-            Err(CallError::Refused(problem)) if problem.kind == kind::SECOND_FACTOR_NEEDED => {}
+            Err(CallError::Refused(problem)) if problem.kind == kind::SECOND_FACTOR_NEEDED => {
+                request.second = Some(Secret(ask::secret(io, code_wanted(&problem))?));
+            }
             outcome => return Ok(outcome?),
         }
-        request.second = Some(Secret(ask::secret(io, "Code of the authenticator, or a recovery code: ")?));
     }
     fail("a second factor is wanted again and again")
+}
+
+/// What to ask for: a key takes a browser, and a code does as well.
+pub fn code_wanted(problem: &Problem) -> &'static str {
+    match problem.second_factors.as_ref().is_some_and(|has| !has.totp) {
+        true => "Recovery code (the security key of this account takes a browser): ",
+        false => "Code of the authenticator, another one than before, or a recovery code: ",
+    }
 }
 
 fn token(

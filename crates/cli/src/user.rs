@@ -4,11 +4,11 @@ use crate::client::{CallError, Client};
 use crate::command::Io;
 use crate::fail::{Stop, fail, no_command};
 use crate::getopt::{self, Parsed};
-use crate::login::log_in;
+use crate::login::{code_wanted, log_in};
 use crate::{ask, roles, table};
 use api_types::{
-    Me, RecoveryCodes, Role, Secret, TotpBegin, TotpConfirm, TotpOffer, User, UserAdd, UserChange, kind,
-    routes,
+    KeyRemove, Me, RecoveryCodes, Role, Secret, SecurityKey, TotpBegin, TotpConfirm, TotpOffer, User,
+    UserAdd, UserChange, kind, routes,
 };
 use qrcode::render::unicode::Dense1x2;
 use qrcode::{EcLevel, QrCode};
@@ -18,17 +18,21 @@ pub const USAGE: &str = "\
 usage: cistern user list [-H] [-p] [--json]
        cistern user add NAME [--role ROLE] [--uid NUMBER] [--password-stdin]
        cistern user change NAME [--role ROLE] [--uid NUMBER] [--password] [--keep-tokens] [--disable | --enable]
-                              [--drop-totp]
+                              [--drop-totp] [--drop-keys]
        cistern user remove NAME
        cistern user totp NAME
+       cistern user keys NAME [-H] [-p] [--json]
+       cistern user keys NAME remove ID
 
 Accounts of who manages this machine by HTTPS. A role is read-only (which is the default), operator or administrator; what
 'zfs allow' delegates to the account's number it may do as well. Passwords are asked for, never an argument.
+A security key or passkey is made in a browser, by its owner, over HTTPS and by a host name; here it is listed and removed.
 
   --password         another password; sessions and tokens of the account end
   --keep-tokens      with another password for the own account: its tokens do not
   --password-stdin   likewise, from a line of standard input
-  --drop-totp        without second factor and recovery codes from now on
+  --drop-totp        without authenticator from now on; recovery codes end with the last second factor
+  --drop-keys        likewise without security keys
   -H, -p             for programs: without a head, times in seconds since 1970
   --json             what the daemon says, as JSON
 
@@ -36,6 +40,7 @@ examples:
   cistern user add ada --role administrator
   cistern user change ada --password
   cistern user totp ada
+  cistern user keys ada remove 3
 ";
 
 pub fn run(args: &[String], client: &Client, io: &mut Io<'_>) -> Result<(), Stop> {
@@ -49,6 +54,7 @@ pub fn run(args: &[String], client: &Client, io: &mut Io<'_>) -> Result<(), Stop
             Ok(client.post::<()>(&routes::at(routes::USER_REMOVE, one_name(&options)?), &())?)
         }
         Some("totp") => totp(rest, client, io),
+        Some("keys") => keys(rest, client, io),
         Some("help" | "--help" | "-h") => Ok(write!(io.out, "{USAGE}")?),
         other => no_command(other),
     }
@@ -86,9 +92,10 @@ fn list(args: &[String], client: &Client, io: &mut Io<'_>) -> Result<(), Stop> {
             word(user.disabled),
             table::time(u64::try_from(user.created).ok(), is_exact),
             table::time(user.last_login.and_then(|at| u64::try_from(at).ok()), is_exact),
+            word(user.has_keys),
         ]
     };
-    const HEAD: [&str; 7] = ["NAME", "ROLE", "UID", "TOTP", "DISABLED", "CREATED", "LAST LOGIN"];
+    const HEAD: [&str; 8] = ["NAME", "ROLE", "UID", "TOTP", "DISABLED", "CREATED", "LAST LOGIN", "KEYS"];
     table::print(io, HEAD, users.iter().map(row).collect(), options.has("H"))
 }
 
@@ -104,7 +111,7 @@ fn add(args: &[String], client: &Client, io: &mut Io<'_>) -> Result<(), Stop> {
 }
 
 fn change(args: &[String], client: &Client, io: &mut Io<'_>) -> Result<(), Stop> {
-    let flags = ["password", "password-stdin", "keep-tokens", "disable", "enable", "drop-totp"];
+    let flags = ["password", "password-stdin", "keep-tokens", "disable", "enable", "drop-totp", "drop-keys"];
     let long: Vec<(&str, &str)> =
         [("role", "r"), ("uid", "u")].into_iter().chain(flags.map(|flag| (flag, flag))).collect();
     let options = getopt::parse_as(args, "r:u:", &long)?;
@@ -116,11 +123,11 @@ fn change(args: &[String], client: &Client, io: &mut Io<'_>) -> Result<(), Stop>
         (false, false) => None,
     };
     let role = options.value("r").map(roles::parse).transpose()?;
-    let drop_totp = options.has("drop-totp");
+    let (drop_totp, drop_keys) = (options.has("drop-totp"), options.has("drop-keys"));
     let is_piped = options.has("password-stdin");
     let wants_password = is_piped || options.has("password");
     let uid = uid(&options)?;
-    if !wants_password && !drop_totp && (role, disabled, uid) == (None, None, None) {
+    if !wants_password && !drop_totp && !drop_keys && (role, disabled, uid) == (None, None, None) {
         return Err(Stop::Usage("nothing is to be changed".into()));
     }
     let (client, old_password) = manager(client, name, io)?;
@@ -129,7 +136,8 @@ fn change(args: &[String], client: &Client, io: &mut Io<'_>) -> Result<(), Stop>
         false => None,
     };
     let keep_tokens = options.has("keep-tokens");
-    let change = UserChange { role, password, old_password, disabled, uid, drop_totp, keep_tokens };
+    let change =
+        UserChange { role, password, old_password, disabled, uid, drop_totp, drop_keys, keep_tokens };
     client.post::<User>(&routes::at(routes::USER_CHANGE, name), &change)?;
     Ok(())
 }
@@ -154,12 +162,11 @@ fn totp(args: &[String], client: &Client, io: &mut Io<'_>) -> Result<(), Stop> {
     let options = getopt::parse(args, "", &[])?;
     let name = one_name(&options)?;
     let (client, password) = manager(client, name, io)?;
-    let mut begin = TotpBegin { password: password.unwrap_or_default(), second: None };
+    let mut begin = TotpBegin { password: password.unwrap_or_default(), ..TotpBegin::default() };
     let path = routes::at(routes::USER_TOTP, name);
     let offer: TotpOffer = match client.post(&path, &begin) {
         Err(CallError::Refused(problem)) if problem.kind == kind::SECOND_FACTOR_NEEDED => {
-            let what = "Code of the authenticator until now, another one than before, or a recovery code: ";
-            begin.second = Some(Secret(ask::secret(io, what)?));
+            begin.second = Some(Secret(ask::secret(io, code_wanted(&problem))?));
             client.post(&path, &begin)?
         }
         offer => offer?,
@@ -177,6 +184,41 @@ fn totp(args: &[String], client: &Client, io: &mut Io<'_>) -> Result<(), Stop> {
         "Codes for when the authenticator is lost; each counts once, and they are not shown again:"
     )?;
     Ok(recovery.codes.iter().try_for_each(|Secret(code)| writeln!(io.out, "  {code}"))?)
+}
+
+fn keys(args: &[String], client: &Client, io: &mut Io<'_>) -> Result<(), Stop> {
+    let options = getopt::parse(args, "Hpj", &["json"])?;
+    match options.operands.as_slice() {
+        [] => Err(Stop::Usage("missing name of a user".into())),
+        [name] => list_keys(name, &options, client, io),
+        [name, word, id] if word == "remove" => {
+            let id = id.parse().map_err(|_| Stop::Usage(format!("'{id}' is no number of a key")))?;
+            let (client, password) = manager(client, name, io)?;
+            let remove = KeyRemove { id, password: password.unwrap_or_default() };
+            Ok(client.post::<()>(&routes::at(routes::USER_KEYS_REMOVE, name), &remove)?)
+        }
+        [_, word, ..] if word != "remove" => no_command(Some(word)),
+        _ => Err(Stop::Usage("one number of a key is wanted".into())),
+    }
+}
+
+fn list_keys(name: &str, options: &Parsed, client: &Client, io: &mut Io<'_>) -> Result<(), Stop> {
+    let keys: Vec<SecurityKey> = client.get(&routes::at(routes::USER_KEYS, name))?;
+    if options.has("j") {
+        return table::json(io, &keys);
+    }
+    let is_exact = options.has("p");
+    let row = |key: &SecurityKey| {
+        [
+            key.id.to_string(),
+            key.name.clone(),
+            key.host.clone(),
+            table::time(u64::try_from(key.created).ok(), is_exact),
+            table::time(key.last_used.and_then(|at| u64::try_from(at).ok()), is_exact),
+        ]
+    };
+    const HEAD: [&str; 5] = ["ID", "NAME", "HOST", "CREATED", "LAST USED"];
+    table::print(io, HEAD, keys.iter().map(row).collect(), options.has("H"))
 }
 
 /// A QR code, light on dark as most terminals are.

@@ -27,6 +27,7 @@ const COUNTING: &[(&str, &[&str])] = &[
     ("users", &["id", "name", "password", "role", "uid", "disabled", "created"]),
     ("totp", &["user", "pending", "secret"]),
     ("recovery_codes", &["user", "hash"]),
+    ("security_keys", &["id", "user", "name", "host", "credential", "algorithm", "public", "created"]),
     ("tokens", &["id", "user", "name", "hash", "role", "dataset", "created", "expires"]),
 ];
 
@@ -97,6 +98,7 @@ fn accounts(db: &Connection) -> Result<BTreeMap<String, Account>, Fault> {
             format!("SELECT password FROM users WHERE id = {id}"),
             format!("SELECT secret FROM totp WHERE user = {id} AND pending = 0"),
             format!("SELECT hash FROM recovery_codes WHERE user = {id} ORDER BY hash"),
+            format!("SELECT host, credential, public FROM security_keys WHERE user = {id} ORDER BY id"),
         ] {
             digest(db, &sql, &mut secrets)?;
         }

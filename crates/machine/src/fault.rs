@@ -6,6 +6,7 @@ use std::fmt;
 use std::io;
 use std::path::Path;
 
+use api_types::SecondFactors;
 use rusqlite::ErrorCode;
 
 /// What failed below: the disk, the file, or this crate.
@@ -46,6 +47,23 @@ pub enum PasswordFault {
     Nul,
 }
 
+/// What is wrong with a security key that is to be kept, or with its answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeyFault {
+    /// It is not what a browser sends, or too long.
+    Unreadable,
+    /// Its challenge was not drawn for that, was answered, or is older than five minutes.
+    NoChallenge,
+    /// It was made for another site, or in a page that another site shows.
+    OtherSite,
+    /// Nobody was there to touch it.
+    NobodyThere,
+    /// It signs in a way that is not taken.
+    Algorithm,
+    /// Another key has signed.
+    Signature,
+}
+
 /// Which bound is reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
@@ -54,6 +72,8 @@ pub enum Limit {
     Tokens,
     /// Numbers for users.
     Uids,
+    /// Security keys of one user.
+    Keys,
 }
 
 /// Why a request was refused. No variant tells a stranger whether an account exists.
@@ -61,8 +81,15 @@ pub enum Limit {
 pub enum Denied {
     /// Name, password, second factor or code is wrong; which of them is not told.
     Wrong,
-    /// The password is right, and a second factor was not given.
-    SecondFactorNeeded,
+    /// The password is right, and a second factor was not given. The account has these.
+    SecondFactorNeeded(Box<SecondFactors>),
+    /// The password is right, and so is a security key's signature, but its counter, which was
+    /// `kept`, has gone back: there may be a copy of the key.
+    CounterWentBack {
+        key: u64,
+        kept: u32,
+        shown: u32,
+    },
     /// Too many tries failed. The next one is looked at after this many seconds.
     Throttled {
         seconds: u64,
@@ -73,6 +100,7 @@ pub enum Denied {
     NotFound,
     BadName(NameFault),
     BadPassword(PasswordFault),
+    BadKey(KeyFault),
     /// A number that no account may be given: 0, and those above 2,100,000,000.
     BadUid,
     /// Another account has this number, or had it.

@@ -19,9 +19,11 @@ mod fault;
 mod files;
 mod first_code;
 mod identity;
+mod keys;
 mod login;
 mod password;
 mod places;
+mod recovery;
 mod repeats;
 mod schema;
 mod secret;
@@ -39,15 +41,17 @@ use std::sync::Arc;
 pub use acme::{Acme, AcmeWanted};
 pub use audit::{AuditEntry, AuditFilter, Weight};
 pub use contents::{Account, Contents};
-pub use fault::{Denied, Fault, Limit, NameFault, PasswordFault};
+pub use fault::{Denied, Fault, KeyFault, Limit, NameFault, PasswordFault};
 pub use identity::{Credential, Identity};
-pub use login::{LogIn, NewSession};
+pub use keys::RelyingParty;
+pub use login::{LogIn, NewSession, Second};
 pub use repeats::{Claim, KeptAnswer, Keyed};
 pub use store::Found;
 pub use tokens::NewToken;
 pub use users::{NewUser, UserChange};
 
 use first_code::FirstCode;
+use keys::Challenges;
 use password::Passwords;
 use store::Store;
 use throttle::Throttle;
@@ -60,13 +64,15 @@ pub trait Outside: Send + Sync {
     fn fill(&self, bytes: &mut [u8]);
 }
 
-/// The open database, and what is kept in memory beside it: failed logins and the first code.
+/// The open database, and what is kept in memory beside it: failed logins, the first code, and
+/// challenges for security keys.
 pub struct Machine {
     store: Store,
     outside: Arc<dyn Outside>,
     passwords: Passwords,
     throttle: Throttle,
     first_code: FirstCode,
+    challenges: Challenges,
 }
 
 impl Machine {
@@ -85,7 +91,8 @@ impl Machine {
     ) -> Result<(Machine, Found), Fault> {
         let (store, found) = Store::open(folder, steps)?;
         let (throttle, first_code) = (Throttle::new(&*outside), FirstCode::default());
-        let machine = Machine { store, outside, passwords, throttle, first_code };
+        let challenges = Challenges::default();
+        let machine = Machine { store, outside, passwords, throttle, first_code, challenges };
         // Who asks for one is told that it is under way, which is no reason to refuse all others.
         if let Err(fault) = machine.lose_answers() {
             tracing::warn!("requests that were under way when the program ended are not marked: {fault}");

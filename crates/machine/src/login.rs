@@ -6,23 +6,42 @@
 
 use std::net::IpAddr;
 
-use rusqlite::params;
+use api_types::{Assertion, SecondFactors, User};
+use rusqlite::{Connection, params};
 
 use crate::fault::{Denied, Fault};
 use crate::identity::Identity;
+use crate::keys::RelyingParty;
 use crate::password::Whose;
 use crate::places::{self, Place};
 use crate::throttle::Try;
 use crate::users::{self, Account};
-use crate::{Machine, sessions, totp};
+use crate::{Machine, keys, recovery, sessions, totp};
 
 /// Who wants to come in.
 pub struct LogIn<'a> {
     pub name: &'a str,
     pub password: &'a str,
-    /// A code of TOTP, or a recovery code.
-    pub second: Option<&'a str>,
+    pub second: Option<Second<'a>>,
     pub address: IpAddr,
+    /// This machine as the browser sees it; `None`: by an address, or it is no browser. Security
+    /// keys are asked for by it.
+    pub site: Option<&'a RelyingParty>,
+}
+
+/// A second factor.
+#[derive(Clone, Copy)]
+pub enum Second<'a> {
+    /// A code of TOTP, or a recovery code.
+    Code(&'a str),
+    /// Of a security key.
+    Key(&'a Assertion),
+}
+
+/// A second factor that is to be looked at once.
+enum Shown<'a> {
+    Code(&'a str),
+    Key(keys::Answer<'a>),
 }
 
 /// A session that has begun.
@@ -34,7 +53,7 @@ pub struct NewSession {
 
 impl Machine {
     /// Begins a session. [`Denied::Wrong`], [`Denied::SecondFactorNeeded`],
-    /// [`Denied::Throttled`] and [`Denied::TooBusy`] are the refusals.
+    /// [`Denied::CounterWentBack`], [`Denied::Throttled`] and [`Denied::TooBusy`] are the refusals.
     pub fn log_in(&self, attempt: &LogIn<'_>) -> Result<NewSession, Denied> {
         self.counted(attempt.name, attempt.address, |counted| self.let_in(attempt, counted))
     }
@@ -48,23 +67,34 @@ impl Machine {
     /// The same with the second factor, where the user has one.
     pub fn confirm_both(&self, attempt: &LogIn<'_>) -> Result<(), Denied> {
         self.counted(attempt.name, attempt.address, |counted| {
-            let Account { id, user, .. } = self.account(attempt.name, attempt.password, Whose::Known)?;
-            if !user.has_totp {
-                return Ok(());
-            }
-            let second = attempt.second.ok_or(Denied::SecondFactorNeeded)?;
-            self.begin_second(counted)?;
+            let account = self.account(attempt.name, attempt.password, Whose::Known)?;
+            let shown = self.shown(&account, attempt, counted)?;
             let now = self.outside.now();
-            match self.store.change_accounts(|db| totp::take(db, id, second, now))? {
-                true => Ok(()),
-                false => Err(Denied::Wrong),
-            }
+            self.store.change_accounts(|db| take(db, &account, shown.as_ref(), now))
         })
     }
 
-    fn begin_second(&self, counted: &mut Try) -> Result<(), Denied> {
+    /// The second factor of who has given the right password. `None`: the account has none.
+    fn shown<'a>(
+        &self,
+        account: &Account,
+        attempt: &LogIn<'a>,
+        counted: &mut Try,
+    ) -> Result<Option<Shown<'a>>, Denied> {
+        if !has_second(&account.user) {
+            return Ok(None);
+        }
+        let Some(second) = attempt.second else {
+            let key = self.question(account.id, attempt.site, attempt.address)?;
+            let has = SecondFactors { totp: account.user.has_totp, key };
+            return Err(Denied::SecondFactorNeeded(Box::new(has)));
+        };
         let begun = self.throttle.begin_second(counted, self.outside.now());
-        begun.map_err(|seconds| Denied::Throttled { seconds })
+        begun.map_err(|seconds| Denied::Throttled { seconds })?;
+        Ok(Some(match second {
+            Second::Code(code) => Shown::Code(code),
+            Second::Key(assertion) => Shown::Key(self.answer(account.id, assertion)?),
+        }))
     }
 
     fn counted<T>(
@@ -83,6 +113,9 @@ impl Machine {
         match &outcome {
             Ok(_) => self.throttle.succeeded(&attempt),
             Err(Denied::Wrong) => {}
+            Err(Denied::CounterWentBack { key, kept, shown }) => {
+                self.note_copy(account, address, *key, (*kept, *shown));
+            }
             // A right password without the second factor does not end a wait: else it would allow
             // any number of codes.
             Err(_) => self.throttle.take_back(&attempt),
@@ -103,22 +136,15 @@ impl Machine {
 
     fn let_in(&self, attempt: &LogIn<'_>, counted: &mut Try) -> Result<NewSession, Denied> {
         let checked = self.account(attempt.name, attempt.password, Whose::Strangers)?;
-        if checked.user.has_totp {
-            attempt.second.ok_or(Denied::SecondFactorNeeded)?;
-            self.begin_second(counted)?;
-        }
+        let shown = self.shown(&checked, attempt, counted)?;
         let hash = self.hash_of_today(&checked, attempt.password)?;
         let now = self.outside.now();
         self.store.change_accounts(|db| {
             let still = users::find(db, attempt.name)?
                 .filter(|still| still.id == checked.id && still.hash == checked.hash && !still.user.disabled);
-            let Account { id, user, .. } = still.ok_or(Denied::Wrong)?;
-            if user.has_totp {
-                let second = attempt.second.ok_or(Denied::SecondFactorNeeded)?;
-                if !totp::take(db, id, second, now)? {
-                    return Err(Denied::Wrong);
-                }
-            }
+            let account = still.ok_or(Denied::Wrong)?;
+            take(db, &account, shown.as_ref(), now)?;
+            let Account { id, user, .. } = account;
             db.execute(
                 "UPDATE users SET last_login = ?2, password = ?3 WHERE id = ?1",
                 params![id, now, hash],
@@ -140,5 +166,25 @@ impl Machine {
             Err(Denied::TooBusy | Denied::BadPassword(_)) => Ok(account.hash.clone()),
             other => other,
         }
+    }
+}
+
+fn has_second(user: &User) -> bool {
+    user.has_totp || user.has_keys
+}
+
+/// Takes the second factor, where the account has one.
+fn take(db: &Connection, account: &Account, shown: Option<&Shown<'_>>, now: i64) -> Result<(), Denied> {
+    let is_right = match shown {
+        // One that it has since the password was looked at was not asked for.
+        None => !has_second(&account.user),
+        Some(Shown::Code(code)) => {
+            totp::take(db, account.id, code, now)? || recovery::take(db, account.id, code)?
+        }
+        Some(Shown::Key(answer)) => keys::take(db, account.id, answer, now)?,
+    };
+    match is_right {
+        true => Ok(()),
+        false => Err(Denied::Wrong),
     }
 }

@@ -11,7 +11,7 @@ use rusqlite::{Connection, Row, TransactionBehavior};
 use crate::fault::Fault;
 
 /// Step N makes version N + 1 of version N.
-pub(crate) const STEPS: &[&str] = &[VERSION_1, VERSION_2, VERSION_3];
+pub(crate) const STEPS: &[&str] = &[VERSION_1, VERSION_2, VERSION_3, VERSION_4];
 
 /// "CSTN": the mark of our databases in SQLite's header.
 const APPLICATION: i64 = 0x4353_544e;
@@ -119,6 +119,23 @@ CREATE TABLE acme (
     failed INTEGER,
     fault TEXT,
     why TEXT
+) STRICT;
+";
+
+/// Keys as a second factor. An authenticator's name of a key is that of one key.
+const VERSION_4: &str = "
+CREATE TABLE security_keys (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    user INTEGER NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+    name TEXT NOT NULL,
+    host TEXT NOT NULL,
+    credential BLOB NOT NULL UNIQUE,
+    algorithm INTEGER NOT NULL CHECK (algorithm IN (-8, -7)),
+    public BLOB NOT NULL,
+    counter INTEGER NOT NULL,
+    created INTEGER NOT NULL,
+    last_used INTEGER,
+    UNIQUE (user, name)
 ) STRICT;
 ";
 

@@ -3,6 +3,7 @@
 //! Invariants: each has 100 random bits or more, so a plain SHA-256 at rest can be neither guessed
 //! nor looked up. Hashes are compared in constant time.
 
+use data_encoding::BASE64URL_NOPAD;
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
@@ -13,7 +14,6 @@ pub(crate) type Hash = [u8; 32];
 
 /// Characters of a secret: 256 bits, 6 each.
 const SECRET_CHARS: usize = 43;
-const BASE64_URL: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 /// What people type has no I, O, 0 and 1.
 const TYPED: &[u8; 32] = b"23456789ABCDEFGHJKLMNPQRSTUVWXYZ";
 /// Of a code that people type: 100 bits.
@@ -72,17 +72,15 @@ pub(crate) fn split<'a>(kind: &str, word: &'a str) -> Option<(i64, &'a str)> {
 }
 
 /// Base64 for URLs, without padding (RFC 4648, section 5).
-fn base64_url(bytes: &[u8]) -> String {
-    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
-    for chunk in bytes.chunks(3) {
-        let bits = chunk.iter().fold(0_u32, |word, byte| (word << 8) | u32::from(*byte));
-        let word = bits << (8 * (3 - chunk.len()));
-        for place in 0..=chunk.len() {
-            let six = (word >> (18 - 6 * place)) & 63;
-            text.push(char::from(BASE64_URL[six as usize]));
-        }
-    }
-    text
+pub(crate) fn base64_url(bytes: &[u8]) -> String {
+    BASE64URL_NOPAD.encode(bytes)
+}
+
+/// The bytes of such a text, of which there may be so many; `None`: it is none, or has more.
+pub(crate) fn from_base64_url(text: &str, most: usize) -> Option<Vec<u8>> {
+    let longest = most.div_ceil(3) * 4;
+    let text = Some(text.as_bytes()).filter(|text| text.len() <= longest)?;
+    BASE64URL_NOPAD.decode(text).ok().filter(|bytes| bytes.len() <= most)
 }
 
 #[cfg(test)]

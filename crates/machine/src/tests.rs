@@ -4,6 +4,7 @@ mod accounts;
 mod acme;
 mod contents;
 mod files;
+mod keys;
 mod letting_in;
 mod repeats;
 
@@ -108,11 +109,17 @@ fn try_login(
     password: &str,
     second: Option<&str>,
 ) -> Result<NewSession, Denied> {
-    machine.log_in(&LogIn { name, password, second, address: home() })
+    let second = second.map(Second::Code);
+    machine.log_in(&LogIn { name, password, second, address: home(), site: None })
 }
 
 fn login(machine: &Machine, name: &str) -> NewSession {
     try_login(machine, name, PASSWORD, None).expect("let in")
+}
+
+/// Whether the password was right and a second factor is wanted.
+fn is_asked_for_more(denied: &Denied) -> bool {
+    matches!(denied, Denied::SecondFactorNeeded(_))
 }
 
 /// Why something was refused; panics where it was not.

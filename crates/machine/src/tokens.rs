@@ -182,7 +182,7 @@ fn kept(db: &Connection, id: i64) -> Result<Option<Kept>, Fault> {
 }
 
 /// A text that is shown in lists: not empty, not too long, without control characters.
-fn check_text(text: &str, longest: usize) -> Result<(), Denied> {
+pub(crate) fn check_text(text: &str, longest: usize) -> Result<(), Denied> {
     let fault = match text {
         "" => NameFault::Empty,
         _ if text.len() > longest => NameFault::TooLong,

@@ -1,7 +1,7 @@
-//! The second factor: TOTP (RFC 6238), and recovery codes for who has lost it.
+//! The second factor by codes: TOTP (RFC 6238).
 //!
 //! Invariants: a secret counts once its owner has confirmed it with a code. A code is taken one
-//! step of 30 s early or late, and each step once. A recovery code is taken once.
+//! step of 30 s early or late, and each step once.
 
 use api_types::TotpOffer;
 use rusqlite::{Connection, OptionalExtension, params};
@@ -9,12 +9,10 @@ use totp_rs::{Builder, Secret, Totp};
 
 use crate::Machine;
 use crate::fault::Denied;
-use crate::secret::{self, Hash};
-use crate::users;
+use crate::{recovery, users};
 
 /// As RFC 4226 recommends.
 const SECRET_BYTES: usize = 20;
-const RECOVERY_CODES: usize = 10;
 
 impl Machine {
     /// Offers a user a secret. It replaces one that was offered and not confirmed. A confirmed one
@@ -41,7 +39,7 @@ impl Machine {
     /// Confirms the offered secret with a code of it. From now on it is asked for. Gives ten
     /// recovery codes, which replace earlier ones. [`Denied::NotFound`] where nothing was offered.
     pub fn confirm_totp(&self, name: &str, code: &str) -> Result<Vec<String>, Denied> {
-        let codes: Vec<String> = (0..RECOVERY_CODES).map(|_| secret::code(&*self.outside)).collect();
+        let codes = self.recovery_codes();
         let now = self.outside.now();
         let confirmed: Result<(), Denied> = self.store.change_accounts(|db| {
             let id = users::find(db, name)?.ok_or(Denied::NotFound)?.id;
@@ -49,38 +47,22 @@ impl Machine {
             let step = step_of(bytes, code, now).ok_or(Denied::Wrong)?;
             db.execute("DELETE FROM totp WHERE user = ?1 AND pending = 0", [id])?;
             db.execute("UPDATE totp SET pending = 0, last_step = ?2 WHERE user = ?1", [id, step])?;
-            db.execute("DELETE FROM recovery_codes WHERE user = ?1", [id])?;
-            for code in &codes {
-                db.execute(
-                    "INSERT INTO recovery_codes (user, hash) VALUES (?1, ?2)",
-                    params![id, secret::hash_typed(code)],
-                )?;
-            }
-            Ok(())
+            recovery::set(db, id, &codes)
         });
         confirmed.map(|()| codes)
     }
 }
 
-/// Takes a code of TOTP, or a recovery code, in the transaction that lets the user in.
+/// Takes a code of TOTP, in the transaction that lets the user in.
 pub(crate) fn take(db: &Connection, user: i64, code: &str, now: i64) -> Result<bool, Denied> {
     let Some((bytes, last_step)) = kept(db, user, false)? else { return Ok(false) };
-    if let Some(step) = step_of(bytes, code, now) {
-        if step <= last_step {
-            return Ok(false);
+    match step_of(bytes, code, now) {
+        Some(step) if step > last_step => {
+            db.execute("UPDATE totp SET last_step = ?2 WHERE user = ?1 AND pending = 0", [user, step])?;
+            Ok(true)
         }
-        db.execute("UPDATE totp SET last_step = ?2 WHERE user = ?1 AND pending = 0", [user, step])?;
-        return Ok(true);
+        _ => Ok(false),
     }
-    let given = secret::hash_typed(code);
-    let mut found = db.prepare("SELECT hash FROM recovery_codes WHERE user = ?1")?;
-    let hashes: Vec<Hash> = found.query_map([user], |row| row.get(0))?.collect::<Result<_, _>>()?;
-    // All are compared, so the time does not tell which one it was.
-    if hashes.iter().filter(|hash| secret::equal(hash, &given)).count() == 0 {
-        return Ok(false);
-    }
-    db.execute("DELETE FROM recovery_codes WHERE user = ?1 AND hash = ?2", params![user, given])?;
-    Ok(true)
 }
 
 /// The secret of a user, offered or confirmed, and the last step that was taken.

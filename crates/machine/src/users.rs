@@ -8,10 +8,10 @@
 use api_types::{Role, User};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use crate::Machine;
 use crate::fault::{Denied, Fault, Limit, NameFault};
 use crate::password::Whose;
 use crate::schema::role;
+use crate::{Machine, recovery};
 
 pub(crate) const MOST_USERS: i64 = 1_000;
 /// Of a name, in characters, which are bytes.
@@ -40,8 +40,10 @@ pub struct UserChange {
     pub password: Option<String>,
     pub disabled: Option<bool>,
     pub uid: Option<u32>,
-    /// Removes TOTP and the recovery codes.
+    /// Removes TOTP; without keys, the recovery codes as well.
     pub drop_totp: bool,
+    /// Removes all keys; without TOTP, the recovery codes as well.
+    pub drop_keys: bool,
     /// With a new password: the tokens stay.
     pub keep_tokens: bool,
 }
@@ -99,8 +101,11 @@ impl Machine {
             }
             if change.drop_totp {
                 db.execute("DELETE FROM totp WHERE user = ?1", [id])?;
-                db.execute("DELETE FROM recovery_codes WHERE user = ?1", [id])?;
             }
+            if change.drop_keys {
+                db.execute("DELETE FROM security_keys WHERE user = ?1", [id])?;
+            }
+            recovery::drop_useless(db, id)?;
             let role = change.role.unwrap_or(user.role);
             let disabled = change.disabled.unwrap_or(user.disabled);
             db.execute(
@@ -136,7 +141,8 @@ impl Machine {
 }
 
 const ACCOUNT: &str = "SELECT u.id, u.password, u.name, u.role, u.uid, u.disabled,
-    EXISTS (SELECT 1 FROM totp t WHERE t.user = u.id AND t.pending = 0), u.created, u.last_login
+    EXISTS (SELECT 1 FROM totp t WHERE t.user = u.id AND t.pending = 0), u.created, u.last_login,
+    EXISTS (SELECT 1 FROM security_keys k WHERE k.user = u.id)
     FROM users u";
 
 fn account(row: &Row<'_>) -> rusqlite::Result<Account> {
@@ -146,6 +152,7 @@ fn account(row: &Row<'_>) -> rusqlite::Result<Account> {
         uid: row.get(4)?,
         disabled: row.get(5)?,
         has_totp: row.get(6)?,
+        has_keys: row.get(9)?,
         created: row.get(7)?,
         last_login: row.get(8)?,
     };

@@ -13,18 +13,19 @@ use crate::app::{App, Body, Shared, parse};
 use crate::audit::Said;
 use crate::caller::Asker;
 use crate::denied::Unserved;
+use crate::identify::Site;
 use crate::page::{MOST, Page, address};
 use crate::path::Path;
 use crate::problem::refuse;
 use api_types::{
-    AuditQuery, AuditRecord, FirstAdministrator, MachineBackup, RecoveryCodes, Role, Secret, TotpBegin,
-    TotpConfirm, TotpOffer, User, UserAdd, UserChange, UserSession, kind, routes,
+    Assertion, AuditQuery, AuditRecord, FirstAdministrator, MachineBackup, RecoveryCodes, Role, Secret,
+    TotpBegin, TotpConfirm, TotpOffer, User, UserAdd, UserChange, UserSession, kind, routes,
 };
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{ConnectInfo, Query, State};
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
-use machine::{AuditFilter, Credential, Machine};
+use machine::{AuditFilter, Credential, Machine, Second};
 use std::fs;
 use std::io;
 use std::net::IpAddr;
@@ -79,9 +80,37 @@ impl Manages<'_> {
 }
 
 /// Where the password is to be confirmed from, of who acts on the own account.
-fn confirmed_from(asker: &Asker, name: &str) -> Option<IpAddr> {
+pub fn confirmed_from(asker: &Asker, name: &str) -> Option<IpAddr> {
     let is_own = asker.identity().is_some_and(|identity| identity.user == name);
     asker.address().filter(|_| is_own)
+}
+
+/// A second factor as it was sent.
+pub enum Given {
+    Nothing,
+    Code(String),
+    Key(Box<Assertion>),
+}
+
+impl Given {
+    pub fn of(second: Option<Secret>, assertion: Option<Assertion>) -> Result<Given, Unserved> {
+        match (second, assertion) {
+            (None, None) => Ok(Given::Nothing),
+            (Some(Secret(code)), None) => Ok(Given::Code(code)),
+            (None, Some(assertion)) => Ok(Given::Key(Box::new(assertion))),
+            (Some(_), Some(_)) => {
+                Err(refuse(kind::INVALID, "give a code or a security key, not both").into())
+            }
+        }
+    }
+
+    pub fn second(&self) -> Option<Second<'_>> {
+        match self {
+            Given::Nothing => None,
+            Given::Code(code) => Some(Second::Code(code)),
+            Given::Key(assertion) => Some(Second::Key(assertion)),
+        }
+    }
 }
 
 pub fn denied() -> Unserved {
@@ -158,7 +187,7 @@ pub async fn change(
     body: Body,
 ) -> Answer<User> {
     let asked: UserChange = parse(body)?;
-    let UserChange { role, password, old_password, disabled, uid, drop_totp, keep_tokens } = asked;
+    let UserChange { role, password, old_password, disabled, uid, drop_totp, drop_keys, keep_tokens } = asked;
     let manages = Manages::of(&asker);
     manages.check(&name)?;
     let is_of_administrator = role.is_some() || disabled.is_some() || uid.is_some();
@@ -177,6 +206,7 @@ pub async fn change(
         disabled,
         uid,
         drop_totp,
+        drop_keys,
         keep_tokens,
     };
     let change = move |machine: &Machine| {
@@ -196,15 +226,19 @@ pub async fn begin_totp(
     State(app): State<Shared>,
     ConnectInfo(asker): ConnectInfo<Asker>,
     Path(name): Path<String>,
+    site: Option<Extension<Site>>,
     body: Body,
 ) -> Answer<TotpOffer> {
-    let TotpBegin { password, second } = parse(body)?;
+    let TotpBegin { password, second, assertion } = parse(body)?;
     Manages::of(&asker).check(&name)?;
+    let given = Given::of(second, assertion)?;
+    let site = site.and_then(|Extension(Site(site))| site);
     let from = confirmed_from(&asker, &name);
     let begin = move |machine: &Machine| {
         if let Some(address) = from {
-            let second = second.as_ref().map(|Secret(code)| code.as_str());
-            machine.confirm_both(&machine::LogIn { name: &name, password: &password.0, second, address })?;
+            let (second, site) = (given.second(), site.as_ref());
+            let (name, password) = (name.as_str(), password.0.as_str());
+            machine.confirm_both(&machine::LogIn { name, password, second, address, site })?;
         }
         machine.begin_totp(&name)
     };

@@ -1,23 +1,25 @@
 //! Logging in and out, and who one is.
 
-use super::accounts::Answer;
+use super::accounts::{Answer, Given};
 use crate::app::{App, Body, Shared, parse};
 use crate::audit::Said;
 use crate::caller::Asker;
 use crate::cookie;
 use crate::denied::Unserved;
+use crate::identify::Site;
 use crate::problem::refuse;
 use api_types::{LogIn, LoggedIn, Me, Role, Secret, kind};
-use axum::Json;
 use axum::extract::{ConnectInfo, State};
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
-use machine::{Credential, Machine};
+use axum::{Extension, Json};
+use machine::{Credential, Machine, RelyingParty};
 use stdx::behalf::Rank;
 
 pub async fn log_in(
     State(app): State<Shared>,
     ConnectInfo(asker): ConnectInfo<Asker>,
+    site: Option<Extension<Site>>,
     body: Body,
 ) -> Response {
     let request: LogIn = match parse(body) {
@@ -25,21 +27,28 @@ pub async fn log_in(
         Err(why) => return why.into_response(),
     };
     let name = Some(request.name.clone());
-    let begun = begin(&app, &asker, request).await;
+    let site = site.and_then(|Extension(Site(site))| site);
+    let begun = begin(&app, &asker, site, request).await;
     let role = begun.as_ref().ok().map(|(role, _)| *role);
     let mut answer = begun.map_or_else(IntoResponse::into_response, |(_, answer)| answer);
     answer.extensions_mut().insert(Said { who: name.clone(), target: name, role });
     answer
 }
 
-async fn begin(app: &App, asker: &Asker, request: LogIn) -> Result<(Role, Response), Unserved> {
+async fn begin(
+    app: &App,
+    asker: &Asker,
+    site: Option<RelyingParty>,
+    request: LogIn,
+) -> Result<(Role, Response), Unserved> {
     let Some(address) = asker.address() else {
         return Err(refuse(kind::BAD_REQUEST, "a session begins over HTTPS; the socket needs none").into());
     };
+    let given = Given::of(request.second, request.assertion)?;
     let log_in = move |machine: &Machine| {
-        let second = request.second.as_ref().map(|Secret(code)| code.as_str());
         let (name, password) = (request.name.as_str(), request.password.0.as_str());
-        machine.log_in(&machine::LogIn { name, password, second, address })
+        let (second, site) = (given.second(), site.as_ref());
+        machine.log_in(&machine::LogIn { name, password, second, address, site })
     };
     let session = app.accounts()?.hashing(asker, log_in).await?;
     let cookie = cookie::keep(&session.secret);

@@ -12,6 +12,7 @@ fn fault() -> Problem {
         status: 500,
         detail: "the job ended in a fault of ours".into(),
         refused: None,
+        second_factors: None,
         exit: 1,
     }
 }

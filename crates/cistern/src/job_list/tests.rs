@@ -22,6 +22,7 @@ fn entry(id: u64, state: JobState) -> Entry {
         status: 409,
         detail: "no\tmore\nof \\this".into(),
         refused: Some(Box::new(Refused::because(JobFault::Cancelled))),
+        second_factors: None,
         exit: 1,
     };
     let job = Job {

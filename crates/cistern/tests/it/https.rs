@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::daemon::{Daemon, Scratch, program, text};
 
-const PASSWORD: &str = "correct horse battery";
+pub const PASSWORD: &str = "correct horse battery";
 const JSON: &str = "Content-Type: application/json";
 
 /// A daemon with HTTPS, and an administrator `ada`.
@@ -133,16 +133,7 @@ impl Site {
     }
 
     fn log_in(&self, name: &str) -> Session {
-        let answer = self.post("/v1/login", &[], &json!({"name": name, "password": PASSWORD})).is(200);
-        let cookie = answer.header("set-cookie").expect("a cookie").to_owned();
-        for word in ["Secure", "HttpOnly", "SameSite=Strict", "Path=/"] {
-            assert!(cookie.contains(word), "{cookie}");
-        }
-        let csrf = answer.json()["csrf"].as_str().expect("a secret").to_owned();
-        Session {
-            cookie: format!("Cookie: {}", cookie.split(';').next().unwrap_or_default()),
-            csrf: format!("X-CSRF-Token: {csrf}"),
-        }
+        Session::of(&self.post("/v1/login", &[], &json!({"name": name, "password": PASSWORD})).is(200))
     }
 
     pub fn bearer(&self) -> String {
@@ -193,12 +184,25 @@ fn text_of(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-struct Session {
-    cookie: String,
-    csrf: String,
+pub struct Session {
+    pub cookie: String,
+    pub csrf: String,
 }
 
 impl Session {
+    /// Of the answer of a login.
+    pub fn of(answer: &Answer) -> Session {
+        let cookie = answer.header("set-cookie").expect("a cookie").to_owned();
+        for word in ["Secure", "HttpOnly", "SameSite=Strict", "Path=/"] {
+            assert!(cookie.contains(word), "{cookie}");
+        }
+        let csrf = answer.json()["csrf"].as_str().expect("a secret").to_owned();
+        Session {
+            cookie: format!("Cookie: {}", cookie.split(';').next().unwrap_or_default()),
+            csrf: format!("X-CSRF-Token: {csrf}"),
+        }
+    }
+
     fn token(&self, site: &Site, new: Value) -> String {
         let made = site.post("/v1/tokens", &[&self.cookie, &self.csrf], &new).is(200).json();
         made["secret"].as_str().expect("a secret").to_owned()

@@ -44,6 +44,7 @@ mod openapi;
 mod operations;
 mod operators;
 mod paging;
+mod passkeys;
 mod people;
 mod policies;
 mod posix;

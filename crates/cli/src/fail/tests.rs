@@ -8,6 +8,7 @@ fn problem(kind: &str, detail: &str) -> Problem {
         status: 409,
         detail: detail.into(),
         refused: None,
+        second_factors: None,
         exit: 1,
     }
 }

@@ -28,6 +28,10 @@ fn base64_is_that_of_the_rfc_for_urls() {
     ];
     for (bytes, text) in cases {
         assert_eq!(base64_url(bytes), text);
+        assert_eq!(from_base64_url(text, 4).as_deref(), Some(bytes));
+    }
+    for bad in ["Zm9vYmE", "Zg==", "Z", "Zh", "+/8", "Zm9v\n"] {
+        assert_eq!(from_base64_url(bad, 4), None, "{bad}");
     }
     assert_eq!(random(&Counting).len(), SECRET_CHARS);
 }

@@ -8,9 +8,10 @@ use rusqlite::Connection;
 use super::*;
 use crate::files::{BACKUP, DATABASE};
 
-/// A version 3 for these tests.
-const NEWER: &[&str] =
-    &[schema::STEPS[0], schema::STEPS[1], schema::STEPS[2], "ALTER TABLE users ADD COLUMN mail TEXT"];
+/// Of a version more, for these tests.
+fn newer() -> Vec<&'static str> {
+    [schema::STEPS, &["ALTER TABLE users ADD COLUMN mail TEXT"]].concat()
+}
 
 /// A folder with a whole database, closed, and its automatic backup.
 fn closed() -> (Folder, Arc<World>) {
@@ -199,17 +200,18 @@ fn an_older_version_is_copied_and_migrated() {
     .expect("a user");
     drop(db);
     let world = world();
-    let (machine, found) = opened(&folder, &world, NEWER).expect("migrated");
+    let (machine, found) = opened(&folder, &world, &newer()).expect("migrated");
     let copy = folder.file("machine.db.v1");
     assert_eq!(found, Found::Migrated { from: 1, copy: copy.clone() });
     assert_eq!(names(&machine), ["old"]);
-    machine.store.read(|db| db.execute("UPDATE users SET mail = 'a@b'", [])).expect("version 4");
+    machine.store.read(|db| db.execute("UPDATE users SET mail = 'a@b'", [])).expect("the newer version");
     drop(machine);
     // The program of before refuses it and leaves it as it is, and takes the copy.
-    let newer = Some(Fault::NewerVersion { found: 4, known: 3 });
-    assert_eq!(opened(&folder, &world, schema::STEPS).err(), newer);
-    assert_eq!(Machine::restore(&folder.0, &folder.file(DATABASE)).err(), newer);
-    assert_eq!(opened(&folder, &world, NEWER).expect("opened").1, Found::AsItWas);
+    let known = u32::try_from(schema::STEPS.len()).expect("few");
+    let later = Some(Fault::NewerVersion { found: known + 1, known });
+    assert_eq!(opened(&folder, &world, schema::STEPS).err(), later);
+    assert_eq!(Machine::restore(&folder.0, &folder.file(DATABASE)).err(), later);
+    assert_eq!(opened(&folder, &world, &newer()).expect("opened").1, Found::AsItWas);
     Machine::restore(&folder.0, &copy).expect("restored");
     assert!(folder.file("machine.db.replaced-1").exists());
     let (machine, found) = open(&folder, &world);
@@ -219,12 +221,8 @@ fn an_older_version_is_copied_and_migrated() {
 #[test]
 fn a_migration_that_fails_changes_nothing() {
     let (folder, world) = closed();
-    let bad = &[
-        schema::STEPS[0],
-        schema::STEPS[1],
-        schema::STEPS[2],
-        "CREATE TABLE more (a); INSERT INTO nowhere VALUES (1)",
-    ];
+    let wrong = "CREATE TABLE more (a); INSERT INTO nowhere VALUES (1)";
+    let bad = &[schema::STEPS, &[wrong]].concat();
     assert!(matches!(opened(&folder, &world, bad).err(), Some(Fault::Defect(_))));
     let (machine, found) = open(&folder, &world);
     assert_eq!((found, names(&machine).len()), (Found::AsItWas, 2));
