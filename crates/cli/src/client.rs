@@ -1,5 +1,6 @@
 //! The daemon, as commands ask it: over its Unix socket, or by HTTPS where it is on another
-//! machine. Whoever asks waits. A connection is used again for what is asked soon after.
+//! machine. Whoever asks waits. A connection is used again for what is asked soon after and changes
+//! nothing.
 //!
 //! Invariants: an answer and the silence before it are bounded; a stream is never held as a whole;
 //! no thread is started but one that reads the input of a stream.
@@ -12,7 +13,7 @@ mod tls;
 
 use crate::fail::Stop;
 use api_types::{LogIn, LoggedIn, Problem, kind, routes};
-use exchange::{Answer, Channel, Outgoing, Unanswered};
+use exchange::{Answer, Channel, Outgoing};
 use hyper::header::{CONTENT_TYPE, HOST, HeaderMap, HeaderValue};
 use hyper::{Method, Request};
 use line::{Line, Transport};
@@ -219,8 +220,8 @@ impl Client {
         let request = self.request(method, path, Outgoing::whole(body))?;
         self.wait(async {
             let mut answer = match self.take_kept() {
-                Some(channel) => self.ask_again(channel, request).await?,
-                None => self.ask(request).await?,
+                Some(channel) if request.method() == Method::GET => self.ask_again(channel, request).await?,
+                _ => self.ask(request).await?,
             };
             if !answer.status.is_success() {
                 return Err(self.refused(&mut answer).await);
@@ -237,24 +238,19 @@ impl Client {
         let stream = self.reach().await?;
         let line = self.line(stream).await?;
         let channel = Channel::over(line).await.map_err(|error| self.lost(&error))?;
-        let answer = channel.send(request, self.silence_max).await;
-        answer.map_err(|Unanswered { error, .. }| self.lost(&error))
+        channel.send(request, self.silence_max).await.map_err(|error| self.lost(&error))
     }
 
-    /// Sends a request by a channel that was used before. The daemon may have closed it since: then
-    /// a request of which nothing went out, or that changes nothing, is sent by another.
+    /// Sends a GET by a channel that was used before. The daemon may have closed that since: then
+    /// it is sent by another one, for it changes nothing. Whether a change has gone out by a closed
+    /// channel nobody would know, so a change has a channel of its own.
     async fn ask_again(&self, channel: Channel, request: Request<Outgoing>) -> Result<Answer, CallError> {
-        let question = (request.method() == Method::GET).then(|| {
-            let mut again = Request::new(Outgoing::whole(Vec::new()));
-            (*again.uri_mut(), *again.headers_mut()) = (request.uri().clone(), request.headers().clone());
-            again
-        });
+        let mut again = Request::new(Outgoing::whole(Vec::new()));
+        (*again.uri_mut(), *again.headers_mut()) = (request.uri().clone(), request.headers().clone());
         match channel.send(request, self.silence_max).await {
             Ok(answer) => Ok(answer),
-            Err(Unanswered { error, request }) => match request.or(question) {
-                Some(request) if error.kind() != io::ErrorKind::TimedOut => self.ask(request).await,
-                _ => Err(self.lost(&error)),
-            },
+            Err(error) if error.kind() == io::ErrorKind::TimedOut => Err(self.lost(&error)),
+            Err(_) => self.ask(again).await,
         }
     }
 

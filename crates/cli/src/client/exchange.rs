@@ -123,13 +123,6 @@ pub struct Channel {
     _connection: Connection,
 }
 
-/// A request that was not answered.
-pub struct Unanswered {
-    pub error: io::Error,
-    /// Nothing of the request went out: it may be sent by another channel.
-    pub request: Option<Request<Outgoing>>,
-}
-
 impl Channel {
     pub async fn over(line: Line) -> io::Result<Channel> {
         let failure = line.failure();
@@ -145,22 +138,10 @@ impl Channel {
     }
 
     /// Sends a request and waits for the head of its answer, at most so long.
-    pub async fn send(
-        mut self,
-        request: Request<Outgoing>,
-        patience: Duration,
-    ) -> Result<Answer, Unanswered> {
-        match within(patience, self.sender.try_send_request(request)).await {
-            Ok(Ok(answer)) => {
-                let (head, body) = answer.into_parts();
-                Ok(Answer { status: head.status, headers: head.headers, body, channel: self })
-            }
-            Ok(Err(mut unsent)) => {
-                let request = unsent.take_message();
-                Err(Unanswered { error: told(&unsent.into_error(), &self.failure), request })
-            }
-            Err(error) => Err(Unanswered { error, request: None }),
-        }
+    pub async fn send(mut self, request: Request<Outgoing>, patience: Duration) -> io::Result<Answer> {
+        let answer = within(patience, self.sender.send_request(request)).await?;
+        let (head, body) = answer.map_err(|error| told(&error, &self.failure))?.into_parts();
+        Ok(Answer { status: head.status, headers: head.headers, body, channel: self })
     }
 }
 

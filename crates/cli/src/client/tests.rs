@@ -107,7 +107,7 @@ fn a_connection_that_the_daemon_has_closed_is_not_used_and_nothing_is_sent_twice
     closed.recv().expect("it is closed");
     assert_eq!(client.get::<u64>("/v1/x").map_err(told), Ok(7));
     closed.recv().expect("it is closed");
-    // Nothing of it went out by the old one.
+    // A change goes by one of its own.
     assert_eq!(client.post::<u64>("/v1/x", &()).map_err(told), Ok(7));
     closed.recv().expect("it is closed");
     let why = told(client.post::<u64>("/v1/x", &()).expect_err("nobody knows what came of it"));
