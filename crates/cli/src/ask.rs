@@ -28,6 +28,16 @@ pub fn line(io: &mut Io<'_>, prompt: &str) -> Result<String, Stop> {
     at_keyboard(io, prompt, Keyboard::lines)
 }
 
+/// Whether this is to be done. Where it is not, or nobody can be asked, it ends the command.
+pub fn agree(io: &mut Io<'_>, question: &str) -> Result<(), Stop> {
+    if !is_there_somebody() {
+        return fail("nothing was changed: standard input is no terminal, and -y was not given");
+    }
+    io.out.flush()?;
+    let answer = line(io, &format!("{question} [y/N] "))?;
+    if matches!(answer.trim(), "y" | "Y" | "yes") { Ok(()) } else { fail("nothing was changed") }
+}
+
 /// A password or a code. Ctrl-C and Ctrl-D give up.
 pub fn secret(io: &mut Io<'_>, prompt: &str) -> Result<String, Stop> {
     at_keyboard(io, prompt, Keyboard::hidden)
@@ -43,10 +53,11 @@ fn at_keyboard(
     if !stdin.is_terminal() {
         return read(stdin.lock(), prompt);
     }
+    let keys = stdin.as_fd().try_clone_to_owned().map_err(|error| unreadable(&error))?;
+    // Before the prompt: who answers at once is neither seen nor interrupts.
+    let keyboard = take(stdin)?;
     write!(io.err, "{prompt}")?;
     io.err.flush()?;
-    let keys = stdin.as_fd().try_clone_to_owned().map_err(|error| unreadable(&error))?;
-    let keyboard = take(stdin)?;
     let typed = typed(File::from(keys));
     if keyboard.is_hidden || typed.is_err() {
         writeln!(io.err)?;

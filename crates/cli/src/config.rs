@@ -21,7 +21,7 @@ use stdx::os_error::words;
 
 use crate::client::Client;
 use crate::command::Io;
-use crate::fail::{Stop, fail};
+use crate::fail::Stop;
 use crate::getopt::{self, Parsed};
 use crate::table::plain;
 use crate::{ask, table};
@@ -207,18 +207,9 @@ pub fn apply(args: &[String], client: &Client, io: &mut Io<'_>) -> Result<(), St
         return Ok(());
     }
     if !options.has("y") {
-        agree(todo.len(), io)?;
+        ask::agree(io, &format!("Do these {} steps?", todo.len()))?;
     }
     carry_all(&todo, client, io)
-}
-
-fn agree(steps: usize, io: &mut Io<'_>) -> Result<(), Stop> {
-    if !ask::is_there_somebody() {
-        return fail("nothing was changed: standard input is no terminal, and -y was not given");
-    }
-    io.out.flush()?;
-    let answer = ask::line(io, &format!("Do these {steps} steps? [y/N] "))?;
-    if matches!(answer.trim(), "y" | "Y" | "yes") { Ok(()) } else { fail("nothing was changed") }
 }
 
 fn carry_all(todo: &[Step], client: &Client, io: &mut Io<'_>) -> Result<(), Stop> {

@@ -2,7 +2,7 @@
 
 use crate::client::Client;
 use crate::command::Io;
-use crate::fail::{Stop, fail, no_command};
+use crate::fail::{Stop, no_command};
 use crate::human::nicebytes;
 use crate::table::{plain, time};
 use crate::{ask, clock, getopt, table};
@@ -150,7 +150,7 @@ fn restore(args: &[String], client: &Client, io: &mut Io<'_>) -> Result<(), Stop
         return Ok(());
     }
     if !options.has("y") {
-        agree(io)?;
+        ask::agree(io, "Restore this at the next start of the daemon?")?;
     }
     let sure = StateRestore {
         version: Some(shown.version.number),
@@ -163,15 +163,6 @@ fn restore(args: &[String], client: &Client, io: &mut Io<'_>) -> Result<(), Stop
     writeln!(io.out, "The daemon has to be restarted: the next start restores this. Where systemd runs it:")?;
     writeln!(io.out, "  systemctl restart cistern")?;
     Ok(writeln!(io.out, "Until then 'cistern config restore --cancel' takes it back.")?)
-}
-
-fn agree(io: &mut Io<'_>) -> Result<(), Stop> {
-    if !ask::is_there_somebody() {
-        return fail("nothing was changed: standard input is no terminal, and -y was not given");
-    }
-    io.out.flush()?;
-    let answer = ask::line(io, "Restore this at the next start of the daemon? [y/N] ")?;
-    if matches!(answer.trim(), "y" | "Y" | "yes") { Ok(()) } else { fail("nothing was changed") }
 }
 
 /// A number of a version, or a time.
