@@ -21,7 +21,7 @@ use axum::body::{Body, to_bytes};
 use axum::extract::Request;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use machine::{Claim, KeptAnswer, Keyed, Machine};
+use machine::{Claim, KeptAnswer, Keyed, LONGEST_ANSWER, Machine};
 use sha2::{Digest, Sha256};
 use std::sync::Arc;
 use std::time::Duration;
@@ -34,8 +34,6 @@ pub const LONGEST: usize = 255;
 const REPLAYED: &str = "idempotent-replayed";
 /// How long a body may take to come.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// Bytes of an answer that are looked at: longer ones are not kept.
-const ANSWER_MAX: usize = 64 << 10;
 
 /// Has a request handled, or answered as it was the first time. `takes_keys`: it is one of those
 /// that may have a key.
@@ -101,7 +99,7 @@ impl Claimed {
             return Response::from_parts(head, Body::from(bytes));
         };
         let (status, is_kept) = (head.status, is_kept(head.status, &bytes));
-        let kept = (bytes.len() <= ANSWER_MAX).then(|| bytes.to_vec());
+        let kept = (bytes.len() <= LONGEST_ANSWER).then(|| bytes.to_vec());
         let keep = move |machine: &Machine| match is_kept {
             true => machine.keep_answer(&keyed, &KeptAnswer { status: status.as_u16(), body: kept }),
             false => machine.give_back(&keyed),

@@ -45,7 +45,7 @@ pub use fault::{Denied, Fault, KeyFault, Limit, NameFault, PasswordFault};
 pub use identity::{Credential, Identity};
 pub use keys::RelyingParty;
 pub use login::{LogIn, NewSession, Second};
-pub use repeats::{Claim, KeptAnswer, Keyed};
+pub use repeats::{Claim, KeptAnswer, Keyed, LONGEST as LONGEST_ANSWER};
 pub use store::Found;
 pub use tokens::NewToken;
 pub use users::{NewUser, UserChange};

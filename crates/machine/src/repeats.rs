@@ -20,7 +20,7 @@ pub(crate) const LASTS: i64 = 24 * 60 * 60;
 pub(crate) const OF_ONE: i64 = 1_024;
 const OF_ALL: i64 = 32_768;
 /// Bytes of an answer that are kept.
-pub(crate) const LONGEST: usize = 16 << 10;
+pub const LONGEST: usize = 16 << 10;
 
 /// A request with a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
