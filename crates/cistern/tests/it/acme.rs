@@ -159,29 +159,15 @@ fn set(site: &Site, authority: &Authority, names: &[&str]) -> Ran {
     site.daemon.run(&words)
 }
 
-/// Asks by the socket, as root: status and answer.
-fn local(site: &Site, verb: &str, path: &str, body: Option<&Value>) -> (u16, Value) {
-    let mut curl = program("curl", 60);
-    curl.args(["-sS", "-X", verb, "--unix-socket", &text(&site.daemon.socket()), "-w", "\n%{http_code}"]);
-    if let Some(body) = body {
-        curl.args(["--data-binary", &body.to_string()]);
-    }
-    let out = curl.arg(format!("http://localhost{path}")).output().expect("curl runs").stdout;
-    let out = String::from_utf8_lossy(&out).into_owned();
-    let (answer, status) = out.rsplit_once('\n').unwrap_or_else(|| panic!("{path}: {out}"));
-    let json = serde_json::from_str(answer).unwrap_or_else(|error| panic!("{error}: {out}"));
-    (status.parse().expect("a status"), json)
-}
-
 /// What is set, and how it went.
 fn status(site: &Site) -> Value {
-    let (status, answer) = local(site, "GET", "/v1/certificate/acme", None);
+    let (status, answer) = site.daemon.ask("GET", "/v1/certificate/acme", None);
     assert_eq!(status, 200, "{answer}");
     answer["acme"].clone()
 }
 
 fn shown(site: &Site) -> String {
-    let (_, shown) = local(site, "GET", "/v1/certificate", None);
+    let (_, shown) = site.daemon.ask("GET", "/v1/certificate", None);
     shown["fingerprint"].as_str().unwrap_or_else(|| panic!("{shown}")).to_owned()
 }
 
@@ -259,7 +245,7 @@ fn a_certificate_comes_from_an_authority_and_is_shown_at_once() {
     let pem = fs::read_to_string(site.daemon.state.join("tls/cert.pem")).expect("it is there");
     let key = fs::read_to_string(site.daemon.state.join("tls/key.pem")).expect("it is there");
     let by_hand = json!({"certificate": pem, "key": key});
-    let (refused, why) = local(&site, "POST", "/v1/certificate", Some(&by_hand));
+    let (refused, why) = site.daemon.ask("POST", "/v1/certificate", Some(&by_hand.to_string()));
     assert_eq!((refused, &why["type"]), (409, &json!("/problems/refused")), "{why}");
     // A restart asks nobody: what was set is kept, the certificate too.
     let (before, asked) = (shown_by(&site, &authority), authority.seen());
@@ -272,7 +258,7 @@ fn a_certificate_comes_from_an_authority_and_is_shown_at_once() {
     site.daemon.run(&["certificate", "acme", "off"]).done();
     assert_eq!(status(&site), Value::Null);
     assert!(is_served(&site, &authority, NAME), "it stays until its end");
-    assert_eq!(local(&site, "POST", "/v1/certificate", Some(&by_hand)).0, 200);
+    assert_eq!(site.daemon.ask("POST", "/v1/certificate", Some(&by_hand.to_string())).0, 200);
 }
 
 /// The fingerprint, as the command says it.

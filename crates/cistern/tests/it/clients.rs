@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::daemon::{Daemon, Ran, Scratch, program, say, text};
+use crate::daemon::{Daemon, Scratch, say, text};
 
 const RECORDS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/clients");
 /// Until a pool is in the state in which it was recorded.
@@ -78,30 +78,14 @@ fn with_numbers(text: &str, numbers: &Numbers) -> String {
         .fold(text.to_owned(), |text, (then, now)| text.replace(&then.to_string(), &now.to_string()))
 }
 
-/// The status and the answer of one request.
-fn ask(daemon: &Daemon, verb: &str, path: &str, body: Option<&str>) -> (u16, Value) {
-    let mut curl = program("curl", 60);
-    curl.args(["-sS", "-w", "\n%{http_code}", "--unix-socket", &text(&daemon.socket()), "-X", verb]);
-    if let Some(body) = body {
-        curl.args(["--data-binary", body]);
-    }
-    let out = Ran::of(curl.arg(format!("http://cistern{path}"))).done();
-    let (answer, status) = out.rsplit_once('\n').expect("a status");
-    let answer = match answer {
-        "" => Value::Null,
-        answer => serde_json::from_str(answer).unwrap_or_else(|error| panic!("{path}: {error}: {answer}")),
-    };
-    (status.parse().expect("a status"), answer)
-}
-
 /// Sends a request of then. A job that it begins is waited for.
 fn again(daemon: &Daemon, row: &Row, disks: &str, numbers: &mut Numbers) -> Result<(), String> {
     let body = row.body.to_string().replace("DISKS", disks);
     let body = (!row.body.is_null()).then(|| with_numbers(&body, numbers));
     let path = with_numbers(&row.path, numbers);
-    let (status, mut answer) = ask(daemon, &row.verb, &path, body.as_deref());
+    let (status, mut answer) = daemon.ask(&row.verb, &path, body.as_deref());
     while status == 202 && answer["state"] == "running" {
-        answer = ask(daemon, "GET", &format!("/v1/jobs/{}?wait_ms=5000", answer["id"]), None).1;
+        answer = daemon.ask("GET", &format!("/v1/jobs/{}?wait_ms=5000", answer["id"]), None).1;
     }
     if status != row.status {
         return Err(format!("{} {path} was {}, and is {status}: {answer}", row.verb, row.status));

@@ -19,6 +19,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::{self, Receiver};
 use std::time::{Duration, Instant};
 
+use serde_json::Value;
+
 pub const PROGRAM: &str = env!("CARGO_BIN_EXE_cistern");
 /// How long a start or a stop may take: far more than it needs, even on a busy machine.
 pub const PATIENCE: Duration = Duration::from_secs(120);
@@ -393,6 +395,22 @@ impl Daemon {
 
     pub fn zfs(&self, line: &str) -> Ran {
         self.run(&[&["zfs"], &line.split_whitespace().collect::<Vec<_>>()[..]].concat())
+    }
+
+    /// Asks by the socket, with curl: the status, and the answer as JSON.
+    pub fn ask(&self, verb: &str, path: &str, body: Option<&str>) -> (u16, Value) {
+        let mut curl = program("curl", 60);
+        curl.args(["-sS", "-w", "\n%{http_code}", "--unix-socket", &text(&self.socket()), "-X", verb]);
+        if let Some(body) = body {
+            curl.args(["--data-binary", body]);
+        }
+        let out = Ran::of(curl.arg(format!("http://cistern{path}"))).done();
+        let (answer, status) = out.rsplit_once('\n').expect("a status");
+        let answer = match answer {
+            "" => Value::Null,
+            json => serde_json::from_str(json).unwrap_or_else(|error| panic!("{path}: {error}: {json}")),
+        };
+        (status.parse().expect("a status"), answer)
     }
 
     /// `zfs send … | zfs receive …`
