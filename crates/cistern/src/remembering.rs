@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 
 use engine::{LocalEngine, Options};
-use engine_api::refusal::{Action, Reason, Refused};
+use engine_api::refusal::{Action, ImportFault, Reason, Refused};
 use engine_api::{
     CacheFileSearch, Counts, Diagnostics, Engine, Error, FeatureInfo, ImportOptions, Importable, Pool,
     PoolSpec, Result, Served, ServedVolume, Serving, TokenContents,
@@ -77,25 +77,43 @@ impl RememberingEngine {
         self.engine.write_cache_files();
     }
 
-    fn import_again(&self, Remembered { guid, name, devices }: Remembered) {
-        if !lock(&self.to_come).contains_key(&name) {
+    fn import_again(&self, pool: Remembered) {
+        if !lock(&self.to_come).contains_key(&pool.name) {
             return; // Somebody has exported it in the meantime.
         }
-        let options = ImportOptions { search: devices, ..ImportOptions::default() };
-        let imported = self.engine.import(&guid.to_string(), &options);
+        let imported = self.import_as_remembered(&pool);
+        let Remembered { guid, name, .. } = pool;
         let is_wanted = self.comes_no_more(&name);
-        match imported.map(drop) {
-            Ok(()) if is_wanted => {
+        match imported {
+            Ok(guid_now) if is_wanted => {
                 self.policy.memory.came(guid);
+                if guid_now != guid {
+                    self.policy.write_down();
+                }
                 tracing::info!(pool = name, "imported");
             }
             // Somebody has exported it in the meantime.
-            Ok(()) => match self.engine.export(&name, false) {
+            Ok(_) => match self.engine.export(&name, false) {
                 Ok(()) => tracing::info!(pool = name, "exported again"),
                 Err(error) => tracing::error!(pool = name, %error, "cannot be exported again"),
             },
             Err(error) if is_wanted => tracing::error!(pool = name, %error, "cannot be imported"),
             Err(error) => tracing::info!(pool = name, %error, "is not imported, as it was exported"),
+        }
+    }
+
+    /// Imports a pool by its guid, or by the one that it was being given when the daemon was killed:
+    /// a pool has its new guid before that is written down. Gives its guid.
+    fn import_as_remembered(&self, pool: &Remembered) -> Result<u64> {
+        let options = ImportOptions { search: pool.devices.clone(), ..ImportOptions::default() };
+        let import = |guid: u64| self.engine.import(&guid.to_string(), &options).map(|pool| pool.guid());
+        let imported = import(pool.guid);
+        if !imported.as_ref().is_err_and(is_not_found) {
+            return imported;
+        }
+        match renumbered(pool, &self.engine.importable(&pool.devices, None)?) {
+            Some(guid) => import(guid),
+            None => imported,
         }
     }
 
@@ -155,6 +173,18 @@ impl RememberingEngine {
         }
         done
     }
+}
+
+fn is_not_found(error: &Error) -> bool {
+    matches!(error, Error::Refused(refused) if refused.reason == Reason::Import(ImportFault::NotFound))
+}
+
+/// The guid by which a pool is on its devices now: the only one of its name there that was in use to
+/// the last. A pool that was exported or destroyed is left alone.
+fn renumbered(pool: &Remembered, found: &[Importable]) -> Option<u64> {
+    let in_use = |found: &&Importable| found.name == pool.name && !found.exported && !found.destroyed;
+    let mut guids = found.iter().filter(in_use).map(|found| found.guid);
+    guids.next().filter(|_| guids.next().is_none())
 }
 
 impl Engine for RememberingEngine {

@@ -32,7 +32,7 @@ struct Deed {
     after: &'static [&'static str],
 }
 
-const DEEDS: [Deed; 16] = [
+const DEEDS: [Deed; 17] = [
     Deed {
         kind: "pool.create",
         before: &[],
@@ -145,12 +145,20 @@ const DEEDS: [Deed; 16] = [
         sign: ("cistern !OFFLINE", ""),
         after: &["zpool wait -t resilver tank", "zpool detach tank @b"],
     },
+    Deed {
+        kind: "pool.reguid",
+        before: &["cistern guid"],
+        command: "zpool reguid tank",
+        sign: ("cistern guid", ""),
+        after: &[],
+    },
 ];
 
 /// A daemon with a pool, and what a test keeps of it.
 struct House {
     daemon: Daemon,
     disks: String,
+    guid: String,
 }
 
 impl House {
@@ -163,9 +171,10 @@ impl House {
         line.split_whitespace().map(image).collect()
     }
 
-    fn run(&self, line: &str) -> String {
+    fn run(&mut self, line: &str) -> String {
         match line {
             "cistern tree" => self.plant(),
+            "cistern guid" => self.guid = self.guid_now(),
             _ => {
                 let words = self.words(line);
                 let words: Vec<&str> = words.iter().map(String::as_str).collect();
@@ -184,9 +193,14 @@ impl House {
         self.daemon.zfs("snapshot -r tank/tree@one").done();
     }
 
+    fn guid_now(&self) -> String {
+        self.daemon.zpool("get -H -o value guid tank").done()
+    }
+
     /// Whether a deed was done; panics where it was half done.
     fn is_done(&self, deed: &Deed) -> bool {
         match deed.sign.0 {
+            "cistern guid" => self.guid_now() != self.guid,
             "cistern !tree" => {
                 let all = self.daemon.zfs("list -H -r -o name -t all tank").done();
                 let left = all.lines().filter(|line| line.starts_with("tank/tree")).count();
@@ -277,7 +291,7 @@ fn of_each_job_that_a_kill_cuts_off_it_is_known_what_became_of_it() {
         scratch.image(name, 128);
     }
     let disks = text(&scratch.path("disks"));
-    let mut house = House { daemon: Daemon::start(&scratch), disks };
+    let mut house = House { daemon: Daemon::start(&scratch), disks, guid: String::new() };
     house.run("zpool create -f -m none tank @a");
     let mut prng = Prng::new(47);
     let mut counts: BTreeMap<(String, bool), u32> = BTreeMap::new();

@@ -149,3 +149,36 @@ fn what_is_there_is_served_while_a_pool_is_still_to_come() {
     assert_clean(&at, "hung");
     drop(below);
 }
+
+/// Writes down another guid for the one pool of a list, as if the kill had come before the new one
+/// was.
+fn write_down_another_guid(scratch: &Scratch) -> String {
+    let list = scratch.path("state").join("pools");
+    let text = fs::read_to_string(&list).expect("a list");
+    let (guid, rest) = text.split_once('\t').expect("a guid, and more");
+    fs::write(&list, format!("7\t{rest}")).expect("written");
+    guid.to_owned()
+}
+
+#[test]
+fn a_pool_whose_new_guid_was_not_written_down_is_found_while_it_is_in_use() {
+    let scratch = Scratch::new("starting-guid");
+    let mut daemon = Daemon::start(&scratch);
+    let image = scratch.image("a", 128);
+    daemon.zpool(&format!("create -m none tank {image}")).done();
+    daemon.kill();
+    let guid = write_down_another_guid(&scratch);
+    daemon.begin();
+    assert_eq!(daemon.zpool("get -H -o value guid tank").done(), format!("{guid}\n"));
+    daemon.kill();
+    // It was written down at once.
+    assert_eq!(write_down_another_guid(&scratch), guid);
+    daemon.begin();
+    // A stop exports it: it might be somebody else's by now.
+    daemon.stop();
+    write_down_another_guid(&scratch);
+    daemon.begin();
+    refused(daemon.zpool("list tank"), "cannot open 'tank': no such pool");
+    daemon.stop();
+    assert_clean(&scratch.path("disks"), "tank");
+}
