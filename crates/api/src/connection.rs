@@ -138,10 +138,8 @@ pub async fn serve<I>(
             tell(request.extensions_mut());
             let busy = Busy::begin(work.clone());
             let is_stream = routes::is_stream(request.uri().path());
-            let request = request.map(|body| match manner {
-                Manner::Local => Body::new(body),
-                Manner::Http1 | Manner::Http2 => Body::new(Heard::new(body, STREAM_STUCK)),
-            });
+            let patience = (manner != Manner::Local).then_some(STREAM_STUCK);
+            let request = request.map(|body| Body::new(Heard::new(body, patience)));
             let answer = router.call(request);
             async move {
                 let Ok(answer) = answer.await;

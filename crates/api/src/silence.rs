@@ -2,12 +2,12 @@
 //! that is being received.
 //!
 //! Who is answered before all of it has come is often still sending. In HTTP/2 the stream would be
-//! reset then, and clients (curl 7.88) take that for the answer. So the rest is taken, if it is
-//! short.
+//! reset then, and clients (curl 7.88) take that for the answer. In HTTP/1.1 the connection would be
+//! closed without a word, and the next request on it lost. So the rest is taken, if it is short.
 //!
 //! Invariants:
-//! - Whoever waits for its next piece waits no longer than he wants to; then it ends with an error.
-//!   The time while nobody asks for a piece does not count.
+//! - Whoever waits for its next piece waits no longer than he wants to, if there is such a bound;
+//!   then it ends with an error. The time while nobody asks for a piece does not count.
 //! - Of a body that nobody wants any more no more than [`UNWANTED`] bytes are taken, for no longer
 //!   than [`LINGER`].
 
@@ -29,8 +29,13 @@ const LINGER: Duration = Duration::from_secs(2);
 pub struct Heard<B: Incoming> {
     /// `None`: it has ended.
     body: Option<B>,
+    late: Option<Late>,
+}
+
+/// When the next piece is late.
+struct Late {
     patience: Duration,
-    late: Pin<Box<Sleep>>,
+    timer: Pin<Box<Sleep>>,
     is_awaited: bool,
 }
 
@@ -40,8 +45,10 @@ pub trait Incoming: HttpBody<Data = Bytes, Error: Into<BoxError>> + Send + Unpin
 impl<B: HttpBody<Data = Bytes, Error: Into<BoxError>> + Send + Unpin + 'static> Incoming for B {}
 
 impl<B: Incoming> Heard<B> {
-    pub fn new(body: B, patience: Duration) -> Heard<B> {
-        Heard { body: Some(body), patience, late: Box::pin(sleep(patience)), is_awaited: false }
+    /// Without `patience` one waits for as long as the client likes.
+    pub fn new(body: B, patience: Option<Duration>) -> Heard<B> {
+        let late = |patience| Late { patience, timer: Box::pin(sleep(patience)), is_awaited: false };
+        Heard { body: Some(body), late: patience.map(late) }
     }
 }
 
@@ -76,17 +83,20 @@ impl<B: Incoming> HttpBody for Heard<B> {
         let this = &mut *self;
         let Some(body) = &mut this.body else { return Poll::Ready(None) };
         if let Poll::Ready(piece) = Pin::new(body).poll_frame(cx) {
-            this.is_awaited = false;
+            if let Some(late) = &mut this.late {
+                late.is_awaited = false;
+            }
             if !matches!(piece, Some(Ok(_))) {
                 this.body = None;
             }
             return Poll::Ready(piece.map(|piece| piece.map_err(Into::into)));
         }
-        if !this.is_awaited {
-            this.is_awaited = true;
-            this.late.as_mut().reset(Instant::now() + this.patience);
+        let Some(late) = &mut this.late else { return Poll::Pending };
+        if !late.is_awaited {
+            late.is_awaited = true;
+            late.timer.as_mut().reset(Instant::now() + late.patience);
         }
-        this.late.as_mut().poll(cx).map(|()| Some(Err(io::Error::from(io::ErrorKind::TimedOut).into())))
+        late.timer.as_mut().poll(cx).map(|()| Some(Err(io::Error::from(io::ErrorKind::TimedOut).into())))
     }
 
     fn is_end_stream(&self) -> bool {
@@ -123,7 +133,7 @@ mod tests {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
         runtime.block_on(async {
             let (to, pieces) = mpsc::channel(1);
-            drop(Heard::new(Arriving(pieces), LINGER));
+            drop(Heard::new(Arriving(pieces), None));
             let piece = Bytes::from(vec![0; UNWANTED / 2]);
             for _ in 0..2 {
                 to.send(piece.clone()).await.expect("it is taken");
@@ -139,7 +149,7 @@ mod tests {
         runtime.block_on(async {
             let (to, pieces) = mpsc::channel(1);
             let patience = Duration::from_millis(40);
-            let mut body = Heard::new(Arriving(pieces), patience);
+            let mut body = Heard::new(Arriving(pieces), Some(patience));
             // Nobody asks, for longer than anybody would wait.
             sleep(2 * patience).await;
             to.send(Bytes::from_static(b"x")).await.expect("it is taken");

@@ -57,3 +57,26 @@ fn a_name_that_is_no_text_is_a_problem_like_any_other() {
         assert!(answer.contains("\"/problems/bad-request\""), "{path}: {answer}");
     }
 }
+
+#[test]
+fn who_is_answered_before_his_body_came_goes_on_with_the_connection() {
+    let scratch = Scratch::new("openapi-early");
+    let daemon = Daemon::start(&scratch);
+    let mut stream = UnixStream::connect(daemon.socket()).expect("a listening daemon");
+    stream.set_read_timeout(Some(PATIENCE)).expect("a time");
+    let answer = |stream: &mut UnixStream, status: &str| {
+        let mut bytes = vec![0; 64 << 10];
+        let len = stream.read(&mut bytes).expect("an answer");
+        let text = String::from_utf8_lossy(&bytes[..len]);
+        assert!(text.starts_with(&format!("HTTP/1.1 {status} ")), "{text}");
+    };
+    for _ in 0..3 {
+        let head = "POST /v1/pools/x/export HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n\
+            if-match: \"other\"\r\ncontent-length: 2\r\n\r\n";
+        stream.write_all(head.as_bytes()).expect("sent");
+        answer(&mut stream, "404");
+        stream.write_all(b"{}").expect("the body is taken");
+        stream.write_all(b"GET /v1/version HTTP/1.1\r\nhost: x\r\n\r\n").expect("sent");
+        answer(&mut stream, "200");
+    }
+}
