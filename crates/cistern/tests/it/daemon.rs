@@ -330,8 +330,22 @@ impl Daemon {
         self.child.as_ref().expect("running").id()
     }
 
+    /// Sends a signal. One that stops it has stopped all of its threads when this returns.
     pub fn signal(&self, signal: &str) {
         Command::new("kill").args([signal, &self.pid().to_string()]).status().expect("kill");
+        let end = Instant::now() + PATIENCE;
+        while signal == "-STOP" && !self.has_paused() {
+            assert!(Instant::now() < end, "a thread does not stop");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    /// Whether all threads are in state T (proc_pid_stat(5)).
+    fn has_paused(&self) -> bool {
+        let threads = fs::read_dir(format!("/proc/{}/task", self.pid())).expect("it runs");
+        let mut stats =
+            threads.filter_map(|thread| fs::read_to_string(thread.expect("it").path().join("stat")).ok());
+        stats.all(|stat| stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('T')))
     }
 
     fn wait(&mut self) -> ExitStatus {
