@@ -1,9 +1,9 @@
-//! Names of users and groups on this machine, from its own two files: the daemon knows numbers
-//! only.
+//! Names of users and groups: those of this machine, from its own two files, and accounts for
+//! HTTPS, which the daemon knows. Elsewhere it knows numbers only.
 
-use api_types::PropertyChange;
+use api_types::{PropertyChange, User, kind, routes};
 
-use crate::client::Client;
+use crate::client::{CallError, Client};
 
 /// What `/etc/passwd` and `/etc/group` say.
 #[derive(Clone, Debug, Default)]
@@ -21,6 +21,16 @@ impl Accounts {
         }
         let read = |path| std::fs::read_to_string(path).unwrap_or_default();
         Accounts::parse(&read("/etc/passwd"), &read("/etc/group"))
+    }
+
+    /// And of accounts for HTTPS, after the machine's own. Who may not see those has the others.
+    pub fn with_logins(mut self, client: &Client) -> Result<Accounts, CallError> {
+        match client.get::<Vec<User>>(routes::USERS) {
+            Ok(logins) => self.users.extend(logins.into_iter().map(|user| (user.name, user.uid))),
+            Err(CallError::Refused(why)) if why.kind == kind::DENIED => {}
+            Err(error) => return Err(error),
+        }
+        Ok(self)
     }
 
     /// From the files' texts: `name:password:number:…`.

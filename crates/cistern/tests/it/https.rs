@@ -303,10 +303,14 @@ fn a_token_does_no_more_than_it_is_for() {
         site.post("/v1/tokens", &[who], &more).is(403);
         site.get("/v1/audit", &[who]).is(403);
     }
-    // What is delegated to the account's number may be done, whatever the role.
-    let uid = site.get("/v1/me", &[&works]).is(200).json()["uid"].clone();
-    site.daemon.zfs(&format!("allow -u {uid} create,mount tank/b")).done();
+    // What is delegated to the account may be done, whatever the role.
+    site.daemon.zfs("allow -u worker create,mount tank/b").done();
     assert_eq!(make(&works, "tank/b/w"), 200);
+    let shown = site.daemon.zfs("allow tank/b").done();
+    assert!(shown.contains("\tuser worker create,mount\n"), "{shown}");
+    let nobody = site.daemon.zfs("allow -u shirker create tank/b");
+    assert!(nobody.err.starts_with("invalid user shirker\n"), "{}", nobody.err);
+    assert_ne!(nobody.status, 0);
     // Nobody is let in any more who is disabled.
     site.post("/v1/users/worker/change", &[&site.bearer()], &json!({"disabled": true})).is(200);
     site.get("/v1/me", &[&works]).is(401);

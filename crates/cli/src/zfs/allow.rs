@@ -84,9 +84,14 @@ fn run(cx: &mut Cx<'_>, args: &[String], un: bool) -> Outcome {
     if asked.whom == Whom::Show {
         return show::print(cx, found).map(|()| 0);
     }
-    let grants = match grants(&asked, &Accounts::around(&cx.client)) {
+    let accounts = Accounts::around(&cx.client);
+    let grants = match grants(&asked, &accounts) {
         Ok(grants) => grants,
-        Err(why) => return help::refuse(cx, un, &why),
+        // It may be an account for HTTPS.
+        Err(_) => match self::grants(&asked, &accounts.with_logins(&cx.client)?) {
+            Ok(grants) => grants,
+            Err(why) => return help::refuse(cx, un, &why),
+        },
     };
     let history = cx.history.clone();
     let done = match un {

@@ -15,7 +15,14 @@ type Reach = (bool, bool);
 type Names = BTreeMap<String, Reach>;
 
 pub fn print(cx: &mut Cx<'_>, found: Vec<Delegation>) -> Result<(), Stop> {
-    let accounts = Accounts::around(&cx.client);
+    let mut accounts = Accounts::around(&cx.client);
+    let mut users = found.iter().flat_map(|it| &it.grants).filter_map(|grant| match grant.who {
+        Grantee::User(id) => Some(id),
+        _ => None,
+    });
+    if users.any(|id| accounts.name(true, id).is_none()) {
+        accounts = accounts.with_logins(&cx.client)?;
+    }
     for Delegation { dataset, grants } in found {
         let mut all: BTreeMap<(u8, String), (Grantee, Names)> = BTreeMap::new();
         for grant in grants {
