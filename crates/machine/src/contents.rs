@@ -20,21 +20,32 @@ use crate::users::MOST_USERS;
 const MOST_ROWS: i64 = 200 * MOST_USERS;
 /// Bytes of a field: above what any of them has.
 const LONGEST: i64 = 4 << 10;
+/// Of a setting about certificates, which may bring certificates.
+const LONGEST_OF_ACME: i64 = 256 << 10;
 
-/// What counts, table by table: in the order of its first columns.
-const COUNTING: &[(&str, &[&str])] = &[
-    ("counters", &["name", "value"]),
-    ("users", &["id", "name", "password", "role", "uid", "disabled", "created"]),
-    ("totp", &["user", "pending", "secret"]),
-    ("recovery_codes", &["user", "hash"]),
-    ("security_keys", &["id", "user", "name", "host", "credential", "algorithm", "public", "created"]),
-    ("tokens", &["id", "user", "name", "hash", "role", "dataset", "created", "expires"]),
+/// A table that counts: its columns, in the order of the first of them, and how long a field may
+/// be.
+type Counting = (&'static str, &'static [&'static str], i64);
+
+const COUNTING: &[Counting] = &[
+    ("counters", &["name", "value"], LONGEST),
+    ("users", &["id", "name", "password", "role", "uid", "disabled", "created"], LONGEST),
+    ("totp", &["user", "pending", "secret"], LONGEST),
+    ("recovery_codes", &["user", "hash"], LONGEST),
+    (
+        "security_keys",
+        &["id", "user", "name", "host", "credential", "algorithm", "public", "created"],
+        LONGEST,
+    ),
+    ("tokens", &["id", "user", "name", "hash", "role", "dataset", "created", "expires"], LONGEST),
+    ("acme", &["id", "domains", "email", "directory", "roots", "account"], LONGEST_OF_ACME),
 ];
 
 /// See the module.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Contents {
-    /// Another one once accounts, second factors or tokens are others.
+    /// Another one once accounts, second factors, tokens or what is set about certificates are
+    /// others.
     pub digest: [u8; 32],
     /// By name.
     pub accounts: BTreeMap<String, Account>,
@@ -52,8 +63,8 @@ pub struct Account {
 /// Tells it of an open database of the newest version.
 pub(crate) fn read(db: &Connection) -> Result<Contents, Fault> {
     let mut all = Sha256::new();
-    for (table, columns) in COUNTING {
-        check(db, table, columns)?;
+    for (table, columns, longest) in COUNTING {
+        check(db, table, columns, *longest)?;
         all.update(table);
         digest(db, &format!("SELECT {0} FROM {table} ORDER BY {0}", columns.join(", ")), &mut all)?;
     }
@@ -61,14 +72,14 @@ pub(crate) fn read(db: &Connection) -> Result<Contents, Fault> {
 }
 
 /// Refuses a table that nobody here can have made. The file of a database may come from anywhere.
-fn check(db: &Connection, table: &str, columns: &[&str]) -> Result<(), Fault> {
+fn check(db: &Connection, table: &str, columns: &[&str], allowed: i64) -> Result<(), Fault> {
     let rows: i64 = db.query_row(&format!("SELECT count(*) FROM {table}"), [], |row| row.get(0))?;
     let most = if table == "users" { MOST_USERS } else { MOST_ROWS };
     let longest =
         columns.iter().map(|column| format!("coalesce(max(octet_length({column})), 0)")).collect::<Vec<_>>();
     let sql = format!("SELECT max({}, 0) FROM {table}", longest.join(", "));
     let longest: i64 = db.query_row(&sql, [], |row| row.get(0))?;
-    match rows <= most && longest <= LONGEST {
+    match rows <= most && longest <= allowed {
         true => Ok(()),
         false => {
             Err(Fault::Damaged(format!("table {table} has {rows} rows, and a field of {longest} bytes")))

@@ -38,6 +38,13 @@ fn what_counts_has_another_digest_and_what_does_not_has_the_same() {
     let password = Some("another correct horse".to_owned());
     machine.change_user("joe", &UserChange { password, ..UserChange::default() }).expect("done");
     changed();
+    let roots = Some("x".repeat(64 << 10));
+    let (domains, directory) = (vec!["a.example".to_owned()], "https://ca.example/".to_owned());
+    machine.set_acme(&AcmeWanted { domains, email: None, directory, roots }).expect("set");
+    changed();
+    let set = machine.acme().expect("read").expect("set");
+    machine.keep_acme_account(set.id, "account and key").expect("kept");
+    changed();
     assert!(machine.generation() > generation);
 
     let after = machine.contents().expect("read");
@@ -71,6 +78,7 @@ fn a_database_that_nobody_here_has_written_is_refused() {
         many,
         "UPDATE users SET name = hex(zeroblob(9000)) WHERE name = 'ann'",
         "UPDATE users SET password = hex(zeroblob(9000))",
+        "INSERT INTO acme (domains, directory) VALUES ('a', hex(zeroblob(200000)))",
         "CREATE TRIGGER t AFTER INSERT ON users BEGIN DELETE FROM audit; END",
         "CREATE TABLE more (x)",
         "PRAGMA application_id = 7",
