@@ -2,7 +2,7 @@ use crate::mutants::{self, MUTANTS};
 use crate::tidy::debts::{self, Finding};
 use crate::tidy::docs::{self, Mention};
 use crate::tidy::source::{Crate, Module};
-use crate::tidy::{self, columns, decisions, functions, imports, modules, shape, unused, words};
+use crate::tidy::{self, columns, decisions, functions, imports, modules, shape, targets, unused, words};
 
 #[test]
 fn the_tree_keeps_its_own_rules() {
@@ -142,6 +142,14 @@ fn what_a_document_mentions_is_found() {
     let text = "See `pool/src/txg.rs`, `zfs list -o`, [map](../ARCHITECTURE.md#crates) and [web](https://x.org/a.md).\n```\n`a/b.rs`\n```\n";
     let code = Mention::Code("pool/src/txg.rs".to_owned());
     assert_eq!(docs::paths_in(text), [code, Mention::Link("../ARCHITECTURE.md".to_owned())]);
+}
+
+#[test]
+fn a_target_of_tests_that_is_not_run_is_found() {
+    let manifest = "[package]\nname = \"a\"\n\n[[bin]]\nname = \"b\"\n\n[[test]]\nname = \"it\"\npath = \"x\"\n\n[[test]]\nname = \"e2e\"\n";
+    assert_eq!(targets::targets(manifest), ["it", "e2e"]);
+    let script = "cargo test --test it --test e2e-more\n";
+    assert_eq!([targets::names(script, "it"), targets::names(script, "e2e")], [true, false]);
 }
 
 #[test]

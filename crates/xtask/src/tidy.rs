@@ -1,7 +1,7 @@
 //! The rules of ARCHITECTURE.md that a compiler does not hold: which crate may import which, who
 //! may name the operating system, who may touch bytes, that modules form no circles, how long
 //! files, functions and comments may be, that nothing decides by the text of a message, that
-//! nothing is public for nobody, and that documents lead somewhere.
+//! nothing is public for nobody, that documents lead somewhere, and that all tests are run.
 //!
 //! Every check is a pure function over source, so that its own tests can show it failing. What was
 //! there before its rule came is in [`debts`].
@@ -15,6 +15,7 @@ pub mod imports;
 pub mod modules;
 pub mod shape;
 pub mod source;
+pub mod targets;
 pub mod unused;
 pub mod words;
 
@@ -48,6 +49,7 @@ pub fn check(root: &Path) -> Vec<String> {
     let forgotten = crates.iter().flat_map(|krate| &krate.forgotten);
     problems.extend(forgotten.map(|file| format!("{}: no module names it", file.display())));
     problems.extend(docs::stale_paths(root));
+    problems.extend(targets::forgotten(root));
     match debts::load(root) {
         Ok(debts) => problems.extend(debts::compare(&findings(root, &crates), &debts)),
         Err(error) => problems.push(error),
