@@ -2,8 +2,8 @@
 //! that is being received.
 //!
 //! Who is answered before all of it has come is often still sending. In HTTP/2 the stream would be
-//! reset then, and clients (curl 7.88) take that for the answer. In HTTP/1.1 the connection would be
-//! closed without a word, and the next request on it lost. So the rest is taken, if it is short.
+//! reset then, and clients (curl 7.88) take that for the answer. In HTTP/1.1 the connection would
+//! be closed without a word, and the next request on it lost. So the rest is taken, if it is short.
 //!
 //! Invariants:
 //! - Whoever waits for its next piece waits no longer than he wants to, if there is such a bound;

@@ -102,8 +102,8 @@ impl RememberingEngine {
         }
     }
 
-    /// Imports a pool by its guid, or by the one that it was being given when the daemon was killed:
-    /// a pool has its new guid before that is written down. Gives its guid.
+    /// Imports a pool by its guid, or by the one that it was being given when the daemon was
+    /// killed: a pool has its new guid before that is written down. Gives its guid.
     fn import_as_remembered(&self, pool: &Remembered) -> Result<u64> {
         let options = ImportOptions { search: pool.devices.clone(), ..ImportOptions::default() };
         let import = |guid: u64| self.engine.import(&guid.to_string(), &options).map(|pool| pool.guid());
@@ -179,8 +179,8 @@ fn is_not_found(error: &Error) -> bool {
     matches!(error, Error::Refused(refused) if refused.reason == Reason::Import(ImportFault::NotFound))
 }
 
-/// The guid by which a pool is on its devices now: the only one of its name there that was in use to
-/// the last. A pool that was exported or destroyed is left alone.
+/// The guid by which a pool is on its devices now: the only one of its name there that was in use
+/// to the last. A pool that was exported or destroyed is left alone.
 fn renumbered(pool: &Remembered, found: &[Importable]) -> Option<u64> {
     let in_use = |found: &&Importable| found.name == pool.name && !found.exported && !found.destroyed;
     let mut guids = found.iter().filter(in_use).map(|found| found.guid);

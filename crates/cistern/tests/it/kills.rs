@@ -325,6 +325,11 @@ fn of_each_job_that_a_kill_cuts_off_it_is_known_what_became_of_it() {
     assert_clean(&scratch.path("disks"), "tank");
 }
 
+/// How often the daemon is killed while accounts are changed, and how many changes have to be kept
+/// at the least.
+const LIFE_TIMES: u64 = 12;
+const ENOUGH: u32 = 50;
+
 /// Names of accounts, and what they may.
 type Users = BTreeMap<String, String>;
 
@@ -341,8 +346,11 @@ fn a_change_of_accounts_that_a_kill_cuts_off_is_whole_or_was_not_made() {
     let mut daemon = Daemon::start(&scratch);
     let mut prng = Prng::new(74);
     let mut known = users(&daemon);
-    let (mut kept, mut cut) = (0, 0);
-    for round in 0..12_u64 {
+    let (mut kept, mut cut, mut round) = (0, 0, 0);
+    // A slow machine makes few changes in a round.
+    while round < LIFE_TIMES || kept <= ENOUGH {
+        round += 1;
+        assert!(round < 20 * LIFE_TIMES, "{kept} changes in {round} lives say little");
         let end = Instant::now() + Duration::from_millis(150 + prng.below(400));
         let (socket, before) = (text(&daemon.socket()), known.clone());
         let sender = std::thread::spawn(move || send_changes(&socket, round, before));
@@ -357,7 +365,6 @@ fn a_change_of_accounts_that_a_kill_cuts_off_is_whole_or_was_not_made() {
         known = found;
     }
     say(&format!("{kept} changes kept, {cut} not made"));
-    assert!(kept > 50, "too few to say much");
     assert!(!daemon.log().contains("damaged"), "{}", daemon.log());
     daemon.stop();
 }
