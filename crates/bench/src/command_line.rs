@@ -11,7 +11,7 @@ usage: bench [options]         measure (scripts/bench builds everything and make
        bench docs [--dir DIR]  put the last results into docs/performance.md again
 
   --dir DIR        on the disk to be measured, with 20 GiB free     (default: var-bench)
-  --part A,B       only these: nfs, sync, files, local, trees, cold, memory, iscsi, engine,
+  --part A,B       only these: nfs, sync, files, local, trees, cold, memory, api, iscsi, engine,
                    scrub, datasets, kernels
   --only TEXT      only rows with this in their name (of datasets, only steps)
   --rounds N       repeat each measurement and take the median      (default: 3)

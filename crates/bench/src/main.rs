@@ -9,6 +9,7 @@
 //! Servers, mounts and ports belong to namespaces that `scripts/bench` makes (as root), and end
 //! with them.
 
+mod api;
 mod chart;
 mod cold;
 mod command_line;

@@ -90,10 +90,14 @@ impl Ours {
         self.server.0.id()
     }
 
+    /// Of the management API.
+    pub fn socket(&self) -> PathBuf {
+        self.build.dir.join("state/cistern.sock")
+    }
+
     /// A command of ours, which has to succeed.
     pub fn command(&self, words: &[&str]) -> Result<String, Fail> {
-        let socket = self.build.dir.join("state/cistern.sock");
-        ended(Command::new(&self.build.program).args(words).env("CISTERN_SOCKET", socket))
+        ended(Command::new(&self.build.program).args(words).env("CISTERN_SOCKET", self.socket()))
     }
 
     /// How long a command takes, in milliseconds.
@@ -147,6 +151,15 @@ impl Ours {
     pub fn settle(&self) -> Result<(), Fail> {
         self.command(&["zpool", "sync", "bench"])?;
         Ok(())
+    }
+
+    /// What it has used of all processors since it began.
+    pub fn processor_time(&self) -> Result<Duration, Fail> {
+        let stat = fs::read_to_string(format!("/proc/{}/stat", self.process()))?;
+        // User and system, in ticks of 10 ms (proc_pid_stat(5)): the 14th and 15th field.
+        let fields = stat.rsplit_once(") ").map(|(_, rest)| rest.split(' ').skip(11).take(2));
+        let ticks: Vec<u64> = fields.ok_or("no times")?.map(str::parse).collect::<Result<_, _>>()?;
+        Ok(Duration::from_millis(10 * ticks.iter().sum::<u64>()))
     }
 
     /// Resident memory in MiB: `VmRSS` now, `VmHWM` at the most.

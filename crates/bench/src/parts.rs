@@ -5,7 +5,8 @@ use load::Fail;
 use crate::options::Options;
 use crate::results::{COMPARED, MEASURED, Results};
 use crate::{
-    cold, contenders, datasets, engine_alone, iscsi, kernels, measure, memory, report, scans, suite, trees,
+    api, cold, contenders, datasets, engine_alone, iscsi, kernels, measure, memory, report, scans, suite,
+    trees,
 };
 
 /// Names of all parts, in the order in which they run.
@@ -15,6 +16,7 @@ pub fn all() -> Vec<String> {
         trees::PART,
         cold::PART,
         memory::PART,
+        api::PART,
         iscsi::PART,
         engine_alone::PART,
         scans::PART,
@@ -94,8 +96,8 @@ pub fn joined(first: Vec<Measured>, mut second: Vec<Measured>) -> Vec<Measured> 
 fn measure_all(options: &Options, about: &str, finish: &mut dyn FnMut(&str, Result<Results, Fail>)) {
     let (over_nfs, locally) = suite::split(&options.parts);
     let wants = |part: &str| options.parts.iter().any(|wanted| wanted == part);
-    let (needs_memory, needs_trees) = (wants(memory::PART), wants(trees::PART));
-    if !over_nfs.is_empty() || !locally.is_empty() || needs_memory || needs_trees {
+    let (needs_memory, needs_api, needs_trees) = (wants(memory::PART), wants(api::PART), wants(trees::PART));
+    if !over_nfs.is_empty() || !locally.is_empty() || needs_memory || needs_api || needs_trees {
         match contenders::start(options, !over_nfs.is_empty(), !locally.is_empty() || needs_trees) {
             Ok(mut all) => {
                 for part in over_nfs {
@@ -109,6 +111,9 @@ fn measure_all(options: &Options, about: &str, finish: &mut dyn FnMut(&str, Resu
                 }
                 if needs_memory {
                     finish(memory::PART, memory::measure(&mut all.ours, &options.dir, about));
+                }
+                if needs_api {
+                    finish(api::PART, api::measure(&mut all.ours, about));
                 }
             }
             Err(error) => finish("the servers", Err(error)),
