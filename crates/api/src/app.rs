@@ -2,6 +2,7 @@
 
 use crate::accounts::{self, Accounts};
 use crate::acme::Acme;
+use crate::audit::JobNote;
 use crate::caller::{asker, on_behalf};
 use crate::denied::Unserved;
 use crate::feed::Feed;
@@ -337,7 +338,12 @@ pub async fn job<T: DeserializeOwned + Default + Send + 'static>(
     };
     app.feed.job(&job);
     let worker = Arc::clone(&app);
-    let work = move |reporter: &Reporter| work(&worker, &request, reporter).map_err(|Refusal(why)| why);
+    let note = JobNote::of(&job);
+    let work = move |reporter: &Reporter| {
+        let ended = work(&worker, &request, reporter).map_err(|Refusal(why)| why);
+        note.ended(&ended);
+        ended
+    };
     // A panic is logged by whoever catches them all, and the job has failed by it.
     drop(tokio::task::spawn_blocking(on_behalf(move || run.run(work))));
     let now = app.wait_for_job(job.id, PATIENCE, false).await.unwrap_or(job);

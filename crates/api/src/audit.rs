@@ -8,6 +8,9 @@
 //! one place or user are noted, and of all strangers; an administrator's are all. What was done is
 //! noted in any case, and pushed out by nothing that weighs less ([`Weight`]).
 //!
+//! A request that begins a job is answered before the job has ended. Where the job then fails, that
+//! is a record of its own, [`FAILED`] ([`JobNote`]).
+//!
 //! Invariants:
 //! - A request that was begun comes to its end and is noted, whether or not its client hears of it:
 //!   it runs in a task of its own. Where it comes to no end, it is noted as failed. Of who is no
@@ -18,7 +21,7 @@ use crate::caller::Asker;
 use crate::denied::Unserved;
 use crate::problem::defect;
 use crate::shares::{Shares, Turn};
-use api_types::{By, Role, routes};
+use api_types::{By, Job, Problem, Role, routes};
 use axum::extract::{ConnectInfo, Request, State};
 use axum::http::{Method, StatusCode};
 use axum::middleware::Next;
@@ -60,6 +63,9 @@ const LONGEST: usize = 1_024;
 const WRITER: &str = "cistern";
 const LOSS: &str = "LOST";
 
+/// What the record of a job that has failed is called.
+const FAILED: &str = "FAILED";
+
 /// What only the handler of a request knows; in the extensions of its answer.
 #[derive(Clone, Debug, Default)]
 pub struct Said {
@@ -72,6 +78,7 @@ pub struct Said {
 }
 
 /// A request that was answered.
+#[derive(Clone)]
 struct Happened {
     weight: Weight,
     time: i64,
@@ -324,6 +331,13 @@ pub struct Underway {
 }
 
 impl Underway {
+    /// For the jobs that it begins.
+    fn handled(&self) -> Option<Handled> {
+        let weight = weight(&self.asker, None, StatusCode::ACCEPTED);
+        let asked = self.happened.as_deref().map(|asked| Happened { weight, ..asked.clone() });
+        asked.map(|asked| Handled { auditor: self.auditor.clone(), asked })
+    }
+
     /// Notes the answer. Waits a moment where the disk is slow.
     pub async fn answered(mut self, answer: &mut Response) {
         let Some(happened) = &mut self.happened else { return };
@@ -363,6 +377,53 @@ impl Drop for Underway {
     }
 }
 
+tokio::task_local! {
+    /// The request that this task handles.
+    static HANDLED: Handled;
+}
+
+/// A request that is noted, as the jobs that it begins need it.
+#[derive(Clone)]
+struct Handled {
+    auditor: Auditor,
+    asked: Happened,
+}
+
+/// A job that was begun by the request of this task. Dropped before it was told how the job has
+/// ended, as a panic does, it notes that the job has failed.
+pub struct JobNote(Option<Handled>);
+
+impl JobNote {
+    /// Notes nothing where no request of this task is noted.
+    pub fn of(job: &Job) -> JobNote {
+        JobNote(HANDLED.try_with(Clone::clone).ok().map(|mut handled| {
+            handled.asked.verb = FAILED.to_owned();
+            handled.asked.path = cut(&routes::at(routes::JOB, &job.id.to_string()));
+            handled.asked.target = Some(cut(&format!("{} {}", job.kind, job.target)));
+            handled
+        }))
+    }
+
+    /// The job has ended so.
+    pub fn ended<T>(mut self, outcome: &Result<T, Problem>) {
+        match (outcome, &mut self.0) {
+            (Ok(_), note) => *note = None,
+            (Err(problem), Some(handled)) => handled.asked.status = problem.status,
+            (Err(_), None) => {}
+        }
+    }
+}
+
+impl Drop for JobNote {
+    fn drop(&mut self) {
+        let Some(Handled { auditor, mut asked }) = self.0.take() else { return };
+        asked.time = auditor.outside.now();
+        if auditor.to.try_send(Order::Write(Box::new(asked))).is_err() {
+            auditor.lose_one();
+        }
+    }
+}
+
 /// Of what was done by who asked, or by who has come in by it.
 fn weight(asker: &Asker, role: Option<Role>, status: StatusCode) -> Weight {
     if status.is_client_error() || status.is_server_error() {
@@ -397,13 +458,20 @@ pub async fn record(
         underway.answered(&mut answer).await;
         return answer;
     };
-    let handled = tokio::spawn(async move {
+    let handled = underway.handled();
+    let handle = async move {
         let _turn = turn;
         let mut answer = next.run(request).await;
         underway.answered(&mut answer).await;
         answer
+    };
+    let task = tokio::spawn(async move {
+        match handled {
+            Some(handled) => HANDLED.scope(handled, handle).await,
+            None => handle.await,
+        }
     });
-    handled.await.unwrap_or_else(|panic| defect(&panic).into_response())
+    task.await.unwrap_or_else(|panic| defect(&panic).into_response())
 }
 
 #[cfg(test)]

@@ -2,8 +2,8 @@
 //! owner, whether that is an administrator, and the job.
 //!
 //! Lines are added as jobs begin and end; of several with one number the last counts. From time to
-//! time the file is replaced as a whole. Lines that were added are not flushed: whoever waits for a
-//! job is a program of this machine, and does not outlive it.
+//! time the file is replaced as a whole. Each line is on the disk before anybody hears of it: who
+//! waits for a job over HTTPS outlives the machine.
 
 use std::fs;
 use std::io::{self, ErrorKind};

@@ -37,9 +37,11 @@ pub fn replace(file: &Path, text: &str) -> io::Result<()> {
     fs::File::open(folder.unwrap_or(Path::new(".")))?.sync_all()
 }
 
-/// Adds to what is there. That outlives the program; the machine, once the file is replaced.
+/// Adds to what is there, and returns when that is on the disk.
 pub fn append(file: &Path, text: &str) -> io::Result<()> {
-    fs::File::options().append(true).open(file)?.write_all(text.as_bytes())
+    let mut to = fs::File::options().append(true).open(file)?;
+    to.write_all(text.as_bytes())?;
+    to.sync_data()
 }
 
 /// A record, with its line feed.

@@ -206,6 +206,72 @@ fn a_request_is_noted_though_its_client_has_gone_or_its_handler_panics() {
     assert_eq!(written, [("/cut".into(), 500), ("/left".into(), 200), ("/panics".into(), 500)]);
 }
 
+fn job(id: u64) -> Job {
+    Job {
+        id,
+        kind: "pool.import".to_owned(),
+        target: "tank".to_owned(),
+        state: api_types::JobState::Running,
+        cancellable: false,
+        progress: api_types::Progress::default(),
+        began: None,
+        ended: None,
+        asked_by: Some(0),
+        result: None,
+        problem: None,
+    }
+}
+
+fn problem(status: u16) -> Problem {
+    let text = || "busy".to_owned();
+    Problem {
+        kind: text(),
+        title: text(),
+        status,
+        detail: text(),
+        refused: None,
+        second_factors: None,
+        exit: 1,
+    }
+}
+
+/// Begins a job that ends as the path says.
+async fn working(request: Request) -> StatusCode {
+    match request.uri().path() {
+        "/done" => JobNote::of(&job(1)).ended(&Ok::<(), Problem>(())),
+        "/fails" => JobNote::of(&job(2)).ended(&Err::<(), Problem>(problem(409))),
+        _ => drop(JobNote::of(&job(3))),
+    }
+    StatusCode::ACCEPTED
+}
+
+#[test]
+fn a_job_that_fails_is_a_record_of_who_began_it() {
+    let scene = Scene::new("jobs");
+    let (auditor, writer) = scene.begin();
+    let routes = axum::Router::new().fallback(working).layer(from_fn_with_state(auditor.clone(), record));
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
+    runtime.block_on(async {
+        for path in ["/done", "/fails", "/panics"] {
+            let mut asked = request(Method::POST, path);
+            asked.extensions_mut().insert(ConnectInfo(root()));
+            assert_eq!(call(routes.clone(), asked).await.status(), StatusCode::ACCEPTED);
+        }
+    });
+    drop((runtime, routes, auditor));
+    writer.end(Duration::from_secs(60));
+    let failed: Vec<_> = scene.written().into_iter().filter(|(verb, ..)| verb == FAILED).collect();
+    let record = |id, status| (FAILED.into(), format!("/v1/jobs/{id}"), "0".into(), status);
+    assert_eq!(failed, [record(3, 500), record(2, 409)]);
+}
+
+#[test]
+fn a_job_that_no_request_began_is_no_record() {
+    let note = JobNote::of(&job(1));
+    assert!(note.0.is_none());
+    note.ended(&Err::<(), Problem>(problem(500)));
+}
+
 /// Has an answer when it is let go.
 async fn held(let_go: Arc<tokio::sync::Notify>) -> StatusCode {
     let_go.notified().await;

@@ -64,8 +64,8 @@ pub trait Ledger: Send {
     /// What tells when a job begins and ends.
     fn clock(&self) -> Clock;
 
-    /// Adds a job that is new or has changed. It outlives this program, not the machine. False: it
-    /// was not added, and all is to be replaced.
+    /// Adds a job that is new or has changed: it is on stable storage. False: it was not added, and
+    /// all is to be replaced.
     fn add(&mut self, entry: &Entry) -> bool;
 
     /// Writes this instead of all that is there, which stays until the new is on stable storage.

@@ -514,7 +514,8 @@ fn the_audit_log_says_who_did_what() {
     site.pool(&scratch);
     let works = site.user("worker", "operator", None);
     site.post("/v1/snapshots", &[&works], &json!({"names": ["tank/a@s"]})).is(200);
-    site.post("/v1/datasets/tank%2Fa/destroy", &[&works], &json!({})).is(202);
+    // It has a snapshot, so the job fails.
+    let job = site.post("/v1/datasets/tank%2Fa/destroy", &[&works], &json!({})).is(202).json();
     site.post("/v1/tunables", &[&works], &json!({})).is(403);
     site.post("/v1/login", &[], &json!({"name": "eve", "password": PASSWORD})).is(401);
     let found = |site: &Site, who: &str, path: &str, status: u16| {
@@ -531,6 +532,9 @@ fn the_audit_log_says_who_did_what() {
         "{snapshot}"
     );
     found(&site, "worker", "/v1/datasets/tank%2Fa/destroy", 202);
+    let failed = found(&site, "worker", &format!("/v1/jobs/{}", job["id"]), 409);
+    assert_eq!((&failed["verb"], &failed["by"]), (&json!("FAILED"), &snapshot["by"]), "{failed}");
+    assert_eq!(failed["target"], json!("dataset.destroy tank/a"));
     found(&site, "worker", "/v1/tunables", 403);
     assert_eq!(found(&site, "eve", "/v1/login", 401)["by"], json!("nobody"));
     assert_eq!(found(&site, "0", "/v1/pools", 202)["by"], json!({"socket": {"uid": 0}}));
