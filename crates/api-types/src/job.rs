@@ -64,6 +64,23 @@ pub struct Job {
     pub problem: Option<Problem>,
 }
 
+/// What a job did, and when.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct JobLine {
+    /// Seconds since 1970.
+    pub time: u64,
+    /// What began then: a [`Progress::step`].
+    pub step: String,
+}
+
+/// `GET /v1/jobs/{id}/log`: the last steps of a job, the oldest first.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct JobLog {
+    /// Steps before these, which are kept no more.
+    pub left_out: u64,
+    pub lines: Vec<JobLine>,
+}
+
 /// Query of `GET /v1/jobs/{id}`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]

@@ -158,6 +158,8 @@ pub const PROPERTIES: &str = "/v1/properties";
 pub const JOBS: &str = "/v1/jobs";
 /// GET [`crate::JobQuery`]
 pub const JOB: &str = "/v1/jobs/{id}";
+/// GET [`crate::JobLog`]
+pub const JOB_LOG: &str = "/v1/jobs/{id}/log";
 /// POST: it is to end at its next step. Answered with the [`crate::Job`]
 pub const JOB_CANCEL: &str = "/v1/jobs/{id}/cancel";
 

@@ -24,7 +24,7 @@ use api_types::{
     DatasetCreate, DatasetDestroy, DatasetInfo, DatasetPlan, DatasetQuery, DedupEstimate, DedupEstimateQuery,
     Delegation, DeletedFiles, DestroyOptions, DestroyPlan, DiffEntry, DiffQuery, EventStreamQuery,
     EventsCleared, EventsQuery, Fault, FaultCancel, FeatureInfo, FirstAdministrator, HistoryQuery,
-    HistoryRecord, Hold, HoldRequest, ImportSearch, Importable, Inherit, IscsiSession, Job, JobQuery, KeepIn,
+    HistoryRecord, Hold, HoldRequest, ImportSearch, Importable, Inherit, IscsiSession, Job, JobLog, JobQuery, KeepIn,
     Keeping, KeyBegin, KeyConfirm, KeyMade, KeyRemove, LabelClear, LogFilter, LogIn, LoggedIn, MachineBackup,
     Me, Mount, MountOutcome, MountRequest, PoolAdd, PoolAttach, PoolCheckpoint, PoolClear, PoolImport,
     PoolInitialize, PoolOffline, PoolOnline, PoolReguid, PoolRelease, PoolReopen, PoolScan, PoolSpec,
@@ -190,6 +190,8 @@ requests! {
             Nothing, Nothing => Vec<Job>, "Jobs that run, and the last that ended.");
         read(Anyone, routes::JOB, jobs::one;
             JobQuery, Nothing => Job, "A job. Waits for its progress if `wait_ms` is set.");
+        read(Anyone, routes::JOB_LOG, jobs::log;
+            Nothing, Nothing => JobLog, "What a job did, and when: its last steps.");
         change(Anyone, routes::JOB_CANCEL, jobs::cancel;
             Nothing, Nothing => Job, "Cancels a job: it ends at its next step.");
     }

@@ -13,12 +13,13 @@
 //! Invariant: nobody sees that a job has ended before that is written down, or could not be.
 
 mod ledger;
+mod log;
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use api_types::{Job, JobResult, JobState, Problem, Progress};
+use api_types::{Job, JobLog, JobResult, JobState, Problem, Progress};
 use engine_api::{Cancel, Error};
 use stdx::behalf::Actor;
 use stdx::panics;
@@ -98,13 +99,17 @@ impl Reporter {
     /// `done` of `total` steps; a `total` of 0 means unknown.
     pub fn step(&self, step: impl Into<String>, done: u64, total: u64) {
         let step = step.into();
-        self.jobs.update(self.id, |job| job.progress = Progress { step, done, total });
+        let now = (self.jobs.clock)();
+        self.jobs.update(self.id, |entry| {
+            log::add(&mut entry.log, &step, now);
+            entry.job.progress = Progress { step, done, total };
+        });
     }
 
     /// Whether the job can be cancelled from here on: at first it cannot. Whoever says that it
     /// cannot looks afterwards whether it was.
     pub fn set_cancellable(&self, can: bool) {
-        self.jobs.update(self.id, |job| job.cancellable = can);
+        self.jobs.update(self.id, |entry| entry.job.cancellable = can);
     }
 
     pub fn is_cancelled(&self) -> bool {
@@ -189,9 +194,9 @@ impl Jobs {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn update(&self, id: u64, change: impl FnOnce(&mut Job)) {
+    fn update(&self, id: u64, change: impl FnOnce(&mut Entry)) {
         let changed = self.lock().jobs.get_mut(&id).map(|known| {
-            change(&mut known.entry.job);
+            change(&mut known.entry);
             known.entry.job.clone()
         });
         if let Some(job) = changed {
@@ -245,6 +250,13 @@ impl Jobs {
         let state = self.lock();
         let seen = state.jobs.get(&id).filter(|known| known.entry.is_seen_by(caller));
         seen.map(|known| known.entry.job.clone())
+    }
+
+    /// What the job of that number did, where the caller may see it.
+    pub fn log(&self, id: u64, caller: &Actor) -> Option<JobLog> {
+        let state = self.lock();
+        let seen = state.jobs.get(&id).filter(|known| known.entry.is_seen_by(caller));
+        seen.map(|known| known.entry.log.clone())
     }
 
     /// Asks the job of that number to end at its next step, where the caller may see it; `Denied`
@@ -309,7 +321,7 @@ impl Jobs {
             problem: None,
         };
         state.next += 1;
-        let entry = Entry { job: job.clone(), owner: owner.user, of_administrators };
+        let entry = Entry { job: job.clone(), log: JobLog::default(), owner: owner.user, of_administrators };
         let cancel = Cancel::default();
         state.jobs.insert(job.id, Known { entry, cancel: cancel.clone() });
         let reporter = Reporter { jobs: Arc::clone(self), id: job.id, cancel };

@@ -1,5 +1,6 @@
 //! Jobs, so that the next start knows them: the first line reserves numbers, each other one has the
-//! owner, whether that is an administrator, and the job.
+//! owner, whether that is an administrator, the job and its log. A version that knew no logs wrote
+//! lines without.
 //!
 //! Lines are added as jobs begin and end; of several with one number the last counts. From time to
 //! time the file is replaced as a whole. Each line is on the disk before anybody hears of it: who
@@ -10,7 +11,7 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use api_types::{Job, Progress};
+use api_types::{Job, JobLog, Progress};
 use appliance::{Clock, Entry, Ledger, Record};
 
 use crate::state_file;
@@ -136,14 +137,15 @@ fn line(entry: &Entry) -> String {
     if let Some(problem) = &mut job.problem {
         (problem.detail, problem.refused) = (cut(&problem.detail), None);
     }
-    format(&Entry { job, ..*entry })
+    format(&Entry { job, log: JobLog::default(), ..*entry })
 }
 
 fn format(entry: &Entry) -> String {
     let owner = entry.owner.to_string();
     let kin = if entry.of_administrators { "administrator" } else { "guest" };
     let job = serde_json::to_string(&entry.job).expect("a job has a form on the wire");
-    state_file::line([owner.as_str(), kin, job.as_str()])
+    let log = serde_json::to_string(&entry.log).expect("a log has a form on the wire");
+    state_file::line([owner.as_str(), kin, job.as_str(), log.as_str()])
 }
 
 fn parse(line: &str) -> Option<Entry> {
@@ -155,7 +157,11 @@ fn parse(line: &str) -> Option<Entry> {
         _ => return None,
     };
     let job: Job = serde_json::from_str(&fields.next()?).ok()?;
-    Some(Entry { job, owner, of_administrators })
+    let log = match fields.next() {
+        Some(log) => serde_json::from_str(&log).ok()?,
+        None => JobLog::default(),
+    };
+    Some(Entry { job, log, owner, of_administrators })
 }
 
 #[cfg(test)]

@@ -5,15 +5,16 @@ use crate::command::Io;
 use crate::fail::{Stop, no_command};
 use crate::getopt::{self, Parsed};
 use crate::{clock, jobs, table};
-use api_types::{Job, JobState, routes};
+use api_types::{Job, JobLine, JobLog, JobState, routes};
 
 pub const USAGE: &str = "\
 usage: cistern job list [-H] [-p] [--json]
        cistern job show [--json] ID
+       cistern job log [-H] [-p] [--json] ID
        cistern job wait ID
        cistern job cancel ID
 
-Work that takes long: those that run, and the last that ended. 'wait' ends when the job does, with status 1 where it failed;
+Work that takes long: those that run, and the last that ended. 'log' shows the last steps of one; 'wait' ends when the job does, with status 1 where it failed;
 'cancel' asks it to end at its next step, where it can be.
 
   -H       without a head, a tab between fields
@@ -37,6 +38,7 @@ pub fn run(args: &[String], client: &Client, io: &mut Io<'_>) -> Result<(), Stop
             }
             show(&job, clock::seconds(), io)
         }
+        Some("log") => log(rest, client, io),
         Some("wait") => {
             let options = getopt::parse(rest, "", &[])?;
             let job: Job = client.get(&of(&options, routes::JOB)?)?;
@@ -88,6 +90,21 @@ fn list(args: &[String], client: &Client, io: &mut Io<'_>) -> Result<(), Stop> {
     const HEAD: [&str; 9] =
         ["ID", "KIND", "TARGET", "STATE", "PROGRESS", "LEFT", "BEGAN", "ENDED", "ASKED BY"];
     table::print(io, HEAD, all.iter().map(row).collect(), options.has("H"))
+}
+
+fn log(args: &[String], client: &Client, io: &mut Io<'_>) -> Result<(), Stop> {
+    let options = getopt::parse(args, "Hpj", &["json"])?;
+    let log: JobLog = client.get(&of(&options, routes::JOB_LOG)?)?;
+    if options.has("j") {
+        return table::json(io, &log);
+    }
+    let is_exact = options.has("p");
+    let row = |line: &JobLine| [table::time(Some(line.time), is_exact), table::plain(&line.step)];
+    table::print(io, ["TIME", "STEP"], log.lines.iter().map(row).collect(), options.has("H"))?;
+    if log.left_out > 0 {
+        writeln!(io.err, "{} earlier steps are not kept", log.left_out)?;
+    }
+    Ok(())
 }
 
 fn show(job: &Job, now: u64, io: &mut Io<'_>) -> Result<(), Stop> {

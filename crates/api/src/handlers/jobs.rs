@@ -33,6 +33,11 @@ pub async fn one(State(app): State<Shared>, Path(id): Path<String>, asked: Asked
     answer(found.ok_or_else(|| no_such_job(&id)))
 }
 
+pub async fn log(State(app): State<Shared>, Path(id): Path<String>) -> Response {
+    let found = id.parse().ok().and_then(|id| app.jobs.log(id, &asker()));
+    answer(found.ok_or_else(|| no_such_job(&id)))
+}
+
 pub async fn cancel(State(app): State<Shared>, Path(id): Path<String>) -> Response {
     let asked = match id.parse() {
         Ok(id) => app.jobs.cancel(id, &asker()),

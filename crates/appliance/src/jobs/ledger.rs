@@ -10,7 +10,7 @@
 use std::io;
 use std::sync::Arc;
 
-use api_types::{Job, JobState};
+use api_types::{Job, JobLog, JobState};
 use stdx::behalf::{Actor, Rank};
 
 /// Numbers reserved at a time, and how many of them are spare: far more than jobs run at a time.
@@ -22,6 +22,7 @@ const SPARE: u64 = 512;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
     pub job: Job,
+    pub log: JobLog,
     /// A user's number.
     pub owner: u32,
     /// The owner was an administrator.

@@ -1,5 +1,5 @@
 use api_types::refusal::{JobFault, Refused};
-use api_types::{JobState, Problem};
+use api_types::{JobLine, JobState, Problem};
 
 use super::*;
 
@@ -38,7 +38,9 @@ fn entry(id: u64, state: JobState) -> Entry {
         result: None,
         problem: (state == JobState::Failed).then_some(problem),
     };
-    Entry { job, owner: 1000, of_administrators: id.is_multiple_of(2) }
+    let line = JobLine { time: 1_767_225_603, step: "mounting\ta".into() };
+    let log = JobLog { left_out: id, lines: vec![line] };
+    Entry { job, log, owner: 1000, of_administrators: id.is_multiple_of(2) }
 }
 
 #[test]

@@ -78,6 +78,14 @@ fn a_job_is_known_after_the_daemon_has_died_and_one_that_is_cancelled_ends() {
     two.begin();
     assert_failed(&job(&two, id), "/problems/cancelled", &cancelled);
     assert_failed(&job(&two, number(&running)), "/problems/interrupted", &interrupted);
+    // So is what one did that came to its end.
+    let log = answer(&two, "GET", &format!("/v1/jobs/{id}/log"), "");
+    let (line, began) = (&log["lines"][0], job(&two, id)["began"].as_u64());
+    assert_eq!((&line["step"], &log["left_out"]), (&"importing tank".into(), &0.into()), "{log}");
+    assert!(line["time"].as_u64() >= began && began.is_some(), "{log}");
+    assert!(ask(&two, JOE, ("GET", &format!("/v1/jobs/{id}/log"), "")).contains("/problems/not-found"));
+    let shown = two.run(&["job", "log", "-H", &id.to_string()]).done();
+    assert!(shown.ends_with("\timporting tank\n"), "{shown}");
     // The pool is as it was.
     timed("taken", || two.zpool(&format!("import -f -d {disks} tank")).done());
     two.zpool("export tank").done();
