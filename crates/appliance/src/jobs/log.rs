@@ -1,7 +1,7 @@
 //! What a job did, and when: the last steps that it told.
 //!
-//! Invariant: a log has at most [`LINES`] lines of at most [`LONGEST`] characters, and says how many
-//! were before these.
+//! Invariant: a log has at most [`LINES`] lines of at most [`LONGEST`] characters, and says how
+//! many were before these.
 
 use api_types::{JobLine, JobLog};
 
