@@ -9,6 +9,7 @@
 
 mod account;
 mod allow;
+mod autosnap;
 mod condition;
 mod dataset;
 mod dedup;
@@ -26,6 +27,8 @@ mod problem;
 mod project;
 mod property;
 pub mod routes;
+mod schedule;
+mod service;
 mod stream;
 mod tunable;
 mod upgrade;
@@ -33,6 +36,7 @@ mod warning;
 
 pub use account::*;
 pub use allow::*;
+pub use autosnap::*;
 pub use condition::*;
 pub use dataset::*;
 pub use dedup::*;
@@ -51,6 +55,8 @@ pub use refusal;
 pub use problem::{MEDIA_TYPE as PROBLEM_MEDIA_TYPE, Problem, kind};
 pub use project::*;
 pub use property::*;
+pub use schedule::*;
+pub use service::*;
 pub use stream::*;
 pub use tunable::*;
 pub use upgrade::*;

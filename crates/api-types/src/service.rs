@@ -1,0 +1,220 @@
+//! Services that look after the data: each an instance with properties, a state with its cause, a
+//! last and a next run, and the reason for that.
+//!
+//! Times are in seconds since 1970.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::autosnap::{AutoSnapPolicy, SnapFault};
+use crate::schedule::{Schedule, ScheduleFault};
+
+/// What a service does.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum ServiceSpec {
+    AutoSnap(AutoSnapPolicy),
+    AutoScrub(UpkeepPolicy),
+    AutoTrim(UpkeepPolicy),
+    Script(ScriptPolicy),
+}
+
+/// Scrubs or trims.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct UpkeepPolicy {
+    /// Empty: all pools that are imported.
+    #[serde(default)]
+    pub pools: Vec<String>,
+    pub schedule: Schedule,
+    /// `None`: at any time of the day.
+    #[serde(default)]
+    pub window: Option<Window>,
+}
+
+/// Hours of the day in which work may run, in the time zone of the schedule. From `from` until
+/// before `until`, past midnight where `until` is not later.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Window {
+    /// Minutes since midnight, below 1,440.
+    pub from: u16,
+    pub until: u16,
+}
+
+/// A program of the user's.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ScriptPolicy {
+    /// An absolute path.
+    pub program: String,
+    #[serde(default)]
+    pub arguments: Vec<String>,
+    pub schedule: Schedule,
+    #[serde(default)]
+    pub limits: ScriptLimits,
+}
+
+/// What a script may take before it is ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct ScriptLimits {
+    /// From 1 to 86,400.
+    pub seconds: u32,
+    /// Bytes, from 16 MiB to 64 GiB.
+    pub memory: u64,
+    /// Bytes of output that are kept, the last ones; at most 1 MiB.
+    pub output: u32,
+    /// Processes at once, from 1 to 4,096.
+    pub processes: u32,
+}
+
+impl Default for ScriptLimits {
+    fn default() -> ScriptLimits {
+        ScriptLimits { seconds: 3_600, memory: 1 << 30, output: 64 << 10, processes: 64 }
+    }
+}
+
+/// Why a service's properties are not taken.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum ServiceFault {
+    Snap { faults: Vec<SnapFault> },
+    Schedule { fault: ScheduleFault },
+    Window,
+    /// No absolute path, or an argument with a byte 0.
+    Program,
+    Limits,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ServiceState {
+    Disabled,
+    /// It waits for its next run.
+    Online,
+    Running,
+    /// It goes on, but not with all that it should do.
+    Degraded,
+    /// It does nothing until somebody has looked and clears it.
+    Maintenance,
+}
+
+/// What a failure asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum FailureClass {
+    /// The same may succeed later.
+    Retriable,
+    /// The same fails until somebody has changed something.
+    NeedsPerson,
+    /// Going on may do harm.
+    Fatal,
+}
+
+/// A failure of a service, or of a part of its work.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ServiceFailure {
+    pub class: FailureClass,
+    /// What it was about: a dataset, a pool, a program.
+    pub subject: String,
+    pub problem: Box<crate::Problem>,
+}
+
+/// Why a service runs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum RunReason {
+    Scheduled,
+    /// Times were missed while the machine or the service was off.
+    CatchUp { missed: u64 },
+    Retry { failures: u32 },
+    Asked,
+}
+
+/// What is done next, and why then.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct NextRun {
+    pub at: i64,
+    pub reason: RunReason,
+}
+
+/// A run that has ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LastRun {
+    pub began: i64,
+    pub ended: i64,
+    pub reason: RunReason,
+    /// Snapshots made, pools begun, programs run.
+    pub done: u64,
+    /// Snapshots destroyed.
+    pub destroyed: u64,
+    /// The first ones, at most 16.
+    pub failures: Vec<ServiceFailure>,
+    /// How many there were.
+    pub failed: u64,
+}
+
+/// Why a service is in its state.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum StateCause {
+    /// An administrator said so.
+    Asked,
+    /// It began by itself.
+    Began { reason: RunReason },
+    /// The last run ended well.
+    Ended,
+    Failed { failure: ServiceFailure, failed: u64 },
+    /// The program ended while it ran.
+    Interrupted,
+}
+
+/// What can be asked of a service.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ServiceCommand {
+    Enable,
+    Disable,
+    Run,
+    Clear,
+}
+
+/// A command that a service's state does not allow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct NotNow {
+    pub state: ServiceState,
+    pub command: ServiceCommand,
+}
+
+/// The clock of the machine is not believed; services go on by the time that has passed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ClockDispute {
+    /// What the clock says.
+    pub wall: i64,
+    /// What is believed.
+    pub believed: i64,
+    /// Since when, in believed time.
+    pub since: i64,
+    /// When the clock will be believed if it does not leap again. `None`: when an administrator says
+    /// so.
+    pub agrees_at: Option<i64>,
+}
+
+/// A line of a service's log.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ServiceLog {
+    pub at: i64,
+    pub entry: ServiceLogEntry,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum ServiceLogEntry {
+    /// It came into this state.
+    State { state: ServiceState, cause: StateCause },
+    Ended { run: LastRun },
+    /// Its properties were set.
+    Set,
+    Clock { dispute: Option<ClockDispute> },
+}

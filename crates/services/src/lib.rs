@@ -1,0 +1,25 @@
+//! What services that look after the data do and when, as pure functions: facts in, a plan out.
+//! Whoever calls reads the facts, carries the plan out as it stands, and says what came of it.
+//!
+//! Invariants: nothing here does I/O, reads a clock or draws a random number that it was not
+//! handed. Each call does work in proportion to what it was handed, whatever times it was handed.
+//! The same facts give the same plan: so what a service says that it will do is what it does.
+//!
+//! - [`schedule`]: when something is due.
+//! - [`clock`]: what time it is believed to be.
+//! - [`backoff`]: when a failure is tried again.
+//! - [`autosnap`]: which snapshots are made, and which go.
+//! - [`freshness`]: whether the newest snapshot is too old.
+//! - [`upkeep`]: scrubs and trims.
+//! - [`script`]: the user's own programs.
+//! - [`instance`]: the states of a service.
+
+pub mod autosnap;
+pub mod backoff;
+pub mod clock;
+pub mod freshness;
+pub mod instance;
+pub mod schedule;
+pub mod script;
+pub mod time;
+pub mod upkeep;

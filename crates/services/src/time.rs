@@ -1,0 +1,10 @@
+//! How times are counted.
+
+/// Seconds since 1970 in UTC; negative before.
+pub type Time = i64;
+
+/// Latest time that is counted with: the end of the year 9998.
+pub const LAST: Time = 253_370_764_799;
+
+/// Seconds of a day.
+pub const DAY: i64 = 86_400;
