@@ -117,6 +117,8 @@ pub enum SnapFault {
     Schedule { level: String, fault: ScheduleFault },
     LevelName { level: String },
     LevelTwice { level: String },
+    /// `keep.count` is from 1 on.
+    KeepsNothing { level: String },
     NoLevels,
     TooManyLevels { limit: u32 },
     NoTargets,
@@ -131,7 +133,7 @@ pub enum SnapFault {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum SnapFinding {
-    /// A level that is due in every minute there is.
+    /// A level that is due in every minute.
     EveryMinute { level: String },
     /// `keep.at_least` is more than `keep.count`: the former holds.
     KeepContradicts { level: String },
@@ -240,8 +242,10 @@ pub enum SnapKeptReason {
     /// Somebody needs it as a base.
     Needed { by: String },
     AtLeast { at_least: u32 },
-    /// Later: so many are destroyed in one look, and no more.
-    Later,
+    /// After a failure, not before then.
+    BackOff { until: i64, failures: u32 },
+    /// After a failure that somebody has to look at.
+    Stopped,
 }
 
 /// A snapshot that is due and is not made.

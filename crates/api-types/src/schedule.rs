@@ -99,8 +99,10 @@ pub enum ScheduleField {
 pub enum ScheduleFault {
     /// A number that this field cannot have.
     OutOfRange { field: ScheduleField, value: u32, low: u32, high: u32 },
-    /// A cron pattern has five fields, and at most 256 bytes.
+    /// A cron pattern has five fields.
     FieldCount { found: u32 },
+    /// A cron pattern with more bytes.
+    TooLong { limit: u32 },
     /// This word of a cron pattern is none.
     Word { field: ScheduleField, word: String },
     /// No day matches: February 30.

@@ -33,10 +33,33 @@ pub enum Change {
 /// Checks one dataset. `limit` is in seconds. Puts what is so now into `fault`, and says what
 /// changed.
 pub fn check(facts: Facts, limit: u64, now: Time, fault: &mut Option<Stale>) -> Option<Change> {
-    todo!()
+    match (becomes_stale(facts, limit).filter(|at| *at <= now), *fault) {
+        (Some(since), None) => {
+            let stale = Stale { since, newest: facts.newest };
+            *fault = Some(stale);
+            Some(Change::Raised(stale))
+        }
+        (None, Some(stale)) => {
+            *fault = None;
+            Some(Change::Cleared(stale))
+        }
+        (Some(_), Some(_)) | (None, None) => None,
+    }
 }
 
 /// When the next check can change anything, if the facts stay.
 pub fn next_check(facts: Facts, limit: u64, fault: Option<Stale>) -> Option<Time> {
-    todo!()
+    if fault.is_some() { None } else { becomes_stale(facts, limit) }
 }
+
+/// The first moment at which it is older than it may be.
+fn becomes_stale(facts: Facts, limit: u64) -> Option<Time> {
+    if facts.unchanged && facts.newest.is_some() {
+        return None;
+    }
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX).saturating_add(1);
+    Some(facts.newest.unwrap_or(facts.since).saturating_add(limit))
+}
+
+#[cfg(test)]
+mod tests;

@@ -29,7 +29,15 @@ pub struct Memory {
 pub struct Failed {
     /// guid of the dataset. A group that failed fails for each of its datasets.
     pub dataset: u64,
+    pub work: Work,
     pub class: FailureClass,
+}
+
+/// A part of a plan, for one dataset. One that fails is tried again without the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Work {
+    Create,
+    Destroy,
 }
 
 impl State {

@@ -39,7 +39,8 @@ pub struct Snapshot {
     pub name: String,
     pub guid: u64,
     pub createtxg: u64,
-    pub created: Time,
+    /// Bytes written between the snapshot before and this one.
+    pub written: u64,
     /// Bytes that only this one holds.
     pub unique: u64,
     pub holds: u32,
