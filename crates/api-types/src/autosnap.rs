@@ -252,6 +252,7 @@ pub enum SnapKeptReason {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SnapSkipped {
     pub dataset: String,
+    pub dataset_guid: u64,
     /// `None`: it is about all levels.
     pub level: Option<String>,
     pub reason: SnapSkipReason,

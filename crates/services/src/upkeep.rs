@@ -1,8 +1,12 @@
 //! Scrubs and trims by schedule.
+//!
+//! Invariants: nothing begins or goes on while a pool resilvers, outside of the window, or beside
+//! what somebody else has begun. What somebody else has paused stays paused. What was missed is one
+//! run, and one that somebody else completed meanwhile counts.
 
-use api_types::{ScheduleFault, UpkeepPolicy};
+use api_types::{ServiceFault, UpkeepPolicy, Window};
 
-use crate::schedule::Zones;
+use crate::schedule::{Calendar, Due, Zones};
 use crate::time::Time;
 
 /// What is to be done.
@@ -44,7 +48,10 @@ pub enum Progress {
 
 /// A policy that was checked.
 #[derive(Clone, Debug)]
-pub struct Upkeep {}
+pub struct Upkeep {
+    calendar: Calendar,
+    window: Option<Window>,
+}
 
 /// What to do with one pool now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,13 +76,63 @@ pub enum Wait {
     NotPossible,
 }
 
+/// Minutes of a day.
+const MINUTES: u16 = 1_440;
+
 impl Upkeep {
-    pub fn new(policy: &UpkeepPolicy, zones: Zones<'_>) -> Result<Upkeep, ScheduleFault> {
-        todo!()
+    pub fn new(policy: &UpkeepPolicy, zones: Zones<'_>) -> Result<Upkeep, ServiceFault> {
+        let good = |window: &Window| {
+            window.from < MINUTES && window.until < MINUTES && window.from != window.until
+        };
+        if !policy.window.as_ref().is_none_or(good) {
+            return Err(ServiceFault::Window);
+        }
+        let calendar =
+            Calendar::new(&policy.schedule, zones).map_err(|fault| ServiceFault::Schedule { fault })?;
+        Ok(Upkeep { calendar, window: policy.window })
     }
 
     /// What to do with a pool at `now`.
     pub fn step(&self, pool: &Pool, now: Time) -> Step {
-        todo!()
+        let wait = |until, reason| Step::Wait { until, reason };
+        if !pool.writable {
+            return wait(None, Wait::NotWritable);
+        }
+        let closed = self.opens_in(now);
+        match pool.progress {
+            Progress::Theirs => return wait(None, Wait::Running),
+            Progress::Ours if closed.is_some() => return Step::Pause,
+            Progress::Ours => return wait(None, Wait::Running),
+            Progress::OursPaused if pool.resilvering => return wait(None, Wait::Resilver),
+            Progress::OursPaused => return closed.map_or(Step::Resume, |at| wait(Some(at), Wait::Window)),
+            Progress::Idle => {}
+        }
+        let Some(Due { slot, missed }) = self.calendar.due(pool.served, now) else {
+            return wait(self.calendar.next_after(now), Wait::NotDue);
+        };
+        if pool.completed.is_some_and(|completed| (slot..=now).contains(&completed)) {
+            return Step::Served { slot };
+        }
+        if !pool.possible {
+            return wait(self.calendar.next_after(now), Wait::NotPossible);
+        }
+        if pool.resilvering {
+            return wait(None, Wait::Resilver);
+        }
+        closed.map_or(Step::Begin { slot, missed }, |at| wait(Some(at), Wait::Window))
+    }
+
+    /// If the window is closed: when to look again, by what clocks show now. Where clocks leap until
+    /// then, that look finds it closed and says when to look next.
+    fn opens_in(&self, now: Time) -> Option<Time> {
+        let Window { from, until } = self.window?;
+        let minute = self.calendar.minute_of_day(now);
+        let open =
+            if from < until { (from..until).contains(&minute) } else { minute >= from || minute < until };
+        let left = (from + MINUTES - minute) % MINUTES;
+        (!open).then(|| now - now.rem_euclid(60) + i64::from(left) * 60)
     }
 }
+
+#[cfg(test)]
+mod tests;

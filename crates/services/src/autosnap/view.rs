@@ -1,6 +1,7 @@
 //! The facts that a plan is made of.
 
-use crate::time::Time;
+use crate::freshness::Facts;
+use crate::time::{FIRST, Time};
 
 use super::stamp::Stamp;
 
@@ -39,6 +40,8 @@ pub struct Snapshot {
     pub name: String,
     pub guid: u64,
     pub createtxg: u64,
+    /// As the pool has it.
+    pub created: Time,
     /// Bytes written between the snapshot before and this one.
     pub written: u64,
     /// Bytes that only this one holds.
@@ -50,4 +53,16 @@ pub struct Snapshot {
     /// [`super::stamp::PROPERTY`], where it was set on this snapshot itself: neither inherited nor
     /// received. `None`: not set, or no stamp.
     pub stamp: Option<Stamp>,
+}
+
+impl View {
+    /// How fresh its newest snapshot is, whoever made it. Times in the future are not believed.
+    pub fn freshness(&self, now: Time) -> Facts {
+        let made = |it: &Snapshot| it.stamp.as_ref().map_or(it.created, |stamp| stamp.at);
+        let past = self.snapshots.iter().map(made).filter(|at| *at <= now).max();
+        // All were made in the future: so they were made, but not long ago.
+        let newest = past.or_else(|| (!self.snapshots.is_empty()).then_some(now));
+        let since = if self.dataset.created <= now { self.dataset.created } else { FIRST };
+        Facts { newest, since, unchanged: self.dataset.written == 0 }
+    }
 }

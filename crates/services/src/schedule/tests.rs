@@ -1,4 +1,4 @@
-use api_types::{Schedule, ScheduleFault, ScheduleField, Weekday, When};
+use api_types::{Schedule, ScheduleFault, ScheduleField, When};
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 use stdx::prng::Prng;
