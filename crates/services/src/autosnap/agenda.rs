@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::time::Time;
 
 /// Seconds after which anything is looked at again. No look is set further ahead.
-pub const REVIEW: i64 = 3_600;
+pub const REVIEW: i64 = 21_600;
 
 /// Kept in memory only: after a start, everything is to be looked at.
 #[derive(Clone, Debug, Default)]

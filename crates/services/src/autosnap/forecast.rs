@@ -33,19 +33,22 @@ pub fn forecast(
 ) -> SnapForecast {
     let covered = views.iter().filter(|view| coverage.datasets.contains_key(&view.dataset.guid));
     let mut model: BTreeMap<u64, View> = covered.map(|view| (view.dataset.guid, view.clone())).collect();
+    for view in model.values_mut() {
+        view.dataset.written = view.dataset.written.max(1);
+    }
     let mut agenda = Agenda::default();
     for dataset in model.keys() {
         agenda.set(*dataset, now);
     }
     let (mut state, mut forecast, mut done, mut looks) = (state.clone(), SnapForecast::default(), 0, 0);
     while let Some(at) = agenda.next().map(|at| at.max(now)).filter(|at| *at <= until) {
-        let due: Vec<View> = agenda.due(at, usize::MAX).iter().map(|guid| model[guid].clone()).collect();
+        let due = agenda.due(at, usize::MAX);
         looks += due.len();
         if done >= MOST || looks > MOST_LOOKS {
             forecast.ends_early = Some(at);
             break;
         }
-        let planned = plan(policy, coverage, &state, &due, at);
+        let planned = plan(policy, coverage, &state, due.iter().map(|dataset| &model[dataset]), at);
         for (dataset, next) in &planned.next {
             agenda.set(*dataset, next.at.max(at + 1));
         }

@@ -24,7 +24,9 @@ pub struct Owned<'a> {
     pub level_name: &'a str,
     /// Index of its level; `None`: the policy has it no longer.
     pub level: Option<usize>,
-    /// When it was made; `None`: that cannot be believed.
+    /// When it was made, by its stamp.
+    pub stamped: Time,
+    /// Likewise; `None`: that cannot be believed.
     pub time: Option<Time>,
     /// From when on it ages.
     pub effective: Time,
@@ -35,8 +37,8 @@ impl<'a> Ledger<'a> {
         let ours = |snapshot: &'a Snapshot| {
             let stamp = snapshot.stamp.as_ref().filter(|stamp| stamp.service == policy.id)?;
             let level = policy.levels.iter().position(|level| level.name == stamp.level);
-            let (time, level_name) = (Some(stamp.at), stamp.level.as_str());
-            Some(Owned { snapshot, level_name, level, time, effective: stamp.at })
+            let (at, level_name) = (stamp.at, stamp.level.as_str());
+            Some(Owned { snapshot, level_name, level, stamped: at, time: Some(at), effective: at })
         };
         let mut owned: Vec<Owned<'a>> = view.snapshots.iter().filter_map(ours).collect();
         owned.sort_unstable_by_key(|it| (it.snapshot.createtxg, it.snapshot.guid));
@@ -50,17 +52,19 @@ impl<'a> Ledger<'a> {
         self.owned.iter().rev().filter(move |it| it.level == Some(level))
     }
 
-    /// When the newest of a level was made, as far as that is believed.
-    pub fn newest_time(&self, level: usize) -> Option<Time> {
-        self.newest_first(level).find_map(|it| it.time)
+    /// When the newest of a level was made, of those that were not made in the future. Whatever else
+    /// is believed of times: what was made last counts, so that no slot is taken for served that a
+    /// clock has only come by.
+    pub fn newest_time(&self, level: usize, now: Time) -> Option<Time> {
+        self.newest_first(level).map(|it| it.stamped).find(|at| *at <= now)
     }
 }
 
 /// Takes away times that cannot be believed, and says from when on each ages.
 fn judge(owned: &mut [Owned<'_>], now: Time) {
-    let is_plain = owned.is_sorted_by_key(|it| it.time) && owned.last().is_none_or(|it| it.effective <= now);
+    let is_plain = owned.is_sorted_by_key(|it| it.stamped) && owned.last().is_none_or(|it| it.stamped <= now);
     if !is_plain {
-        let times: Vec<Time> = owned.iter().map(|it| it.effective).collect();
+        let times: Vec<Time> = owned.iter().map(|it| it.stamped).collect();
         let believed = longest_run(&times, now);
         for (it, believed) in owned.iter_mut().zip(believed) {
             it.time = it.time.filter(|_| believed);

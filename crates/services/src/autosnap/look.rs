@@ -112,7 +112,7 @@ impl<'a> Looking<'a> {
     /// Whether a level is due: it was served by its newest snapshot, or by a look that is remembered.
     fn due(&self, level: &Level, index: usize) -> Option<Due> {
         let remembered = self.memory.served.get(&level.name).copied().filter(|at| *at <= self.now);
-        match self.ledger.newest_time(index).max(remembered) {
+        match self.ledger.newest_time(index, self.now).max(remembered) {
             Some(served) => level.calendar.due(served, self.now),
             // The first one is made at once.
             None => Some(Due { slot: level.calendar.latest(self.now)?, missed: 0 }),

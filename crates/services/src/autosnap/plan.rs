@@ -27,7 +27,13 @@ pub struct Planned {
 }
 
 /// Plans for the datasets of `views` that are covered, and for no others.
-pub fn plan(policy: &Policy, coverage: &Coverage, state: &State, views: &[View], now: Time) -> Planned {
+pub fn plan<'a>(
+    policy: &Policy,
+    coverage: &Coverage,
+    state: &State,
+    views: impl IntoIterator<Item = &'a View>,
+    now: Time,
+) -> Planned {
     let (nothing, now) = (Memory::default(), now.clamp(FIRST, LAST));
     let mut planned = Planned { plan: SnapPlan { at: now, ..SnapPlan::default() }, ..Planned::default() };
     // Pool and target → what is made of it.

@@ -56,12 +56,12 @@ pub struct Snapshot {
 }
 
 impl View {
-    /// How fresh its newest snapshot is, whoever made it. Times in the future are not believed.
+    /// How fresh its newest snapshot is, whoever made it. What was made in the future does not count:
+    /// the next older one does, or none.
     pub fn freshness(&self, now: Time) -> Facts {
         let made = |it: &Snapshot| it.stamp.as_ref().map_or(it.created, |stamp| stamp.at);
-        let past = self.snapshots.iter().map(made).filter(|at| *at <= now).max();
-        // All were made in the future: so they were made, but not long ago.
-        let newest = past.or_else(|| (!self.snapshots.is_empty()).then_some(now));
+        let past = self.snapshots.iter().filter(|it| made(it) <= now);
+        let newest = past.max_by_key(|it| (it.createtxg, made(it))).map(made);
         let since = if self.dataset.created <= now { self.dataset.created } else { FIRST };
         Facts { newest, since, unchanged: self.dataset.written == 0 }
     }

@@ -23,6 +23,6 @@ fn a_clock_that_goes_back_loses_nobody() {
     agenda.set(2, 2_000);
     assert_eq!(agenda.due(1_000, 10), [1]);
     assert_eq!(agenda.due(2_000, 10), [2, 1]);
-    assert_eq!(agenda.due(1_000_000 - 3_600, 10), [2]);
+    assert_eq!(agenda.due(1_000_000 - 21_600, 10), [2]);
     assert_eq!(agenda.due(i64::MAX, 10), [2, 1]);
 }
