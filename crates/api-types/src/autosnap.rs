@@ -51,7 +51,7 @@ pub struct SnapLevel {
 }
 
 /// What of a level is kept. A snapshot goes when there are `count` newer ones of its level, or when
-/// it is older than `age`; the newest `at_least` stay, whatever else is said.
+/// it is older than `age`; the newest `at_least`, and the newest one in any case, stay.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SnapKeep {
@@ -147,7 +147,7 @@ pub enum SnapFinding {
     BudgetCannotBeHeld { dataset: String, over: BudgetOver },
     /// Snapshots of a level that the policy no longer has: they stay until a budget needs them.
     LevelGone { dataset: String, level: String, snapshots: u32 },
-    /// Snapshots that say that this service made them, at a time that cannot be.
+    /// Snapshots that this service made by a clock that was ahead: their times are still to come.
     TimeUnbelievable { dataset: String, snapshots: u32 },
 }
 

@@ -13,9 +13,8 @@
 //! If all that may go is gone and it is still too much, a finding says what stands in the way. A
 //! budget of snapshots is then held by making none; one of space is not.
 //!
-//! Times of snapshots are those of their stamps, and are believed as far as they agree with the order
-//! of their transaction groups (see [`ledger`]): a clock that was wrong for a while makes nothing
-//! older or younger.
+//! Times of snapshots are those of their stamps, as far as they agree with the order of their
+//! transaction groups (see [`ledger`]): a clock that was wrong for a while makes nothing older.
 //!
 //! The way of a look: [`agenda`] says which datasets are due; the caller reads their [`view`]s;
 //! [`plan`] says what to do; the caller does it, and [`state`] remembers what came of it.

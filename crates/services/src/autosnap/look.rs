@@ -24,7 +24,7 @@ use super::view::View;
 
 /// Bytes without which making a snapshot is not tried.
 const LEAST_SPACE: u64 = 1 << 20;
-/// Seconds after which a budget is looked at again that does not hold yet.
+/// Seconds after which it is looked at again whether what was done for a budget is enough.
 pub const SOON: i64 = 60;
 /// Of what may go for space, this part goes in one look.
 const THINNED_AT_ONCE: usize = 8;
@@ -53,7 +53,7 @@ struct Looking<'a> {
     kept: Vec<SnapKept>,
     skipped: Vec<SnapSkipped>,
     findings: Vec<SnapFinding>,
-    /// A budget does not hold yet.
+    /// A budget does not hold yet, and something was done for it.
     thinning: bool,
 }
 
@@ -199,8 +199,9 @@ impl<'a> Looking<'a> {
                 (_, Some(limit)) if age > limit => SnapDestroyReason::Age { age, limit },
                 _ => continue,
             };
-            let kept = if rank < keep.at_least {
-                Some(SnapKeptReason::AtLeast { at_least: keep.at_least })
+            let at_least = self.policy.levels[level].at_least();
+            let kept = if rank < at_least {
+                Some(SnapKeptReason::AtLeast { at_least })
             } else {
                 needed(it)
             };
@@ -231,7 +232,7 @@ impl<'a> Looking<'a> {
         for (at, it) in self.ledger.owned.iter().enumerate().rev() {
             let is_among_newest = it.level.is_some_and(|level| {
                 ranks[level] = ranks[level].saturating_add(1);
-                ranks[level] <= self.policy.levels[level].keep.at_least
+                ranks[level] <= self.policy.levels[level].at_least()
             });
             let tally = match needed(it) {
                 _ if is_among_newest => &mut over.kept_at_least,
@@ -261,7 +262,7 @@ impl<'a> Looking<'a> {
         let thinned = candidates.len().min(excess);
         let reason = SnapDestroyReason::SnapshotBudget { snapshots, budget };
         self.going.extend(candidates.into_iter().take(thinned).map(|at| (at, reason)));
-        self.thinning = true;
+        self.thinning |= thinned > 0;
         if thinned < excess {
             let snapshots = u32::try_from(excess - thinned).ok();
             let dataset = self.view.dataset.name.clone();
@@ -276,9 +277,9 @@ impl<'a> Looking<'a> {
         let used = dataset.used_by_snapshots;
         let Some(budget) = self.policy.space(dataset.used, dataset.available) else { return };
         let Some(excess) = used.checked_sub(budget).filter(|excess| *excess > 0) else { return };
-        self.thinning = true;
         // What was destroyed before is not seen yet in what is used.
         if dataset.freeing {
+            self.thinning = true;
             return;
         }
         let mut freed: u64 = self.going.keys().map(|at| owned[*at].snapshot.unique).sum();
@@ -292,6 +293,7 @@ impl<'a> Looking<'a> {
             freed = freed.saturating_add(owned[*at].snapshot.unique);
             self.going.insert(*at, SnapDestroyReason::SpaceBudget { used, budget });
         }
+        self.thinning |= !self.going.is_empty();
         if self.going.is_empty() {
             let over = BudgetOver { bytes: Some(excess), ..*over };
             let dataset = dataset.name.clone();
@@ -311,7 +313,7 @@ impl<'a> Looking<'a> {
             snapshots,
         });
         self.findings.extend(gone);
-        let unbelieved = self.ledger.owned.iter().filter(|it| it.time.is_none()).count();
+        let unbelieved = self.ledger.owned.iter().filter(|it| it.stamped > self.now).count();
         if unbelieved > 0 {
             let snapshots = u32::try_from(unbelieved).unwrap_or(u32::MAX);
             self.findings.push(SnapFinding::TimeUnbelievable { dataset: dataset.clone(), snapshots });
@@ -320,6 +322,8 @@ impl<'a> Looking<'a> {
 
     fn done(mut self) -> Look {
         let waiting = waits(self.memory.destroy, self.now);
+        // What cannot be destroyed yet is looked at again when it can.
+        self.thinning &= waiting.is_none();
         let mut destroys = Vec::new();
         for (at, reason) in std::mem::take(&mut self.going) {
             let it = &self.ledger.owned[at];

@@ -37,6 +37,14 @@ pub(super) struct Level {
     pub often: u64,
 }
 
+impl Level {
+    /// How many of the newest stay in any case. One does: by it a service knows, even if it forgot all
+    /// else, that the level was served.
+    pub fn at_least(&self) -> u32 {
+        self.keep.at_least.max(1)
+    }
+}
+
 impl Policy {
     /// `id`: of the service. All faults there are.
     pub fn new(id: &str, policy: &AutoSnapPolicy, zones: Zones<'_>) -> Result<Policy, Vec<SnapFault>> {
