@@ -29,3 +29,6 @@ pub mod policy;
 pub mod stamp;
 pub mod state;
 pub mod view;
+
+#[cfg(test)]
+mod testing;

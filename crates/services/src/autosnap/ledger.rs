@@ -1,12 +1,12 @@
 //! The snapshots of a dataset that a service owns, in the order in which they were made, with times
 //! that can be believed.
 //!
-//! Transaction groups are the order, whatever clocks said. A time counts if it is not in the future
-//! and nothing that was made before is later. What has none that counts is as old as the next newer
+//! Transaction groups are the order, whatever clocks said. A time counts if it is neither in the
+//! future nor before [`OLDEST`], and nothing that was made before is later. What has none that counts is as old as the next newer
 //! one that has, and as made now where there is none. So a clock that was in 2099 or 1970 for a while
 //! lets nothing expire early, and keeps nothing for ever.
 
-use crate::time::Time;
+use crate::time::{OLDEST, Time};
 
 use super::policy::Policy;
 use super::view::{Snapshot, View};
@@ -59,7 +59,7 @@ impl<'a> Ledger<'a> {
 
 /// Says from when on each ages.
 fn judge(owned: &mut [Owned<'_>], now: Time) {
-    let mut latest = Time::MIN;
+    let mut latest = OLDEST;
     let counts: Vec<bool> = owned
         .iter()
         .map(|it| {

@@ -200,14 +200,10 @@ pub fn destroyed(sim: &mut Sim, gone: &SnapDestroy) {
 
 /// Whether a snapshot is as old as that by a clock that is never wrong. A clock that is believed to
 /// be ahead now, or was a little behind when it or a newer one was made, is let pass; one that was in
-/// 1970 for a while is not, unless it was so from the first snapshot on.
+/// 1970 for a while is not.
 fn is_old(sim: &Sim, of_dataset: &[&Snapshot], it: &Snapshot, limit: u64) -> bool {
     const FAR: i64 = 32 * DAY;
     let moved = |it: &Snapshot| sim.world.truth[&it.guid].moved;
-    let oldest = of_dataset.iter().min_by_key(|it| it.createtxg).expect("there is one");
-    if moved(oldest) < -FAR {
-        return true;
-    }
     let newer = of_dataset.iter().filter(|other| other.createtxg >= it.createtxg);
     let behind = newer.map(|it| -moved(it)).filter(|behind| *behind <= FAR).max().unwrap_or(0).max(0);
     let ahead = (sim.now - sim.world.time).max(0);

@@ -17,11 +17,11 @@ use policies::Kind;
 use sim::Sim;
 
 /// Simulated years of each kind of a run: of levels from days to years, and from minutes to days.
-const LONG: u64 = 10;
+const LONG: u64 = 100;
 const SHORT: u64 = 1;
 /// How many runs of each.
-const LONG_RUNS: u64 = 2;
-const SHORT_RUNS: u64 = 2;
+const LONG_RUNS: u64 = 4;
+const SHORT_RUNS: u64 = 0;
 
 /// What has to have happened somewhere, or the promises were not tried.
 const TRIED: &[&str] = &[

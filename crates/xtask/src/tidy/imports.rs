@@ -23,6 +23,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("refusal", &[]),
     ("api-types", &["refusal"]),
     ("appliance", &["engine-api", "api-types", "stdx"]),
+    ("services", &["api-types", "stdx"]),
     ("machine", &["api-types", "stdx"]),
     ("api", &["appliance", "engine-api", "api-types", "machine", "sockets", "stdx"]),
     ("cli", &["api-types", "stdx"]),
