@@ -114,19 +114,40 @@ pub enum SnapNaming {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum SnapFault {
-    Schedule { level: String, fault: ScheduleFault },
-    LevelName { level: String },
-    LevelTwice { level: String },
+    Schedule {
+        level: String,
+        fault: ScheduleFault,
+    },
+    LevelName {
+        level: String,
+    },
+    LevelTwice {
+        level: String,
+    },
     /// `keep.count` is from 1 on.
-    KeepsNothing { level: String },
+    KeepsNothing {
+        level: String,
+    },
     NoLevels,
-    TooManyLevels { limit: u32 },
+    TooManyLevels {
+        limit: u32,
+    },
     NoTargets,
-    TooManyTargets { limit: u32 },
-    Template { template: String },
-    Percent { percent: u8 },
+    TooManyTargets {
+        limit: u32,
+    },
+    Template {
+        template: String,
+    },
+    Percent {
+        percent: u8,
+    },
     /// There is room for each level to keep what it has to, and to make one more, from `low` on.
-    SnapshotBudget { budget: u32, low: u32, high: u32 },
+    SnapshotBudget {
+        budget: u32,
+        low: u32,
+        high: u32,
+    },
 }
 
 /// What is odd about a service, or hinders it, without stopping it.
@@ -134,21 +155,45 @@ pub enum SnapFault {
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum SnapFinding {
     /// A level that is due in every minute.
-    EveryMinute { level: String },
+    EveryMinute {
+        level: String,
+    },
     /// `keep.at_least` is more than `keep.count`: the former holds.
-    KeepContradicts { level: String },
+    KeepContradicts {
+        level: String,
+    },
     /// Nothing but the budget ends this level's snapshots.
-    KeptForever { level: String },
+    KeptForever {
+        level: String,
+    },
     /// Two targets cover the same: the longer name decides.
-    TargetsOverlap { dataset: String, other: String },
-    TargetGone { dataset: String },
-    TargetRenamed { from: String, to: String },
+    TargetsOverlap {
+        dataset: String,
+        other: String,
+    },
+    TargetGone {
+        dataset: String,
+    },
+    TargetRenamed {
+        from: String,
+        to: String,
+    },
     /// What may be destroyed is destroyed, and it is still too much.
-    BudgetCannotBeHeld { dataset: String, over: BudgetOver },
+    BudgetCannotBeHeld {
+        dataset: String,
+        over: BudgetOver,
+    },
     /// Snapshots of a level that the policy no longer has: they stay until a budget needs them.
-    LevelGone { dataset: String, level: String, snapshots: u32 },
+    LevelGone {
+        dataset: String,
+        level: String,
+        snapshots: u32,
+    },
     /// Snapshots that this service made by a clock that was ahead: their times are still to come.
-    TimeUnbelievable { dataset: String, snapshots: u32 },
+    TimeUnbelievable {
+        dataset: String,
+        snapshots: u32,
+    },
 }
 
 /// By how much a budget is exceeded, and what stands in the way: numbers of snapshots.
@@ -237,13 +282,24 @@ pub struct SnapKept {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum SnapKeptReason {
-    Held { holds: u32 },
-    Cloned { clones: u32 },
+    Held {
+        holds: u32,
+    },
+    Cloned {
+        clones: u32,
+    },
     /// Somebody needs it as a base.
-    Needed { by: String },
-    AtLeast { at_least: u32 },
+    Needed {
+        by: String,
+    },
+    AtLeast {
+        at_least: u32,
+    },
     /// After a failure, not before then.
-    BackOff { until: i64, failures: u32 },
+    BackOff {
+        until: i64,
+        failures: u32,
+    },
     /// After a failure that somebody has to look at.
     Stopped,
 }
@@ -270,9 +326,15 @@ pub enum SnapSkipReason {
     NotWritable,
     NoSpace,
     /// There are as many as there may be, and none can go.
-    SnapshotBudget { snapshots: u32, budget: u32 },
+    SnapshotBudget {
+        snapshots: u32,
+        budget: u32,
+    },
     /// After a failure, not before then.
-    BackOff { until: i64, failures: u32 },
+    BackOff {
+        until: i64,
+        failures: u32,
+    },
     /// After a failure that somebody has to look at.
     Stopped,
 }

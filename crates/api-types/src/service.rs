@@ -79,8 +79,12 @@ impl Default for ScriptLimits {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum ServiceFault {
-    Snap { faults: Vec<SnapFault> },
-    Schedule { fault: ScheduleFault },
+    Snap {
+        faults: Vec<SnapFault>,
+    },
+    Schedule {
+        fault: ScheduleFault,
+    },
     Window,
     /// No absolute path, or an argument with a byte 0.
     Program,
@@ -127,8 +131,12 @@ pub struct ServiceFailure {
 pub enum RunReason {
     Scheduled,
     /// Times were missed while the machine or the service was off.
-    CatchUp { missed: u64 },
-    Retry { failures: u32 },
+    CatchUp {
+        missed: u64,
+    },
+    Retry {
+        failures: u32,
+    },
     Asked,
 }
 
@@ -162,10 +170,15 @@ pub enum StateCause {
     /// An administrator said so.
     Asked,
     /// It began by itself.
-    Began { reason: RunReason },
+    Began {
+        reason: RunReason,
+    },
     /// The last run ended well.
     Ended,
-    Failed { failure: ServiceFailure, failed: u64 },
+    Failed {
+        failure: ServiceFailure,
+        failed: u64,
+    },
     /// The program ended while it ran.
     Interrupted,
 }
@@ -212,9 +225,16 @@ pub struct ServiceLog {
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum ServiceLogEntry {
     /// It came into this state.
-    State { state: ServiceState, cause: StateCause },
-    Ended { run: LastRun },
+    State {
+        state: ServiceState,
+        cause: StateCause,
+    },
+    Ended {
+        run: LastRun,
+    },
     /// Its properties were set.
     Set,
-    Clock { dispute: Option<ClockDispute> },
+    Clock {
+        dispute: Option<ClockDispute>,
+    },
 }

@@ -174,7 +174,9 @@ fn known_format<'de, D: Deserializer<'de>>(from: D) -> Result<u32, D::Error> {
     if (1..=FORMAT).contains(&format) {
         return Ok(format);
     }
-    Err(serde::de::Error::custom(format_args!("a service in form {format}, and {FORMAT} is the newest known")))
+    Err(serde::de::Error::custom(format_args!(
+        "a service in form {format}, and {FORMAT} is the newest known"
+    )))
 }
 
 /// The newest lines of what a service did.

@@ -179,7 +179,9 @@ impl Calendar {
             AmbiguousOffset::Unambiguous { offset: before } | AmbiguousOffset::Fold { before, .. } => {
                 Some(local - i64::from(before.seconds()))
             }
-            AmbiguousOffset::Gap { before, .. } => self.leaps_up_to(local - i64::from(before.seconds())).next(),
+            AmbiguousOffset::Gap { before, .. } => {
+                self.leaps_up_to(local - i64::from(before.seconds())).next()
+            }
         }
     }
 

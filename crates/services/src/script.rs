@@ -18,10 +18,15 @@ pub struct Script {
 /// What to do now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
-    Run { due: Due, reason: RunReason },
+    Run {
+        due: Due,
+        reason: RunReason,
+    },
     /// It still runs.
     Running,
-    Wait { until: Option<Time> },
+    Wait {
+        until: Option<Time>,
+    },
 }
 
 impl Script {
@@ -52,8 +57,7 @@ impl Script {
             None => Step::Wait { until: self.calendar.next_after(now) },
             Some(due) => {
                 let missed = due.missed;
-                let reason =
-                    if missed == 0 { RunReason::Scheduled } else { RunReason::CatchUp { missed } };
+                let reason = if missed == 0 { RunReason::Scheduled } else { RunReason::CatchUp { missed } };
                 Step::Run { due, reason }
             }
         }

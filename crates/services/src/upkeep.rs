@@ -57,12 +57,20 @@ pub struct Upkeep {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// For this time of the schedule, and how many were missed before.
-    Begin { slot: Time, missed: u64 },
+    Begin {
+        slot: Time,
+        missed: u64,
+    },
     Pause,
     Resume,
     /// One was complete after the slot, begun by somebody else: it counts.
-    Served { slot: Time },
-    Wait { until: Option<Time>, reason: Wait },
+    Served {
+        slot: Time,
+    },
+    Wait {
+        until: Option<Time>,
+        reason: Wait,
+    },
 }
 
 /// Why nothing is done.
@@ -81,9 +89,8 @@ const MINUTES: u16 = 1_440;
 
 impl Upkeep {
     pub fn new(policy: &UpkeepPolicy, zones: Zones<'_>) -> Result<Upkeep, ServiceFault> {
-        let good = |window: &Window| {
-            window.from < MINUTES && window.until < MINUTES && window.from != window.until
-        };
+        let good =
+            |window: &Window| window.from < MINUTES && window.until < MINUTES && window.from != window.until;
         if !policy.window.as_ref().is_none_or(good) {
             return Err(ServiceFault::Window);
         }

@@ -200,11 +200,7 @@ impl<'a> Looking<'a> {
                 _ => continue,
             };
             let at_least = self.policy.levels[level].at_least();
-            let kept = if rank < at_least {
-                Some(SnapKeptReason::AtLeast { at_least })
-            } else {
-                needed(it)
-            };
+            let kept = if rank < at_least { Some(SnapKeptReason::AtLeast { at_least }) } else { needed(it) };
             match kept {
                 Some(reason) => self.keep(it, reason),
                 None => {

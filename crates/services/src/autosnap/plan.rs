@@ -11,7 +11,7 @@ use api_types::{SnapCreate, SnapGroup, SnapNext, SnapNextReason, SnapPlan};
 use crate::time::{FIRST, LAST, Time};
 
 use super::coverage::Coverage;
-use super::look::{Look, look};
+use super::look::{Look, SOON, look};
 use super::policy::Policy;
 use super::state::{Memory, State, Work};
 use super::view::View;
@@ -39,6 +39,7 @@ pub fn plan<'a>(
     // Pool and target → what is made of it.
     let mut together: BTreeMap<(&str, usize), Vec<SnapCreate>> = BTreeMap::new();
     let mut alone: Vec<(&str, Vec<SnapCreate>)> = Vec::new();
+    let mut put_off = 0;
     for view in views {
         let guid = view.dataset.guid;
         let Some(target) = coverage.datasets.get(&guid) else { continue };
@@ -52,8 +53,13 @@ pub fn plan<'a>(
         }
         let left = MOST - planned.plan.destroys.len();
         if destroys.len() > left {
+            put_off += destroys.len() - left;
             destroys.truncate(left);
-            (next.at, next.reason) = (now + 1, SnapNextReason::Thinning);
+            // So many in each of the next minutes, so that none is looked at in vain.
+            let at = now + SOON * i64::try_from(1 + put_off / MOST).unwrap_or(i64::MAX / SOON);
+            if at < next.at {
+                (next.at, next.reason) = (at, SnapNextReason::Thinning);
+            }
         }
         planned.plan.destroys.extend(destroys);
         planned.plan.kept.extend(kept);

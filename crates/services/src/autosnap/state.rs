@@ -119,7 +119,8 @@ impl Memory {
         self.served.insert(level.to_owned(), at);
         // Levels come and go: the one that was served longest ago is forgotten.
         if self.served.len() > MOST_LEVELS
-            && let Some(oldest) = self.served.iter().min_by_key(|(_, at)| **at).map(|(level, _)| level.clone())
+            && let Some(oldest) =
+                self.served.iter().min_by_key(|(_, at)| **at).map(|(level, _)| level.clone())
         {
             self.served.remove(&oldest);
         }

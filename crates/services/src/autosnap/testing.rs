@@ -24,7 +24,11 @@ pub fn level(name: &str, when: When, keep: SnapKeep) -> SnapLevel {
 pub fn properties(hourly: u32, daily: u32) -> AutoSnapPolicy {
     let keep = |count| SnapKeep { count: Some(count), ..SnapKeep::default() };
     AutoSnapPolicy {
-        targets: vec![SnapTarget { dataset: "tank/home".to_owned(), recursive: true, ..SnapTarget::default() }],
+        targets: vec![SnapTarget {
+            dataset: "tank/home".to_owned(),
+            recursive: true,
+            ..SnapTarget::default()
+        }],
         levels: vec![
             level("hourly", When::Hour { step: 1, minute: 0 }, keep(hourly)),
             level("daily", When::Day { hour: 0, minute: 0 }, keep(daily)),

@@ -64,7 +64,12 @@ fn set(field: ScheduleField, text: &str) -> Result<u64, ScheduleFault> {
             return Err(ScheduleFault::Word { field, word: part.to_owned() });
         }
         if step == 0 || step > 60 {
-            return Err(ScheduleFault::OutOfRange { field: ScheduleField::Step, value: step, low: 1, high: 60 });
+            return Err(ScheduleFault::OutOfRange {
+                field: ScheduleField::Step,
+                value: step,
+                low: 1,
+                high: 60,
+            });
         }
         bits |= (first..=last).step_by(step as usize).fold(0, |bits, at| bits | 1 << at);
     }

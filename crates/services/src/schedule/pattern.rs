@@ -173,7 +173,8 @@ impl Pattern {
             return Some(hour * 60 + i64::from(later.trailing_zeros()));
         }
         let hours = self.hours & !((2 << hour) - 1);
-        (hours != 0).then(|| i64::from(hours.trailing_zeros()) * 60 + i64::from(self.minutes.trailing_zeros()))
+        (hours != 0)
+            .then(|| i64::from(hours.trailing_zeros()) * 60 + i64::from(self.minutes.trailing_zeros()))
     }
 
     /// The last time of day up to this minute.

@@ -31,10 +31,10 @@ fn ours(sim: &Sim, dataset: u64) -> Vec<&Snapshot> {
 pub fn space(sim: &Sim, dataset: &Dataset) -> Option<u64> {
     match sim.properties.budget.space? {
         SpaceBudget::Bytes { bytes } => Some(bytes),
-        SpaceBudget::Percent { percent } => {
-            Some((dataset.used + dataset.available) / 100 * u64::from(percent)
-                + (dataset.used + dataset.available) % 100 * u64::from(percent) / 100)
-        }
+        SpaceBudget::Percent { percent } => Some(
+            (dataset.used + dataset.available) / 100 * u64::from(percent)
+                + (dataset.used + dataset.available) % 100 * u64::from(percent) / 100,
+        ),
     }
 }
 
@@ -147,7 +147,8 @@ pub fn made(sim: &mut Sim, made: &SnapCreate) {
         sim.fail(&format!("{} has {count} already", made.dataset));
     }
     let key = (made.dataset_guid, made.level.clone());
-    let level = sim.properties.levels.iter().find(|level| level.name == made.level).expect("there is such a level");
+    let level =
+        sim.properties.levels.iter().find(|level| level.name == made.level).expect("there is such a level");
     let calendar = Calendar::new(&level.schedule, &zones).expect("it is good");
     if let Some(before) = sim.made.get(&key)
         && calendar.next_after(*before).is_none_or(|due| due > sim.now)

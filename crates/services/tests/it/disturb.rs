@@ -134,7 +134,8 @@ fn promote(sim: &mut Sim, from: u64) {
     if to == from {
         return;
     }
-    let txg = sim.world.data[&from].view.snapshots.iter().find(|it| it.guid == guid).map_or(0, |it| it.createtxg);
+    let txg =
+        sim.world.data[&from].view.snapshots.iter().find(|it| it.guid == guid).map_or(0, |it| it.createtxg);
     sim.world.promote(from, to, txg);
     sim.made.retain(|(made, _), _| *made != from && *made != to);
     sim.tried("promote");

@@ -6,6 +6,7 @@
 mod checks;
 mod disturb;
 mod policies;
+mod scale;
 mod sim;
 mod world;
 
@@ -20,18 +21,49 @@ use sim::Sim;
 const LONG: u64 = 100;
 const SHORT: u64 = 1;
 /// How many runs of each.
-const LONG_RUNS: u64 = 4;
-const SHORT_RUNS: u64 = 0;
+const LONG_RUNS: u64 = 50;
+const SHORT_RUNS: u64 = 16;
 
 /// What has to have happened somewhere, or the promises were not tried.
 const TRIED: &[&str] = &[
-    "create", "catch-up", "destroy count", "destroy age", "destroy snapshots", "destroy space",
-    "kept held", "kept cloned", "kept needed", "kept at-least", "kept back-off", "kept stopped",
-    "skip unchanged", "skip receiving", "skip replica", "skip read-only", "skip full", "skip budget",
-    "skip back-off", "skip stopped", "found over-budget", "found level-gone", "found unbelievable",
-    "found renamed", "found gone", "clock disputed", "clock settled ahead", "clock settled behind",
-    "restart kept", "restart lost", "killed amid a plan", "stale raised", "stale cleared", "forecast",
-    "promote", "rename", "imitation", "stamp of another",
+    "create",
+    "catch-up",
+    "destroy count",
+    "destroy age",
+    "destroy snapshots",
+    "destroy space",
+    "kept held",
+    "kept cloned",
+    "kept needed",
+    "kept at-least",
+    "kept back-off",
+    "kept stopped",
+    "skip unchanged",
+    "skip receiving",
+    "skip replica",
+    "skip read-only",
+    "skip full",
+    "skip budget",
+    "skip back-off",
+    "skip stopped",
+    "found over-budget",
+    "found level-gone",
+    "found unbelievable",
+    "found renamed",
+    "found gone",
+    "clock disputed",
+    "clock settled ahead",
+    "clock settled behind",
+    "restart kept",
+    "restart lost",
+    "killed amid a plan",
+    "stale raised",
+    "stale cleared",
+    "forecast",
+    "promote",
+    "rename",
+    "imitation",
+    "stamp of another",
 ];
 
 /// Years, what was tried how often, and looks at datasets.

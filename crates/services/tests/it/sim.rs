@@ -129,7 +129,11 @@ impl Sim {
 
     pub fn reading(&self) -> Reading {
         let World { boot, booted, time, .. } = self.world;
-        Reading { boot, monotonic: u64::try_from(time - booted).expect("it goes on"), wall: self.world.wall() }
+        Reading {
+            boot,
+            monotonic: u64::try_from(time - booted).expect("it goes on"),
+            wall: self.world.wall(),
+        }
     }
 
     /// After anything that datasets or targets are known by has changed.

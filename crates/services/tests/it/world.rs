@@ -108,10 +108,10 @@ impl World {
     /// Destroys a dataset with all that it has and that is below it.
     pub fn drop(&mut self, name: &str) {
         let below = format!("{name}/");
-        let is_gone = |data: &Data| {
-            data.view.dataset.name == name || data.view.dataset.name.starts_with(&below)
-        };
-        let gone: Vec<u64> = self.data.iter().filter(|(_, data)| is_gone(data)).map(|(guid, _)| *guid).collect();
+        let is_gone =
+            |data: &Data| data.view.dataset.name == name || data.view.dataset.name.starts_with(&below);
+        let gone: Vec<u64> =
+            self.data.iter().filter(|(_, data)| is_gone(data)).map(|(guid, _)| *guid).collect();
         for data in gone.into_iter().filter_map(|guid| self.data.remove(&guid)) {
             for snapshot in data.view.snapshots {
                 self.truth.remove(&snapshot.guid);
@@ -198,7 +198,9 @@ impl World {
     pub fn rename(&mut self, from: &str, to: &str) {
         for data in self.data.values_mut() {
             let name = &mut data.view.dataset.name;
-            if let Some(rest) = name.strip_prefix(from).filter(|rest| rest.is_empty() || rest.starts_with('/')) {
+            if let Some(rest) =
+                name.strip_prefix(from).filter(|rest| rest.is_empty() || rest.starts_with('/'))
+            {
                 *name = format!("{to}{rest}");
             }
         }

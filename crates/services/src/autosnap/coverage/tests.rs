@@ -20,8 +20,10 @@ fn covered(coverage: &Coverage, datasets: &[Named]) -> Vec<(String, usize)> {
 
 #[test]
 fn the_longest_name_that_has_it_decides() {
-    let all = datasets(&["tank", "tank/a", "tank/a/b", "tank/a/b/c", "tank/a/x", "tank/ab", "dozer", "dozer/y"]);
-    let targets = [target("tank/a", true, &["tank/a/x"]), target("tank/a/b", false, &[]), target("dozer", false, &[])];
+    let all =
+        datasets(&["tank", "tank/a", "tank/a/b", "tank/a/b/c", "tank/a/x", "tank/ab", "dozer", "dozer/y"]);
+    let targets =
+        [target("tank/a", true, &["tank/a/x"]), target("tank/a/b", false, &[]), target("dozer", false, &[])];
     let coverage = cover(&targets, &all);
     let expected = [("tank/a", 0), ("tank/a/b", 1), ("tank/a/b/c", 0), ("dozer", 2)];
     assert_eq!(covered(&coverage, &all), expected.map(|(name, at)| (name.to_owned(), at)));

@@ -9,7 +9,12 @@ fn a_day_ahead_is_told_hour_by_hour() {
     snapshots.push(snapshot("daily", 1, MIDNIGHT));
     let views = [view("tank/home", 9, snapshots)];
     let told = forecast(
-        &policy(&properties(4, 1)), &coverage(&views), &State::default(), &views, MIDNIGHT + 1, MIDNIGHT + DAY,
+        &policy(&properties(4, 1)),
+        &coverage(&views),
+        &State::default(),
+        &views,
+        MIDNIGHT + 1,
+        MIDNIGHT + DAY,
     );
     assert_eq!((told.plans.len(), told.ends_early), (24, None));
     let made: usize = told.plans.iter().flat_map(|plan| &plan.groups).map(|group| group.creates.len()).sum();

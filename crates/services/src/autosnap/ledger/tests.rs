@@ -7,7 +7,8 @@ use super::Ledger;
 /// from [`OLDEST`], but for 1 and 2.
 fn effective(times: &[Time], now: Time) -> Vec<Time> {
     let real = |time: Time| if time > 2 { time + OLDEST } else { time };
-    let made = times.iter().enumerate().map(|(at, time)| snapshot("hourly", at as u64 + 1, real(*time))).collect();
+    let made =
+        times.iter().enumerate().map(|(at, time)| snapshot("hourly", at as u64 + 1, real(*time))).collect();
     let (policy, view) = (policy(&properties(24, 7)), view("tank/home", 9, made));
     Ledger::of(&policy, &view, real(now)).owned.iter().map(|it| it.effective - OLDEST).collect()
 }

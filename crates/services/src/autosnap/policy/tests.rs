@@ -8,7 +8,11 @@ fn all_faults_are_told_at_once() {
     let mut bad = properties(24, 7);
     bad.targets.clear();
     bad.levels[1] = level("hourly", When::Cron { pattern: "0 0 30 2 *".to_owned() }, bad.levels[1].keep);
-    bad.levels.push(level("A", When::Day { hour: 0, minute: 0 }, SnapKeep { count: Some(0), ..SnapKeep::default() }));
+    bad.levels.push(level(
+        "A",
+        When::Day { hour: 0, minute: 0 },
+        SnapKeep { count: Some(0), ..SnapKeep::default() },
+    ));
     bad.naming = SnapNaming::Template { template: "auto-{time}".to_owned() };
     bad.budget.space = Some(SpaceBudget::Percent { percent: 0 });
     bad.budget.snapshots = 5;
@@ -58,7 +62,9 @@ fn names_are_in_utc_and_by_the_template() {
 
 #[test]
 fn what_makes_no_names_is_no_template() {
-    for template in ["", "{level}", "{time}", "{level}{time}@", "{level} {time}", "{level}{time}{", &"x".repeat(101)] {
+    for template in
+        ["", "{level}", "{time}", "{level}{time}@", "{level} {time}", "{level}{time}{", &"x".repeat(101)]
+    {
         let naming = SnapNaming::Template { template: template.to_owned() };
         let bad = api_types::AutoSnapPolicy { naming, ..properties(1, 1) };
         assert!(Policy::new("auto-1", &bad, &utc).is_err(), "{template:?}");

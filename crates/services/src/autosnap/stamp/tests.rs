@@ -10,10 +10,23 @@ fn a_stamp_is_read_as_it_was_written() {
 #[test]
 fn what_only_looks_like_one_is_none() {
     let long = format!("{} hourly 1", "a".repeat(33));
-    for value in ["", "-", "auto-1", "auto-1 hourly", "auto-1 hourly 1 2", "auto-1 hourly +1", "auto-1 hourly 01",
-        "auto-1  1", " auto-1 hourly 1", "auto-1 hourly 1 ", "Auto-1 hourly 1", "auto-1 hour/ly 1",
-        "auto-1 hourly 99999999999999999999", "auto-1\thourly\t1", &long]
-    {
+    for value in [
+        "",
+        "-",
+        "auto-1",
+        "auto-1 hourly",
+        "auto-1 hourly 1 2",
+        "auto-1 hourly +1",
+        "auto-1 hourly 01",
+        "auto-1  1",
+        " auto-1 hourly 1",
+        "auto-1 hourly 1 ",
+        "Auto-1 hourly 1",
+        "auto-1 hour/ly 1",
+        "auto-1 hourly 99999999999999999999",
+        "auto-1\thourly\t1",
+        &long,
+    ] {
         assert_eq!(Stamp::parse(value), None, "{value:?}");
     }
 }

@@ -8,7 +8,8 @@ fn fields_are_sets() {
     let all = Pattern { minutes: ALL_MINUTES, hours: ALL_HOURS, months: ALL_MONTHS, days: Days::ANY };
     assert_eq!(parse("* * * * *"), Ok(all));
     let days = Days::Both { days: ALL_DAYS, weekdays: 0b100_0001 };
-    let pattern = Pattern { minutes: 1 << 5 | 1 << 25 | 1 << 45, hours: 0b1110, months: 1 << 2 | 1 << 12, days };
+    let pattern =
+        Pattern { minutes: 1 << 5 | 1 << 25 | 1 << 45, hours: 0b1110, months: 1 << 2 | 1 << 12, days };
     assert_eq!(parse("5/20 1-3 * feb,DEC mon,7"), Ok(pattern));
     assert_eq!(parse("5/20 1-3 * feb,DEC 0-1"), Ok(pattern));
     assert_eq!(parse("5/20 1-3 */1 feb,DEC sun,1"), Ok(pattern));
