@@ -101,7 +101,7 @@ pub async fn held(
     match tags {
         Tags::These(tags) if subject == Subject::Dataset => {
             let versions = tags.iter().filter_map(|tag| etag::version_of(tag)).collect();
-            relying(Premise { subject: name, versions }, next.run(request)).await
+            relying(Premise::Version { subject: name, versions }, next.run(request)).await
         }
         Tags::These(_) | Tags::Any => next.run(request).await,
     }

@@ -273,10 +273,32 @@ impl Task for Change {
 
 /// What has to be so when a change is made.
 #[derive(Clone)]
-pub struct Premise {
-    pub dataset: String,
-    /// Asked with what can be set of the dataset.
-    pub holds: Arc<dyn Fn(DatasetInfo) -> bool + Send + Sync>,
+pub enum Premise {
+    Settings {
+        dataset: String,
+        /// Asked with what can be set of the dataset.
+        holds: Arc<dyn Fn(DatasetInfo) -> bool + Send + Sync>,
+    },
+    /// Datasets and snapshots by their names have these guids.
+    Same { things: Vec<(String, u64)> },
+}
+
+impl Premise {
+    fn holds(&self, dsl: &Dsl) -> Result<bool> {
+        match self {
+            Premise::Settings { dataset, holds } => {
+                Ok(if_there(dsl.settings_of(dataset))?.is_some_and(|now| holds(now)))
+            }
+            Premise::Same { things } => {
+                for (name, guid) in things {
+                    if if_there(dsl.find(name))?.is_none_or(|found| found.phys.guid != *guid) {
+                        return Ok(false);
+                    }
+                }
+                Ok(true)
+            }
+        }
+    }
 }
 
 /// A change that is made only on a premise.
@@ -287,8 +309,7 @@ struct OnPremise {
 
 impl Task for OnPremise {
     fn check(&self, dsl: &Dsl, group: Option<u64>) -> Result<()> {
-        let now = if_there(dsl.settings_of(&self.premise.dataset))?;
-        match now.is_some_and(|now| (self.premise.holds)(now)) {
+        match self.premise.holds(dsl)? {
             true => self.change.check(dsl, group),
             false => Err(Refused::because(Reason::Outdated).into()),
         }

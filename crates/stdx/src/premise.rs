@@ -1,6 +1,6 @@
-//! What the work of a thread takes for granted of the thing that it changes.
+//! What the work of a thread takes for granted of the things that it changes.
 //!
-//! Who asks for a change may say how the thing was when he decided for it. Whoever takes his
+//! Who asks for a change may say how things were when he decided for it. Whoever takes his
 //! request works [`relying_on`] that; whoever makes the change [`take`]s it, and makes the change
 //! only where it still holds, in one step. What is done after the first change relies on nothing:
 //! the first was that of the same work.
@@ -12,13 +12,13 @@ use std::cell::RefCell;
 
 use crate::scoped;
 
-/// That a thing is still as it was.
+/// How things still are.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Premise {
-    /// The name of the thing.
-    pub subject: String,
-    /// The versions that it may have.
-    pub versions: Vec<u64>,
+pub enum Premise {
+    /// The thing of this name has one of these versions.
+    Version { subject: String, versions: Vec<u64> },
+    /// The names are those of the same things as before, by their guids.
+    Same { things: Vec<(String, u64)> },
 }
 
 thread_local!(static PREMISE: RefCell<Option<Premise>> = const { RefCell::new(None) });
@@ -39,7 +39,7 @@ mod tests {
 
     #[test]
     fn the_first_change_of_a_work_relies_on_its_premise() {
-        let premise = Premise { subject: "tank/a".into(), versions: vec![7] };
+        let premise = Premise::Version { subject: "tank/a".into(), versions: vec![7] };
         assert_eq!(take(), None);
         relying_on(Some(premise.clone()), || {
             relying_on(None, || assert_eq!(take(), None));

@@ -106,13 +106,16 @@ impl LocalPool {
 
     /// What the change that is about to be made relies on.
     fn premise(&self) -> Option<Premise> {
-        let premise::Premise { subject: dataset, versions } = premise::take()?;
+        let (dataset, versions) = match premise::take()? {
+            premise::Premise::Version { subject, versions } => (subject, versions),
+            premise::Premise::Same { things } => return Some(Premise::Same { things }),
+        };
         let policy = self.policy.clone();
         let holds = move |mut now: DatasetInfo| {
             now.props.iter_mut().for_each(|prop| policy.show(prop));
             versions.contains(&now.version())
         };
-        Some(Premise { dataset, holds: Arc::new(holds) })
+        Some(Premise::Settings { dataset, holds: Arc::new(holds) })
     }
 
     /// As [`Pool::datasets`], past the policy.
