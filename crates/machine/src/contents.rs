@@ -2,8 +2,8 @@
 //! restoration would change.
 //!
 //! Invariants: what is secret is told by a digest alone. When somebody logged in, what a token was
-//! last used for, sessions and the audit log are no part of it. More accounts or longer fields than
-//! this program ever writes are [`Fault::Damaged`], before they take memory.
+//! last used for, what services did, sessions and the audit log are no part of it. More accounts or
+//! longer fields than this program ever writes are [`Fault::Damaged`], before they take memory.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -39,13 +39,14 @@ const COUNTING: &[Counting] = &[
     ),
     ("tokens", &["id", "user", "name", "hash", "role", "dataset", "created", "expires"], LONGEST),
     ("acme", &["id", "domains", "email", "directory", "roots", "account"], LONGEST_OF_ACME),
+    ("services", &["id", "changes"], LONGEST),
 ];
 
 /// See the module.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Contents {
-    /// Another one once accounts, second factors, tokens or what is set about certificates are
-    /// others.
+    /// Another one once accounts, second factors, tokens, services or what is set about
+    /// certificates are others.
     pub digest: [u8; 32],
     /// By name.
     pub accounts: BTreeMap<String, Account>,

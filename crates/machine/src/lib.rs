@@ -1,6 +1,6 @@
 //! What belongs to the machine and to no pool: users, their second factors, sessions, API tokens,
-//! what is set about certificates, the audit log, and answers to requests that may be sent again,
-//! in one SQLite database.
+//! what is set about certificates, services with their state, the audit log, and answers to
+//! requests that may be sent again, in one SQLite database.
 //!
 //! Invariants:
 //! - Nothing here reads a clock or draws randomness: both come from [`Outside`].
@@ -27,6 +27,7 @@ mod recovery;
 mod repeats;
 mod schema;
 mod secret;
+mod services;
 mod sessions;
 mod store;
 mod throttle;
@@ -46,6 +47,7 @@ pub use identity::{Credential, Identity};
 pub use keys::RelyingParty;
 pub use login::{LogIn, NewSession, Second};
 pub use repeats::{Claim, KeptAnswer, Keyed, LONGEST as LONGEST_ANSWER};
+pub use services::KeptService;
 pub use store::Found;
 pub use tokens::NewToken;
 pub use users::{NewUser, UserChange};

@@ -11,7 +11,7 @@ use rusqlite::{Connection, Row, TransactionBehavior};
 use crate::fault::Fault;
 
 /// Step N makes version N + 1 of version N.
-pub(crate) const STEPS: &[&str] = &[VERSION_1, VERSION_2, VERSION_3, VERSION_4];
+pub(crate) const STEPS: &[&str] = &[VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5];
 
 /// "CSTN": the mark of our databases in SQLite's header.
 const APPLICATION: i64 = 0x4353_544e;
@@ -136,6 +136,27 @@ CREATE TABLE security_keys (
     created INTEGER NOT NULL,
     last_used INTEGER,
     UNIQUE (user, name)
+) STRICT;
+";
+
+/// Services ([`crate::KeptService`]), the newest lines of what each did, and what time it is
+/// believed to be. `changes` counts what administrators changed.
+const VERSION_5: &str = "
+CREATE TABLE services (
+    id TEXT PRIMARY KEY,
+    changes INTEGER NOT NULL,
+    instance TEXT NOT NULL,
+    memory TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE TABLE service_log (
+    service TEXT NOT NULL REFERENCES services (id) ON DELETE CASCADE,
+    nth INTEGER NOT NULL,
+    line TEXT NOT NULL,
+    PRIMARY KEY (service, nth)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE service_clock (
+    one INTEGER PRIMARY KEY CHECK (one = 1),
+    clock TEXT NOT NULL
 ) STRICT;
 ";
 

@@ -7,6 +7,7 @@ mod files;
 mod keys;
 mod letting_in;
 mod repeats;
+mod services;
 
 use std::fs;
 use std::net::IpAddr;

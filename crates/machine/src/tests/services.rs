@@ -1,0 +1,56 @@
+//! Services: kept with their logs, and bounded.
+
+use super::*;
+
+fn kept(id: &str, instance: &str) -> KeptService {
+    KeptService { id: id.to_owned(), instance: instance.to_owned(), memory: "{}".to_owned() }
+}
+
+fn lines(range: std::ops::Range<u32>) -> Vec<String> {
+    range.map(|line| line.to_string()).collect()
+}
+
+#[test]
+fn a_service_outlives_the_program_with_the_newest_lines_of_its_log() {
+    let (machine, world, folder) = machine();
+    assert!(machine.services().expect("read").is_empty());
+    assert_eq!(machine.service_clock().expect("read"), None);
+    assert!(machine.set_service(&kept("daily", "one"), &lines(0..3)).expect("set"));
+    machine.note_service(&kept("daily", "two"), &lines(3..300)).expect("noted");
+    machine.note_service(&kept("gone", "x"), &lines(0..3)).expect("nothing is done");
+    machine.note_service_clock("then").expect("noted");
+    machine.note_service_clock("now").expect("noted");
+    drop(machine);
+    let (machine, _) = open(&folder, &world);
+    assert_eq!(machine.services().expect("read"), [kept("daily", "two")]);
+    assert_eq!(machine.service_log("daily").expect("read"), lines(44..300));
+    assert_eq!(machine.service_clock().expect("read").as_deref(), Some("now"));
+    assert!(machine.service_log("gone").expect("read").is_empty());
+    assert!(
+        machine.remove_service("daily").expect("done") && !machine.remove_service("daily").expect("done")
+    );
+    assert!(machine.service_log("daily").expect("read").is_empty());
+}
+
+#[test]
+fn what_an_administrator_sets_is_another_state_and_what_a_run_leaves_is_not() {
+    let (machine, ..) = machine();
+    let digest = |machine: &Machine| machine.contents().expect("read").digest;
+    let before = digest(&machine);
+    machine.set_service(&kept("daily", "one"), &[]).expect("set");
+    let set = digest(&machine);
+    assert_ne!(set, before);
+    machine.note_service(&kept("daily", "two"), &lines(0..3)).expect("noted");
+    assert_eq!(digest(&machine), set);
+    machine.set_service(&kept("daily", "three"), &[]).expect("set");
+    assert_ne!(digest(&machine), set);
+}
+
+#[test]
+fn there_are_so_many_services_and_no_more() {
+    let (machine, ..) = machine();
+    let set = |id: u32| machine.set_service(&kept(&id.to_string(), "x"), &[]).expect("answered");
+    assert!((0..256).all(set));
+    assert!(!set(256) && set(255));
+    assert_eq!(machine.services().expect("read").len(), 256);
+}
