@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::JobState;
+use crate::{JobState, ServiceEvent};
 
 /// Query of `GET /v1/events`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -76,6 +76,8 @@ pub enum Event {
     /// A request that may have changed something was done. It is the only event of accounts, which
     /// administrators see, and of the daemon.
     Request(RequestEvent),
+    /// A service came into another state.
+    Service(ServiceEvent),
 }
 
 /// Why events are missing.

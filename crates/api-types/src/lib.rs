@@ -29,6 +29,7 @@ mod property;
 pub mod routes;
 mod schedule;
 mod service;
+mod service_request;
 mod stream;
 mod tunable;
 mod upgrade;
@@ -57,6 +58,7 @@ pub use project::*;
 pub use property::*;
 pub use schedule::*;
 pub use service::*;
+pub use service_request::*;
 pub use stream::*;
 pub use tunable::*;
 pub use upgrade::*;
@@ -72,7 +74,7 @@ pub struct Version {
 }
 
 /// The interface's version that this crate describes.
-pub const API_VERSION: u32 = 5;
+pub const API_VERSION: u32 = 6;
 
 /// Where volumes are served as network block devices: a socket of this name beside that of the
 /// interface.

@@ -140,6 +140,24 @@ pub const RELEASES: &str = "/v1/releases";
 pub const SEND: &str = "/v1/send";
 /// POST [`crate::Receive`], then a stream → [`crate::StreamEvent`]s
 pub const RECEIVE: &str = "/v1/receive";
+/// GET all · POST [`crate::ServiceCreate`] → [`crate::Service`]
+pub const SERVICES: &str = "/v1/services";
+/// GET [`crate::Service`]
+pub const SERVICE: &str = "/v1/services/{name}";
+/// GET [`crate::ServiceSpec`] · POST [`crate::ServiceSet`] → [`crate::Service`]
+pub const SERVICE_SPEC: &str = "/v1/services/{name}/spec";
+/// POST [`crate::ServiceAsk`] → [`crate::Service`]
+pub const SERVICE_COMMAND: &str = "/v1/services/{name}/command";
+/// POST. Answered with nothing
+pub const SERVICE_REMOVE: &str = "/v1/services/{name}/remove";
+/// GET [`crate::ServiceLog`]s, oldest first
+pub const SERVICE_LOG: &str = "/v1/services/{name}/log";
+/// GET [`crate::ServicePlanQuery`] → [`crate::ServicePlan`]
+pub const SERVICE_PLAN: &str = "/v1/services/{name}/plan";
+/// GET [`crate::ServiceClock`]
+pub const SERVICE_CLOCK: &str = "/v1/service-clock";
+/// POST: the clock of the machine is right. Answered with [`crate::ServiceClock`]
+pub const SERVICE_CLOCK_AGREE: &str = "/v1/service-clock/agree";
 /// GET list · POST [`crate::MountRequest`]
 pub const MOUNTS: &str = "/v1/mounts";
 /// POST [`crate::UnmountRequest`]

@@ -209,9 +209,36 @@ pub struct ClockDispute {
     pub believed: i64,
     /// Since when, in believed time.
     pub since: i64,
-    /// When the clock will be believed if it does not leap again. `None`: when an administrator says
-    /// so.
+    /// When the clock will be believed if it does not leap again. `None`: when an administrator
+    /// says so.
     pub agrees_at: Option<i64>,
+}
+
+/// How a program ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum ScriptEnd {
+    Exited {
+        status: i32,
+    },
+    /// By itself, or for want of memory.
+    Signal {
+        signal: i32,
+    },
+    /// It took longer than it may.
+    TimedOut {
+        seconds: u32,
+    },
+    /// It had more processes than it may.
+    TooManyProcesses {
+        processes: u32,
+    },
+    /// The service was disabled, or the daemon ended.
+    Stopped,
+    /// There is no such program, or it may not be run.
+    NotStarted {
+        message: String,
+    },
 }
 
 /// A line of a service's log.
@@ -231,6 +258,11 @@ pub enum ServiceLogEntry {
     },
     Ended {
         run: LastRun,
+    },
+    /// A program ended; the last of what it wrote.
+    Program {
+        end: ScriptEnd,
+        output: String,
     },
     /// Its properties were set.
     Set,

@@ -1,12 +1,13 @@
 //! What failures and warnings of the appliance are to a client: a refusal as data, and which kind
 //! of problem it is.
 
-use api_types::{Warnings, kind};
-use appliance::{Failure, NotMountable, Release, Verb, Warning};
+use api_types::{Problem, Warnings, kind};
+use appliance::{Failure, NotMountable, NotServed, Release, Verb, Warning};
 use engine_api::Error;
 use engine_api::refusal::{Action, JobFault, MountFault, Reason, ReceiveFault, Refused, Stream};
 
-use crate::problem::{Refusal, kind_of, refused};
+use crate::problem::{Refusal, kind_of, refuse, refused};
+use crate::service_words;
 
 /// Younger snapshots and bookmarks that a refused rollback names.
 const YOUNGER_MAX: usize = 32;
@@ -98,8 +99,35 @@ impl From<Failure> for Refusal {
             Failure::JobEnded { job } => {
                 (kind::REFUSED, Refused::new(Action::CancelJob { job }, JobFault::Ended))
             }
+            Failure::Service(why) => return not_served(why),
         };
         refused(kind, why)
+    }
+}
+
+fn not_served(why: NotServed) -> Refusal {
+    match why {
+        NotServed::Unknown { id } => refuse(kind::NOT_FOUND, format!("no such service: {id}")),
+        NotServed::Exists { id } => refuse(kind::EXISTS, format!("there is a service '{id}'")),
+        NotServed::BadId { id } => {
+            let why = "lower case letters, digits and '-', at most 32";
+            refuse(kind::INVALID, format!("'{id}' is no name of a service: {why}"))
+        }
+        NotServed::OtherKind { id } => {
+            refuse(kind::INVALID, format!("'{id}' is another kind of service, and stays that"))
+        }
+        NotServed::Fault(fault) => refuse(kind::INVALID, service_words::fault(&fault)),
+        NotServed::NotNow(why) => refuse(kind::REFUSED, service_words::not_now(why)),
+        NotServed::TooMany => refuse(kind::TOO_MANY, "there are too many services already"),
+        NotServed::NoShelf => {
+            refuse(kind::UNAVAILABLE, "the machine's database could not be opened; see the log")
+        }
+        NotServed::NotKept { why } => refuse(kind::UNAVAILABLE, format!("it cannot be kept: {why}")),
+        NotServed::Slow { pool } => {
+            refuse(kind::BUSY, format!("pool '{pool}' has not answered for a minute"))
+        }
+        NotServed::Script { program, end } => refuse(kind::REFUSED, service_words::ended(&program, &end)),
+        NotServed::Defect => refuse(kind::INTERNAL, "a fault of ours; the log says more"),
     }
 }
 
@@ -167,6 +195,12 @@ fn told(Refusal(problem): Refusal) -> (String, Refused) {
     let message = problem.to_string();
     let failed = || Refused::because(Reason::Failed { message });
     (problem.kind, problem.refused.map_or_else(failed, |why| *why))
+}
+
+/// What a client is told of a failure.
+pub fn problem(failure: Failure) -> Problem {
+    let Refusal(problem) = failure.into();
+    problem
 }
 
 /// A failure in words.

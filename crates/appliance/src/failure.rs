@@ -1,6 +1,7 @@
 //! Why something was not done, and what went wrong beside what was: data, never sentences. What
 //! they are called is decided where they are shown.
 
+use api_types::{NotNow, ScriptEnd, ServiceFault};
 use engine_api::Error;
 
 pub type Result<T> = std::result::Result<T, Failure>;
@@ -63,11 +64,62 @@ pub enum Failure {
     NotCancellable { job: u64 },
     /// A job that was to be cancelled has ended.
     JobEnded { job: u64 },
+    /// It is about a service.
+    Service(NotServed),
 }
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Failure {
         Failure::Engine(error)
+    }
+}
+
+/// Why a service was not made, set, asked or run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NotServed {
+    /// No service has this id.
+    Unknown {
+        id: String,
+    },
+    /// A service that is to be made is there.
+    Exists {
+        id: String,
+    },
+    /// That is no id of a service.
+    BadId {
+        id: String,
+    },
+    /// A service that is to be set is of another kind, and stays so.
+    OtherKind {
+        id: String,
+    },
+    /// What a service is to do cannot be done.
+    Fault(ServiceFault),
+    /// A service is in no state for that.
+    NotNow(NotNow),
+    TooMany,
+    /// There is nothing to keep services in.
+    NoShelf,
+    /// What was asked of a service could not be kept; says why, for people.
+    NotKept {
+        why: String,
+    },
+    /// A pool does not answer a service.
+    Slow {
+        pool: String,
+    },
+    /// A service's program did not end well.
+    Script {
+        program: String,
+        end: ScriptEnd,
+    },
+    /// A fault of ours.
+    Defect,
+}
+
+impl From<NotServed> for Failure {
+    fn from(why: NotServed) -> Failure {
+        Failure::Service(why)
     }
 }
 

@@ -9,6 +9,7 @@
 
 mod candidate;
 mod datasets;
+mod executor;
 mod failure;
 mod jobs;
 mod local;
@@ -19,7 +20,8 @@ mod receive;
 mod sharing;
 mod snapshots;
 
-pub use failure::{Failure, NotMountable, Release, Result, Verb, Warning};
+pub use executor::{Kept, Memory, Services, Shelf, ShelfFault, Spoilt, Task, World};
+pub use failure::{Failure, NotMountable, NotServed, Release, Result, Verb, Warning};
 pub use jobs::{Clock, Entry, Jobs, Ledger, MOST as MOST_JOBS, Record, Reporter, TooMany, Work};
 pub use local::{LocalMount, LocalMounts, LocalShare, MountSpec, mount_props, mount_word};
 pub use mounting::{Outcome, Told, untold};

@@ -44,6 +44,8 @@ pub enum Rank {
 pub enum Way {
     /// Nobody asks: the program does it by itself.
     Itself,
+    /// Nobody asks: a service does it, as an administrator has set it.
+    Service,
     /// By the management API: the user of the program at the other end of the socket, or of an
     /// account.
     Management,

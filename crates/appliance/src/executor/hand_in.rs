@@ -1,0 +1,287 @@
+//! What came of a task: noted, and followed by the end of its run.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use api_types::{
+    FailureClass, ScriptEnd, ServiceFailure, ServiceLogEntry, ServiceSpec, ServiceState, SnapFinding,
+    SnapSkipReason, SnapSkipped,
+};
+use engine_api::Error;
+use services::autosnap::coverage::Named;
+use services::backoff::Backoff;
+use services::time::Time;
+use stdx::prng::Prng;
+
+use super::task::{Looked, Outcome, Ticket};
+use super::tend::Tending;
+use super::work::{Snapshots, Work, Working};
+use super::{Known, Services, State, class};
+use crate::{Failure, NotServed};
+
+/// Seconds until a pool is asked again that could not be read.
+const SOON: Time = 60;
+/// And at most, when that has failed again and again.
+const LATE: Time = 3_600;
+
+impl Services {
+    /// Takes the outcome of a task.
+    pub(super) fn hand_in(&self, ticket: &Ticket, outcome: Outcome) {
+        let mut state = self.lock();
+        let now = state.belief.now;
+        if ticket.pool != 0 {
+            state.busy.remove(&ticket.pool);
+        }
+        match &ticket.service {
+            None => self.learn(&mut state, ticket.pool, outcome, now),
+            Some((id, edition)) => {
+                if ticket.pool == 0 {
+                    state.running.remove(id);
+                }
+                // It may have been removed or set anew.
+                if let Some(mut service) = state.services.remove(id) {
+                    if service.edition == *edition {
+                        self.take(&mut state, &mut service, ticket.pool, outcome, now);
+                    }
+                    state.services.insert(id.clone(), service);
+                }
+            }
+        }
+        self.stir(&mut state);
+    }
+
+    /// Which datasets a pool has.
+    fn learn(&self, state: &mut State, pool: u64, outcome: Outcome, now: Time) {
+        let before = state.names.get(&pool).map(|known| known.names.clone());
+        let (names, generation): (Arc<Vec<Named>>, _) = match outcome {
+            Outcome::Names { names: Ok(names), generation } => (Arc::new(names), Some(generation)),
+            Outcome::Names { names: Err(error), .. } => {
+                tracing::warn!(pool, %error, "which datasets there are is not known to services");
+                (before.clone().unwrap_or_default(), None)
+            }
+            _ => (before.clone().unwrap_or_default(), None),
+        };
+        let was_stale = state.names.get(&pool).is_none_or(|known| known.generation.is_none());
+        let is_new = was_stale || before.as_ref() != Some(&names);
+        state.names.insert(pool, Known { names, generation, at: now });
+        if is_new {
+            self.cover(state, now);
+        }
+    }
+
+    fn take(&self, state: &mut State, service: &mut Working, pool: u64, outcome: Outcome, now: Time) {
+        match outcome {
+            Outcome::Look(looked) => self.looked(state, service, pool, *looked, now),
+            Outcome::NotRead { datasets, why } => {
+                if let Work::Snapshots(snapshots) = &mut service.work
+                    && let Some(part) = snapshots.parts.get_mut(&pool)
+                {
+                    let wait = (SOON << part.unread.min(6)).min(LATE);
+                    part.unread += 1;
+                    datasets.iter().for_each(|dataset| part.agenda.set(*dataset, now + wait));
+                }
+                let name = self.name_of(pool);
+                self.fail(service, name, class::of(&why), why.into());
+            }
+            Outcome::Tended(tended) => self.tended(state, service, pool, tended, now),
+            Outcome::Ran { end, output } => self.ran(service, end, output, now),
+            Outcome::Names { .. } => {}
+            Outcome::Lost => {
+                let subject = if pool == 0 { service.instance.id.clone() } else { self.name_of(pool) };
+                self.fail(service, subject, FailureClass::Fatal, NotServed::Defect.into());
+            }
+        }
+        if let Some(run) = &mut service.run {
+            run.open.remove(&pool);
+            if run.open.is_empty() {
+                self.end_run(service, &mut state.random, now);
+            }
+        }
+    }
+
+    /// What a pool is called now.
+    pub(super) fn name_of(&self, pool: u64) -> String {
+        let found = self.engine.pools().into_iter().find(|it| it.guid() == pool);
+        found.map_or_else(|| pool.to_string(), |it| it.name())
+    }
+
+    /// Notes that something failed, until it succeeds.
+    pub(super) fn fail(&self, service: &mut Working, subject: String, class: FailureClass, why: Failure) {
+        let problem = Box::new((self.problem)(why));
+        tracing::warn!(id = service.instance.id, subject, ?class, %problem, "a part of a service failed");
+        service.troubles.insert(subject.clone(), ServiceFailure { class, subject, problem });
+        if let Some(run) = &mut service.run {
+            run.is_told = true;
+        }
+    }
+
+    fn looked(&self, state: &mut State, service: &mut Working, pool: u64, looked: Looked, now: Time) {
+        let Looked { carried, next, gone, left, names } = looked;
+        let Work::Snapshots(snapshots) = &mut service.work else { return };
+        service.memory.snapshots.settle(&carried.plan, &carried.failed, &mut state.random);
+        let coverage = snapshots.coverage.clone();
+        service.memory.snapshots.retain(|dataset| coverage.datasets.contains_key(&dataset));
+        if let Some(part) = snapshots.parts.get_mut(&pool) {
+            part.unread = 0;
+            for (dataset, next) in next {
+                // What was stopped in the middle is looked at once it may go on.
+                part.agenda.set(dataset, if carried.stopped { now } else { next.at.max(now + 1) });
+                part.next.insert(dataset, next);
+            }
+            for failed in &carried.failed {
+                let backoff = service.memory.snapshots.backoff(failed.dataset, failed.work);
+                if let Some(backoff) = backoff.filter(|it| it.class == FailureClass::Retriable) {
+                    part.agenda.hasten(failed.dataset, backoff.until.max(now + 1));
+                }
+            }
+            for dataset in gone {
+                part.agenda.remove(dataset);
+                part.next.remove(&dataset);
+            }
+            left.iter().for_each(|dataset| part.agenda.set(*dataset, now));
+        }
+        snapshots.remember(&names, &carried.plan.findings, &carried.plan.skipped);
+        for name in names.values().filter(|name| !carried.why.contains_key(*name)) {
+            service.troubles.remove(name);
+        }
+        service.troubles.remove(&self.name_of(pool));
+        if let Some(run) = &mut service.run {
+            run.done += carried.made;
+            run.destroyed += carried.destroyed;
+        }
+        for (dataset, (class, why)) in carried.why {
+            self.fail(service, dataset, class, why.into());
+        }
+    }
+
+    fn tended(
+        &self,
+        state: &mut State,
+        service: &mut Working,
+        pool: u64,
+        outcome: Result<Tending, Error>,
+        now: Time,
+    ) {
+        let name = self.name_of(pool);
+        let before = service.memory.upkeep.get(&pool).copied();
+        let (tended, at) = match outcome {
+            Ok(Tending { tended, began, at }) => {
+                service.troubles.remove(&name);
+                if let Some(run) = service.run.as_mut().filter(|_| began) {
+                    run.done += 1;
+                }
+                (tended, at)
+            }
+            Err(why) => {
+                let mut tended = before.unwrap_or_default();
+                let class = class::of(&why);
+                let backoff = Backoff::after(tended.backoff, class, now, &mut state.random);
+                tended.backoff = Some(backoff);
+                self.fail(service, name, class, why.into());
+                let at = if class == FailureClass::Retriable { backoff.until } else { Time::MAX };
+                (tended, at)
+            }
+        };
+        if let Work::Upkeep { pools, .. } = &mut service.work {
+            pools.entry(pool).and_modify(|next| *next = at);
+        }
+        service.memory.upkeep.insert(pool, tended);
+        if before != Some(tended) {
+            self.note(service, service.instance.state, now, Vec::new());
+        }
+    }
+
+    fn ran(&self, service: &mut Working, end: ScriptEnd, output: String, now: Time) {
+        let id = service.instance.id.clone();
+        let class = match end {
+            ScriptEnd::Exited { status: 0 } | ScriptEnd::Stopped => None,
+            ScriptEnd::Exited { .. }
+            | ScriptEnd::Signal { .. }
+            | ScriptEnd::TimedOut { .. }
+            | ScriptEnd::TooManyProcesses { .. } => Some(FailureClass::Retriable),
+            ScriptEnd::NotStarted { .. } => Some(FailureClass::NeedsPerson),
+        };
+        let program = match &service.instance.spec {
+            ServiceSpec::Script(policy) => policy.program.clone(),
+            ServiceSpec::AutoSnap(_) | ServiceSpec::AutoScrub(_) | ServiceSpec::AutoTrim(_) => id,
+        };
+        service.troubles.clear();
+        if let Some(run) = &mut service.run {
+            service.instance.served = service.instance.served.max(run.began);
+            run.done += u64::from(class.is_none() && end != ScriptEnd::Stopped);
+        }
+        self.note(
+            service,
+            service.instance.state,
+            now,
+            vec![ServiceLogEntry::Program { end: end.clone(), output }],
+        );
+        if let Some(class) = class {
+            self.fail(service, program.clone(), class, NotServed::Script { program, end }.into());
+        }
+    }
+
+    /// There is something to do: what is under way is a run, whatever becomes of the program.
+    pub(super) fn tell_run(&self, id: &str, edition: u64) {
+        let mut state = self.lock();
+        let now = state.belief.now;
+        let Some(service) = state.services.get_mut(id).filter(|it| it.edition == edition) else { return };
+        let Some(run) = service.run.as_mut().filter(|run| !run.is_told) else { return };
+        run.is_told = true;
+        self.note(service, service.instance.state, now, Vec::new());
+    }
+
+    /// A run has ended. One that found nothing to do has not been.
+    pub(super) fn end_run(&self, service: &mut Working, random: &mut Prng, now: Time) {
+        let Some(run) = service.run.take() else { return };
+        let is_well_again = run.before.state == ServiceState::Degraded && service.troubles.is_empty();
+        let instance = &mut service.instance;
+        if !run.is_told && run.done + run.destroyed == 0 && !is_well_again {
+            if instance.state == ServiceState::Running {
+                (instance.state, instance.since) = (run.before.state, run.before.since);
+                instance.cause = run.before.cause;
+                instance.backoff = run.before.backoff;
+            }
+            return;
+        }
+        let last = service.summary(&run, now);
+        let whole = matches!(service.work, Work::Script { .. });
+        let class = last.failures.first().map(|failure| failure.class).filter(|_| whole);
+        let backoff = class.map(|class| Backoff::after(run.before.backoff, class, now, random));
+        service.instance.ended(last.clone(), backoff, now);
+        self.note(service, run.before.state, now, vec![ServiceLogEntry::Ended { run: last }]);
+    }
+}
+
+impl Snapshots {
+    /// Notes what a look at these datasets found, in place of what the look before did.
+    fn remember(&mut self, names: &BTreeMap<u64, String>, findings: &[SnapFinding], skipped: &[SnapSkipped]) {
+        for name in names.values() {
+            self.findings.remove(name);
+            self.skipped.remove(name);
+        }
+        for finding in findings {
+            if let Some(dataset) = dataset_of(finding) {
+                self.findings.entry(dataset.to_owned()).or_default().push(finding.clone());
+            }
+        }
+        for skipped in skipped.iter().filter(|it| it.reason != SnapSkipReason::Unchanged) {
+            self.skipped.entry(skipped.dataset.clone()).or_default().push(skipped.clone());
+        }
+    }
+}
+
+/// The dataset that a finding is about; `None`: it is about the policy.
+fn dataset_of(finding: &SnapFinding) -> Option<&str> {
+    match finding {
+        SnapFinding::BudgetCannotBeHeld { dataset, .. }
+        | SnapFinding::LevelGone { dataset, .. }
+        | SnapFinding::TimeUnbelievable { dataset, .. } => Some(dataset),
+        SnapFinding::EveryMinute { .. }
+        | SnapFinding::KeepContradicts { .. }
+        | SnapFinding::KeptForever { .. }
+        | SnapFinding::TargetsOverlap { .. }
+        | SnapFinding::TargetGone { .. }
+        | SnapFinding::TargetRenamed { .. } => None,
+    }
+}

@@ -1,0 +1,177 @@
+//! A piece of work of a service, for one pool or one program.
+//!
+//! It is carried out on a thread of its own, for a pool may take long to answer, and then its
+//! outcome is handed in. A task that is dropped on the way, by a panic or for want of a thread,
+//! hands in that it is lost.
+
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use api_types::{ScriptEnd, ScriptPolicy, SnapNext, SnapTarget};
+use engine_api::{Cancel, Error, Pool};
+use services::autosnap::coverage::{Coverage, Named};
+use services::autosnap::plan::plan;
+use services::autosnap::policy::Policy;
+use services::autosnap::state::State;
+use services::time::Time;
+use services::upkeep::Upkeep;
+use stdx::behalf::{Actor, Way, on_behalf_of};
+use stdx::patience::hurried;
+
+use super::carry::{Carried, carry};
+use super::shelf::Tended;
+use super::{Services, facts, tend};
+
+/// Snapshots that are read for one look: more datasets are looked at afterwards.
+pub const MOST_READ: usize = 200_000;
+
+/// See the module.
+pub struct Task {
+    services: Arc<Services>,
+    ticket: Option<Ticket>,
+    pub what: What,
+}
+
+/// Whose it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ticket {
+    /// guid of its pool; 0: of none.
+    pub pool: u64,
+    /// Id and edition of the service; `None`: it is for all.
+    pub service: Option<(String, u64)>,
+}
+
+/// What is to be done.
+pub enum What {
+    Names { pool: Arc<dyn Pool>, targets: Vec<SnapTarget>, generation: u64 },
+    Look(Box<Look>),
+    Tend { pool: Arc<dyn Pool>, upkeep: Upkeep, scrub: bool, tended: Tended, stop: Cancel, now: Time },
+    Run { policy: ScriptPolicy, stop: Cancel },
+}
+
+/// At datasets that are due.
+pub struct Look {
+    pub pool: Arc<dyn Pool>,
+    /// By guid and name.
+    pub datasets: Vec<(u64, String)>,
+    pub policy: Arc<Policy>,
+    pub coverage: Arc<Coverage>,
+    pub state: State,
+    pub stop: Cancel,
+    pub now: Time,
+}
+
+/// What came of it.
+pub enum Outcome {
+    Names {
+        names: Result<Vec<Named>, Error>,
+        generation: u64,
+    },
+    Look(Box<Looked>),
+    /// What was looked at could not be read.
+    NotRead {
+        datasets: Vec<u64>,
+        why: Error,
+    },
+    Tended(Result<tend::Tending, Error>),
+    Ran {
+        end: ScriptEnd,
+        output: String,
+    },
+    /// A fault of ours.
+    Lost,
+}
+
+pub struct Looked {
+    pub carried: Carried,
+    pub next: BTreeMap<u64, SnapNext>,
+    /// guids of those that are not there any more, and of those that are still to be looked at.
+    pub gone: Vec<u64>,
+    pub left: Vec<u64>,
+    /// guid → name of those that were looked at.
+    pub names: BTreeMap<u64, String>,
+}
+
+impl Task {
+    pub fn new(services: Arc<Services>, ticket: Ticket, what: What) -> Task {
+        Task { services, ticket: Some(ticket), what }
+    }
+
+    /// What its thread is called.
+    pub fn name(&self) -> &'static str {
+        match self.what {
+            What::Names { .. } | What::Look(_) | What::Tend { .. } => "service-pool",
+            What::Run { .. } => "service-script",
+        }
+    }
+
+    /// Carries it out, as a service: with an administrator's rights, and without waiting for an
+    /// operator.
+    pub fn perform(mut self) {
+        let actor = Arc::new(Actor { way: Way::Service, ..Actor::itself() });
+        let work = || on_behalf_of(actor, || hurried(|| self.work()));
+        // A panic is told by the hook, as any is.
+        let outcome = catch_unwind(AssertUnwindSafe(work)).unwrap_or(Outcome::Lost);
+        if let Some(ticket) = self.ticket.take() {
+            self.services.hand_in(&ticket, outcome);
+        }
+    }
+
+    fn work(&self) -> Outcome {
+        match &self.what {
+            What::Names { pool, targets, generation } => {
+                Outcome::Names { names: facts::names(&**pool, targets), generation: *generation }
+            }
+            What::Look(look) => self.look(look),
+            What::Tend { pool, upkeep, scrub, tended, stop, now } => {
+                let id = self.id();
+                Outcome::Tended(tend::tend((&**pool, id), upkeep, *scrub, *tended, stop, *now))
+            }
+            What::Run { policy, stop } => {
+                self.begin();
+                let (end, output) = self.services.run_script(policy, stop);
+                Outcome::Ran { end, output }
+            }
+        }
+    }
+
+    fn look(&self, look: &Look) -> Outcome {
+        let read = match facts::views(&*look.pool, &look.datasets, MOST_READ) {
+            Ok(read) => read,
+            Err(why) => {
+                let datasets = look.datasets.iter().map(|(guid, _)| *guid).collect();
+                return Outcome::NotRead { datasets, why };
+            }
+        };
+        let facts::Read { views, gone, left } = read;
+        let names = views.iter().map(|view| (view.dataset.guid, view.dataset.name.clone())).collect();
+        let planned = plan(&look.policy, &look.coverage, &look.state, &views, look.now);
+        drop(views);
+        if !planned.plan.groups.is_empty() || !planned.plan.destroys.is_empty() {
+            self.begin();
+        }
+        let carried = carry(&*look.pool, self.id(), planned.plan, &look.stop);
+        Outcome::Look(Box::new(Looked { carried, next: planned.next, gone, left, names }))
+    }
+
+    /// There is something to do: it is a run.
+    fn begin(&self) {
+        if let Some((id, edition)) = self.ticket.as_ref().and_then(|ticket| ticket.service.as_ref()) {
+            self.services.tell_run(id, *edition);
+        }
+    }
+
+    fn id(&self) -> &str {
+        let service = self.ticket.as_ref().and_then(|ticket| ticket.service.as_ref());
+        service.map_or("", |(id, _)| id)
+    }
+}
+
+impl Drop for Task {
+    fn drop(&mut self) {
+        if let Some(ticket) = self.ticket.take() {
+            self.services.hand_in(&ticket, Outcome::Lost);
+        }
+    }
+}

@@ -1,0 +1,251 @@
+//! A service at work: what is known of it while the program runs.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use api_types::{
+    AutoSnapPolicy, FailureClass, LastRun, NextLook, NextRun, RunReason, ServiceFailure, ServiceFault,
+    ServiceSpec, ServiceState, SnapFinding, SnapNext, SnapSkipped,
+};
+use engine_api::Cancel;
+use services::autosnap::agenda::Agenda;
+use services::autosnap::coverage::{Coverage, Named, cover};
+use services::autosnap::policy::Policy;
+use services::instance::Instance;
+use services::schedule::Zones;
+use services::script::Script;
+use services::time::Time;
+use services::upkeep::Upkeep;
+
+use super::shelf::{Kept, Memory};
+
+/// Failures of a run that are told.
+const TOLD: usize = 16;
+/// Findings that are shown.
+const SHOWN: usize = 100;
+
+/// A service.
+pub struct Working {
+    /// Another number whenever it is made anew or set: what was begun for another is not its own.
+    pub edition: u64,
+    pub instance: Instance,
+    pub memory: Memory,
+    pub work: Work,
+    /// Ends what is under way.
+    pub stop: Cancel,
+    pub run: Option<Run>,
+    /// What fails at present: dataset, pool or program → why.
+    pub troubles: BTreeMap<String, ServiceFailure>,
+}
+
+/// What it does, ready to be planned with.
+pub enum Work {
+    Snapshots(Box<Snapshots>),
+    Upkeep { upkeep: Upkeep, scrub: bool, pools: BTreeMap<u64, Time> },
+    Script { script: Box<Script> },
+}
+
+/// An auto-snap service.
+pub struct Snapshots {
+    pub policy: Arc<Policy>,
+    pub coverage: Arc<Coverage>,
+    /// guid of a pool → what it covers there.
+    pub parts: BTreeMap<u64, Part>,
+    /// What the last look at each dataset found: by its name.
+    pub findings: BTreeMap<String, Vec<SnapFinding>>,
+    /// And what was due and was not made.
+    pub skipped: BTreeMap<String, Vec<SnapSkipped>>,
+}
+
+/// What a service covers in one pool.
+#[derive(Default)]
+pub struct Part {
+    /// guid of a dataset → its name.
+    pub names: BTreeMap<u64, String>,
+    pub agenda: Agenda,
+    /// guid of a dataset → what is next for it.
+    pub next: BTreeMap<u64, SnapNext>,
+    /// How often it could not be read, since it could.
+    pub unread: u32,
+}
+
+/// A run under way.
+pub struct Run {
+    pub reason: RunReason,
+    pub began: Time,
+    /// Pools, or 0 for a program, that it waits for.
+    pub open: BTreeSet<u64>,
+    pub done: u64,
+    pub destroyed: u64,
+    /// As it was before: a look that finds nothing to do is no run.
+    pub before: Instance,
+    /// It is one by now.
+    pub is_told: bool,
+}
+
+impl Working {
+    pub fn new(edition: u64, kept: Kept, zones: Zones<'_>) -> Result<Working, ServiceFault> {
+        let Kept { instance, memory } = kept;
+        let work = Work::new(&instance.id, &instance.spec, zones)?;
+        let (stop, troubles) = (Cancel::default(), BTreeMap::new());
+        Ok(Working { edition, instance, memory, work, stop, run: None, troubles })
+    }
+
+    pub fn kept(&self) -> Kept {
+        Kept { instance: self.instance.clone(), memory: self.memory.clone() }
+    }
+
+    /// When its work is due next, whatever state it is in.
+    fn due(&self, now: Time) -> Option<NextRun> {
+        match &self.work {
+            Work::Snapshots(snapshots) => {
+                let at = snapshots.parts.values().filter_map(|part| part.agenda.next()).min()?;
+                Some(NextRun { at, reason: RunReason::Scheduled })
+            }
+            Work::Upkeep { pools, .. } => {
+                let at = pools.values().copied().min()?;
+                Some(NextRun { at, reason: RunReason::Scheduled })
+            }
+            Work::Script { script } => {
+                use services::script::Step;
+                match script.step(self.instance.served, None, now) {
+                    Step::Run { reason, .. } => Some(NextRun { at: now, reason }),
+                    Step::Wait { until } => Some(NextRun { at: until?, reason: RunReason::Scheduled }),
+                    Step::Running => None,
+                }
+            }
+        }
+    }
+
+    /// When it runs next, and why.
+    pub fn next(&self, now: Time) -> Option<NextRun> {
+        self.instance.next(self.due(now), now)
+    }
+
+    /// What it looks at next.
+    pub fn next_look(&self) -> Option<NextLook> {
+        let Work::Snapshots(snapshots) = &self.work else { return None };
+        if !matches!(self.instance.state, ServiceState::Online | ServiceState::Degraded) {
+            return None;
+        }
+        let next = snapshots.parts.values().flat_map(|part| part.next.values()).min_by_key(|next| next.at)?;
+        Some(NextLook { dataset: next.dataset.clone(), reason: next.reason.clone() })
+    }
+
+    pub fn is_running(&self) -> bool {
+        self.instance.state == ServiceState::Running
+    }
+
+    pub fn covers(&self) -> u64 {
+        match &self.work {
+            Work::Snapshots(snapshots) => snapshots.coverage.datasets.len() as u64,
+            Work::Upkeep { pools, .. } => pools.len() as u64,
+            Work::Script { .. } => 1,
+        }
+    }
+
+    pub fn findings(&self) -> Vec<SnapFinding> {
+        let Work::Snapshots(snapshots) = &self.work else { return Vec::new() };
+        let of_policy = snapshots.policy.findings().iter();
+        let of_coverage = snapshots.coverage.findings.iter();
+        let of_looks = snapshots.findings.values().flatten();
+        of_policy.chain(of_coverage).chain(of_looks).take(SHOWN).cloned().collect()
+    }
+
+    /// What was due and was not made at the last looks, but for what has not changed.
+    pub fn skipped(&self) -> Vec<SnapSkipped> {
+        let Work::Snapshots(snapshots) = &self.work else { return Vec::new() };
+        snapshots.skipped.values().flatten().take(SHOWN).cloned().collect()
+    }
+
+    /// Everything is to be looked at.
+    pub fn hasten(&mut self, now: Time) {
+        match &mut self.work {
+            Work::Snapshots(snapshots) => {
+                for part in snapshots.parts.values_mut() {
+                    part.names.keys().for_each(|guid| part.agenda.hasten(*guid, now));
+                }
+            }
+            Work::Upkeep { pools, .. } => pools.values_mut().for_each(|at| *at = now.min(*at)),
+            Work::Script { .. } => {}
+        }
+    }
+
+    /// How a run that has ended went, with what fails still.
+    pub fn summary(&self, run: &Run, now: Time) -> LastRun {
+        let mut failures: Vec<ServiceFailure> = self.troubles.values().cloned().collect();
+        let failed = failures.len() as u64;
+        // Who cuts the list keeps what matters most.
+        failures.sort_by_key(|failure| std::cmp::Reverse(weight(failure.class)));
+        failures.truncate(TOLD);
+        let (reason, done, destroyed) = (run.reason.clone(), run.done, run.destroyed);
+        LastRun { began: run.began, ended: now, reason, done, destroyed, failures, failed }
+    }
+}
+
+fn weight(class: FailureClass) -> u8 {
+    match class {
+        FailureClass::Retriable => 0,
+        FailureClass::NeedsPerson => 1,
+        FailureClass::Fatal => 2,
+    }
+}
+
+impl Work {
+    pub fn new(id: &str, spec: &ServiceSpec, zones: Zones<'_>) -> Result<Work, ServiceFault> {
+        let upkeep = |policy, scrub| {
+            Ok(Work::Upkeep { upkeep: Upkeep::new(policy, zones)?, scrub, pools: BTreeMap::new() })
+        };
+        match spec {
+            ServiceSpec::AutoSnap(policy) => {
+                let checked =
+                    Policy::new(id, policy, zones).map_err(|faults| ServiceFault::Snap { faults })?;
+                Ok(Work::Snapshots(Box::new(Snapshots {
+                    policy: Arc::new(checked),
+                    coverage: Arc::default(),
+                    parts: BTreeMap::new(),
+                    findings: BTreeMap::new(),
+                    skipped: BTreeMap::new(),
+                })))
+            }
+            ServiceSpec::AutoScrub(policy) => upkeep(policy, true),
+            ServiceSpec::AutoTrim(policy) => upkeep(policy, false),
+            ServiceSpec::Script(policy) => Ok(Work::Script { script: Box::new(Script::new(policy, zones)?) }),
+        }
+    }
+}
+
+impl Snapshots {
+    /// Covers what is there now. What is new is to be looked at. Whether the targets have other
+    /// names or guids than before.
+    pub fn cover(
+        &mut self,
+        policy: &mut AutoSnapPolicy,
+        pools: &BTreeMap<u64, Arc<Vec<Named>>>,
+        now: Time,
+    ) -> bool {
+        let all: Vec<Named> = pools.values().flat_map(|names| names.iter().cloned()).collect();
+        let coverage = cover(&policy.targets, &all);
+        for (pool, names) in pools {
+            let part = self.parts.entry(*pool).or_default();
+            let covered = names.iter().filter(|it| coverage.datasets.contains_key(&it.guid));
+            let names: BTreeMap<u64, String> = covered.map(|it| (it.guid, it.name.clone())).collect();
+            for gone in part.names.keys().filter(|guid| !names.contains_key(guid)) {
+                part.agenda.remove(*gone);
+                part.next.remove(gone);
+            }
+            for new in names.keys().filter(|guid| !part.names.contains_key(guid)) {
+                part.agenda.set(*new, now);
+            }
+            part.names = names;
+        }
+        self.parts.retain(|pool, _| pools.contains_key(pool));
+        let there: BTreeSet<&String> = self.parts.values().flat_map(|part| part.names.values()).collect();
+        self.findings.retain(|dataset, _| there.contains(dataset));
+        self.skipped.retain(|dataset, _| there.contains(dataset));
+        let is_new = coverage.targets != policy.targets;
+        policy.targets.clone_from(&coverage.targets);
+        self.coverage = Arc::new(coverage);
+        is_new
+    }
+}
