@@ -13,7 +13,7 @@ use crate::program::Program;
 use crate::shares::{Shares, Turn};
 use crate::words::warnings;
 use api_types::{Changed, Job, JobResult, JobState, kind};
-use appliance::{Appliance, Jobs, Ledger, Record, Reporter, TooMany, Warning};
+use appliance::{Appliance, Jobs, Ledger, Record, Reporter, Services, TooMany, Warning};
 use axum::body::Bytes;
 use axum::extract::rejection::BytesRejection;
 use axum::http::StatusCode;
@@ -68,6 +68,8 @@ pub struct House {
     pub acme: Option<Arc<Acme>>,
     /// Keeps its state in a pool.
     pub keeper: Option<Arc<dyn StateKeeper>>,
+    /// Look after the data.
+    pub services: Option<Arc<Services>>,
 }
 
 /// Who may work on requests.
@@ -174,6 +176,11 @@ impl App {
     /// Who keeps the machine's state in a pool; `None`: nobody does.
     pub fn keeper(&self) -> Option<&dyn StateKeeper> {
         self.house.keeper.as_deref()
+    }
+
+    /// Who looks after the data; `None`: nobody does.
+    pub fn services(&self) -> Option<&Services> {
+        self.house.services.as_deref()
     }
 
     /// See [`Appliance::pool_of`].

@@ -14,7 +14,7 @@
 //! is after [`LONGEST`]: then he shows once more who he is.
 
 use crate::shares::{Shares, Turn};
-use api_types::{Event, Job, JobEvent, RequestEvent, ResyncCause, Zevent};
+use api_types::{Event, Job, JobEvent, RequestEvent, ResyncCause, ServiceEvent, Zevent};
 use appliance::Clock;
 use axum::body::Bytes;
 use sockets::lock;
@@ -118,6 +118,11 @@ impl Feed {
         let Job { id, state, .. } = *job;
         let event = JobEvent { id, kind: job.kind.clone(), target: job.target.clone(), state };
         self.put(&Event::Job(event), Whom::Readers);
+    }
+
+    /// It came into another state.
+    pub fn service(&self, event: ServiceEvent) {
+        self.put(&Event::Service(event), Whom::Readers);
     }
 
     /// It was done.

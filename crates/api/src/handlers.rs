@@ -13,6 +13,7 @@ pub mod mounts;
 pub mod permissions;
 pub mod pools;
 pub mod projects;
+pub mod services;
 pub mod session;
 pub mod snapshots;
 pub mod streams;

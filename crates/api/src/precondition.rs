@@ -1,9 +1,9 @@
 //! Changes that are only made while something is still as their client knows it: `If-Match`.
 //!
-//! A change of a dataset, a pool or an account has a resource that says what can be set of it; its
-//! tag is what `If-Match` names ([`Subject`]). It is compared before anything is done. Of a dataset
-//! the engine compares it once more in one step with the first change that the request makes
-//! (`stdx::premise`), so nothing comes in between. Of pools and accounts no two requests with
+//! A change of a dataset, a pool, an account or a service has a resource that says what can be set
+//! of it; its tag is what `If-Match` names ([`Subject`]). It is compared before anything is done.
+//! Of a dataset the engine compares it once more in one step with the first change that the request
+//! makes (`stdx::premise`), so nothing comes in between. Of all others no two requests with
 //! `If-Match` are under way at a time; one without it may come in between.
 //!
 //! Invariant: no request with `If-Match` is carried out as if it had none: one that is about
@@ -13,7 +13,7 @@ use crate::app::{App, Shared, patient};
 use crate::caller::{Asker, relying};
 use crate::denied::Unserved;
 use crate::etag::{self, Tags};
-use crate::handlers::{accounts, pools};
+use crate::handlers::{accounts, pools, services};
 use crate::path::Path;
 use crate::problem::{Refusal, defect, refuse};
 use crate::shares::Shares;
@@ -25,8 +25,8 @@ use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use stdx::premise::Premise;
 
-/// Requests of all pools and accounts that may be under way with `If-Match`: more than are in the
-/// engine at a time.
+/// Requests of all pools, accounts and services that may be under way with `If-Match`: more than
+/// are in the engine at a time.
 const MOST: usize = 128;
 
 /// What a change is about.
@@ -38,6 +38,8 @@ pub enum Subject {
     Pool,
     /// `GET /v1/users/{name}`
     User,
+    /// `GET /v1/services/{name}/spec`
+    Service,
 }
 
 impl Subject {
@@ -48,6 +50,7 @@ impl Subject {
             () if is_below("/v1/datasets/{name}") => Some(Subject::Dataset),
             () if is_below("/v1/pools/{name}") => Some(Subject::Pool),
             () if is_below("/v1/users/{name}") => Some(Subject::User),
+            () if is_below("/v1/services/{name}") => Some(Subject::Service),
             () => None,
         }
     }
@@ -58,11 +61,12 @@ impl Subject {
             Subject::Dataset => "GET /v1/datasets/{name}/properties",
             Subject::Pool => "GET /v1/pools/{name}/properties?settable=true",
             Subject::User => "GET /v1/users/{name}",
+            Subject::Service => "GET /v1/services/{name}/spec",
         }
     }
 }
 
-/// Those of pools and accounts that are under way.
+/// Those of pools, accounts and services that are under way.
 pub type UnderWay = Shares<(Subject, String)>;
 
 pub fn under_way() -> UnderWay {
@@ -87,7 +91,7 @@ pub async fn held(
     };
     let _alone = match subject {
         Subject::Dataset => None,
-        Subject::Pool | Subject::User => match under_way.take((subject, name.clone())) {
+        Subject::Pool | Subject::User | Subject::Service => match under_way.take((subject, name.clone())) {
             Some(alone) => Some(alone),
             None => return refuse(kind::BUSY, "it is being changed; try again").into_response(),
         },
@@ -121,6 +125,10 @@ async fn current(app: &Shared, subject: Subject, asker: &Asker, name: &str) -> R
             let settings = move |app: &App| told(&pools::settings(app, &owned)?);
             Ok(patient(app.clone(), settings).await?)
         }
+        Subject::Service => {
+            let spec = move |app: &App| told(&services::settings(app, &owned)?);
+            Ok(patient(app.clone(), spec).await?)
+        }
         Subject::User => Ok(told(&accounts::account(app, asker, owned).await?)?),
     }
 }
@@ -136,11 +144,14 @@ mod tests {
     use api_types::routes;
 
     #[test]
-    fn what_is_about_a_dataset_a_pool_or_an_account_has_a_tag() {
+    fn what_is_about_a_dataset_a_pool_an_account_or_a_service_has_a_tag() {
         assert_eq!(Subject::of(routes::DATASET_PROPERTIES), Some(Subject::Dataset));
         assert_eq!(Subject::of(routes::POOL_EXPORT), Some(Subject::Pool));
         assert_eq!(Subject::of(routes::USER_REMOVE), Some(Subject::User));
-        for none in [routes::DATASETS, routes::POOLS, routes::SNAPSHOTS, routes::TOKEN_REMOVE] {
+        assert_eq!(Subject::of(routes::SERVICE_REMOVE), Some(Subject::Service));
+        for none in
+            [routes::DATASETS, routes::POOLS, routes::SNAPSHOTS, routes::TOKEN_REMOVE, routes::SERVICES]
+        {
             assert_eq!(Subject::of(none), None, "{none}");
         }
     }

@@ -14,7 +14,7 @@ use crate::program::Program;
 use crate::table::router;
 use crate::web::Web;
 use crate::words::failure;
-use appliance::{Appliance, Ledger, MOST_JOBS, Record, untold};
+use appliance::{Appliance, Ledger, MOST_JOBS, Record, Services, untold};
 use axum::Router;
 use axum::extract::ConnectInfo;
 use axum::http::Extensions;
@@ -56,6 +56,8 @@ pub struct Config {
     pub https: Option<HttpsConfig>,
     /// `None`: the machine's state is kept in no pool.
     pub keeper: Option<Arc<dyn StateKeeper>>,
+    /// `None`: nobody looks after the data.
+    pub services: Option<Arc<Services>>,
 }
 
 /// The machine's database, and what it takes beside it.
@@ -149,9 +151,18 @@ pub fn serve(
     let shown = certificates.as_ref().and_then(|opened| opened.as_ref().ok()).cloned();
     let acme = accounts.clone().zip(shown.clone());
     let acme = acme.map(|(accounts, certificates)| Arc::new(Acme::new(accounts, certificates)));
-    let house =
-        House { accounts: accounts.clone(), certificates: shown, acme: acme.clone(), keeper: config.keeper };
+    let house = House {
+        accounts: accounts.clone(),
+        certificates: shown,
+        acme: acme.clone(),
+        keeper: config.keeper,
+        services: config.services.clone(),
+    };
     let app = Shared::new(App::new(appliance, program, config.version, jobs, house));
+    if let Some(services) = &config.services {
+        let feed = app.feed.clone();
+        services.tell(move |event| feed.service(event));
+    }
     let routes = router(app.clone(), auditor.clone());
     let kept = accounts.clone();
     let web = config.https.map(|HttpsConfig { listener, .. }| {

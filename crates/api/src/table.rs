@@ -10,7 +10,7 @@ use crate::feed::Whom;
 use crate::gate::{Common, Gate, pass};
 use crate::handlers::{
     accounts, certificate, datasets, events, faults, jobs, keeping, keys, measure, mounts, permissions,
-    pools, projects, session, snapshots, streams, tokens, tunables,
+    pools, projects, services, session, snapshots, streams, tokens, tunables,
 };
 use crate::openapi::{
     Description, Document, Events, Frames, Line, Listed, Nothing, Operation, Started, Types,
@@ -30,10 +30,11 @@ use api_types::{
     PoolImport, PoolInitialize, PoolOffline, PoolOnline, PoolReguid, PoolRelease, PoolReopen, PoolScan,
     PoolSpec, PoolStatus, PoolTrim, PoolVdev, ProjectPage, ProjectQuery, ProjectSet, ProjectsSet, Promote,
     PropValue, PropertiesQuery, PropertiesSet, PropertyTables, Receive, RecoveryCodes, Rename, Rollback,
-    SecurityKey, SendRequest, Share, ShareRequest, SnapshotCreate, SpaceExplained, SpaceUse, SpaceUseQuery,
-    StateRestore, StateRestored, StateVersion, StateVersionsQuery, Token, TokenAdd, TokenMade, TotpBegin,
-    TotpConfirm, TotpOffer, Tunable, TunableSet, Unallow, UnmountRequest, Upgradable, User, UserAdd,
-    UserChange, UserSession, VdevTallies, Version, Zevent, kind, routes,
+    SecurityKey, SendRequest, Service, ServiceAsk, ServiceClock, ServiceCreate, ServiceLog, ServicePlan,
+    ServicePlanQuery, ServiceSet, ServiceSpec, Share, ShareRequest, SnapshotCreate, SpaceExplained, SpaceUse,
+    SpaceUseQuery, StateRestore, StateRestored, StateVersion, StateVersionsQuery, Token, TokenAdd, TokenMade,
+    TotpBegin, TotpConfirm, TotpOffer, Tunable, TunableSet, Unallow, UnmountRequest, Upgradable, User,
+    UserAdd, UserChange, UserSession, VdevTallies, Version, Zevent, kind, routes,
 };
 use axum::Router;
 use axum::body::Bytes;
@@ -348,6 +349,30 @@ requests! {
             Nothing, Line<Receive> => Frames, "Receives a stream.");
         change(Delegated, routes::DATASET_ABORT_RECEIVE, streams::abort;
             Nothing, AbortReceive => Changed, "Destroys what an interrupted receive has left.");
+    }
+    "Services" {
+        read(Reader, routes::SERVICES, services::list;
+            Nothing, Nothing => Vec<Service>, "All services, how they stand and what they do next.");
+        change(Administrator, routes::SERVICES, services::create;
+            Nothing, ServiceCreate => Service, "Creates a service.");
+        read(Reader, routes::SERVICE, services::one;
+            Nothing, Nothing => Service, "A service, how it stands and what it does next.");
+        read(Reader, routes::SERVICE_SPEC, services::spec;
+            Nothing, Nothing => ServiceSpec, "What a service is set to do.");
+        change(Administrator, routes::SERVICE_SPEC, services::set;
+            Nothing, ServiceSet => Service, "Sets what a service does.");
+        change(Operator, routes::SERVICE_COMMAND, services::command;
+            Nothing, ServiceAsk => Service, "Enables, disables, runs or clears a service.");
+        change(Administrator, routes::SERVICE_REMOVE, services::remove;
+            Nothing, Nothing => (), "Removes a service. Its snapshots stay.");
+        read(Reader, routes::SERVICE_LOG, services::log;
+            Nothing, Nothing => Vec<ServiceLog>, "What a service did, oldest first.");
+        read(Reader, routes::SERVICE_PLAN, services::plan;
+            ServicePlanQuery, Nothing => ServicePlan, "What a service would do now or in the next days.");
+        read(Reader, routes::SERVICE_CLOCK, services::clock;
+            Nothing, Nothing => ServiceClock, "What time services go by.");
+        change(Administrator, routes::SERVICE_CLOCK_AGREE, services::agree;
+            Nothing, Nothing => ServiceClock, "Says that the clock of the machine is right.");
     }
     "Mounts and shares" {
         read(Anyone, routes::MOUNTS, mounts::mounted;

@@ -57,6 +57,19 @@ pub fn id(state: &Path, random: u64) -> (u64, Option<PathBuf>) {
     (id, etc)
 }
 
+/// Seconds since the machine was started, those asleep among them; `None`: the kernel does not say.
+pub fn uptime() -> Option<u64> {
+    let uptime = fs::read_to_string("/proc/uptime").ok()?;
+    uptime.split(['.', ' ']).next()?.parse().ok()
+}
+
+/// Another number after each start of the machine; 0 where the kernel does not say it.
+pub fn boot() -> u64 {
+    let id = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    let digits: String = id.chars().filter(char::is_ascii_hexdigit).take(16).collect();
+    u64::from_str_radix(&digits, 16).unwrap_or(0)
+}
+
 /// Bytes of memory that this process may use.
 pub fn memory() -> u64 {
     let of_machine = fs::read_to_string("/proc/meminfo").ok().and_then(|text| {

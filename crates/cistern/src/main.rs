@@ -21,6 +21,7 @@ mod protocols;
 mod remember;
 mod remembering;
 mod serve;
+mod services;
 mod state_file;
 mod turns;
 mod versions;
@@ -46,6 +47,7 @@ usage:
   cistern arcstat [options]      what the cache does (cistern arcstat -h)
   cistern zilstat [options]      what the intent logs do (cistern zilstat -h)
   cistern zinject [options]      make devices fail, to see what a pool makes of it (cistern zinject -h)
+  cistern svc COMMAND …          snapshots, scrubs, trims and programs by schedule (cistern svc --help)
   cistern tunable COMMAND …      numbers that may be turned while it runs (cistern tunable --help)
   cistern kstat [NAME]           counters as text, as below /proc/spl/kstat/zfs (cistern kstat --help)
   cistern advise [POOL]          what a log device, memory or a cache device would change

@@ -31,6 +31,7 @@ use crate::options::{HELP, Options, parse};
 use crate::protocols::{self, Parts, Protocol};
 use crate::remember::Memory;
 use crate::remembering::RememberingEngine;
+use crate::services::{self, Runner};
 use crate::versions::Keeper;
 use crate::{config_file, first_start, host, keep, logging};
 
@@ -71,6 +72,7 @@ struct Daemon {
     api: ApiServer,
     house: House,
     keeper: Arc<Keeper>,
+    services: Runner,
     protocols: Vec<Box<dyn Protocol>>,
     watches: Watches,
     keep: Option<Arc<MemoryFile>>,
@@ -125,7 +127,8 @@ impl Daemon {
         // The socket first: it tells whether another daemon runs here, before any disk is touched.
         let socket = options.socket.clone().unwrap_or_else(|| state.join("cistern.sock"));
         let mut house = House::open(&state, clock.clone(), entropy.clone());
-        let keeper = Keeper::new(engine.clone(), house.machine(), clock, &state, host::name());
+        let keeper = Keeper::new(engine.clone(), house.machine(), clock.clone(), &state, host::name());
+        let services = services::open(engine.clone(), house.machine(), clock, entropy.clone());
         let config = Config {
             socket: socket.clone(),
             inherited: inherited.unix(&socket),
@@ -133,6 +136,7 @@ impl Daemon {
             accounts: house.accounts(),
             https: house.https(options.https, &inherited),
             keeper: Some(keeper.clone()),
+            services: Some(services.clone()),
         };
         let appliance =
             Appliance { engine: engine.clone(), local: local.clone(), auto_mount: options.automount };
@@ -159,9 +163,10 @@ impl Daemon {
             return Err(format!("socket {socket} was handed over, and no option names its address"));
         }
         keeper.start().map_err(|error| error.to_string())?;
+        let services = Runner::start(services).map_err(|error| error.to_string())?;
         let watches = Watches::start(engine.local()).map_err(|error| error.to_string())?;
         announce(&engine, &socket, &protocols, &house.lines(&api));
-        Ok(Daemon { engine, local, api, house, keeper, protocols, watches, keep, told })
+        Ok(Daemon { engine, local, api, house, keeper, services, protocols, watches, keep, told })
     }
 
     fn run_until_told(mut self) -> i32 {
@@ -170,6 +175,7 @@ impl Daemon {
         say(&format!("stopping ({why})"));
         // From now on no pool waits for lost devices: whoever does must end too.
         self.engine.pools().iter().for_each(|pool| pool.give_up());
+        self.services.stop();
         self.protocols.iter().for_each(|protocol| protocol.stop());
         self.api.stop();
         self.house.close();

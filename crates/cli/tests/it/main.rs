@@ -149,7 +149,15 @@ fn no_jobs() -> (Record, Forgetful) {
 
 /// Of an API on this socket alone.
 fn config(socket: PathBuf) -> Config {
-    Config { socket, inherited: None, version: "1.2.3".into(), accounts: None, https: None, keeper: None }
+    Config {
+        socket,
+        inherited: None,
+        version: "1.2.3".into(),
+        accounts: None,
+        https: None,
+        keeper: None,
+        services: None,
+    }
 }
 
 /// A daemon for one test, in a folder of its own.
