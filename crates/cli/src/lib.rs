@@ -39,6 +39,7 @@ mod props;
 mod roles;
 mod session;
 mod shell;
+mod svc;
 mod table;
 mod term;
 mod title;
@@ -164,6 +165,7 @@ fn find_own(name: &str) -> Option<Own> {
         "kstat" => Own::Plain(kstat::USAGE, kstat::run),
         "log" => Own::Plain(log::USAGE, log::run),
         "session" => Own::Plain(session::USAGE, session::run),
+        "svc" => Own::Plain(svc::USAGE, svc::run),
         "token" => Own::Plain(token::USAGE, token::run),
         "tunable" => Own::Plain(tunable::USAGE, tunable::run),
         "user" => Own::Plain(user::USAGE, user::run),

@@ -91,6 +91,15 @@ const TABLES: &[(&str, &[Column])] = &[
         ],
     ),
     (
+        "service",
+        &[
+            ("NAME", "id", Plain),
+            ("KIND", "spec.kind", Plain),
+            ("STATE", "state", Plain),
+            ("NEXT RUN", "next.at", Time),
+        ],
+    ),
+    (
         "token",
         &[
             ("ID", "id", Plain),
