@@ -251,6 +251,11 @@ impl Daemon {
         self.handed = sockets;
     }
 
+    /// From its next start on this is in its environment, and nothing else of a test.
+    pub fn surround(&mut self, env: &[(&'static str, &str)]) {
+        self.env = env.iter().map(|(name, value)| (*name, (*value).to_owned())).collect();
+    }
+
     /// Starts the process and waits until it says that it is there.
     pub fn begin(&mut self) {
         match self.spawn().recv_timeout(PATIENCE) {

@@ -56,6 +56,7 @@ mod refusals;
 mod remount;
 mod restart;
 mod roots;
+mod services;
 mod shares;
 mod shell;
 mod snapshots;
