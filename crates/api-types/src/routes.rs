@@ -76,6 +76,12 @@ pub const EVENTS_STREAM: &str = "/v1/events/stream";
 pub const EVENTS_CLEAR: &str = "/v1/events/clear";
 /// GET [`crate::LogFilter`] · POST it, answered with itself
 pub const LOG: &str = "/v1/log";
+/// GET [`crate::Statistics`]
+pub const STATISTICS: &str = "/v1/statistics";
+/// GET [`crate::SeriesQuery`] → [`crate::History`]
+pub const STATISTICS_HISTORY: &str = "/v1/statistics/history";
+/// GET the metrics, in the text format of Prometheus
+pub const METRICS: &str = "/metrics";
 /// POST: nothing of any pool stays in memory that could be read again. Answered with nothing
 pub const CACHE_DROP: &str = "/v1/cache/drop";
 /// GET [`crate::Counts`] of the cache that all pools share

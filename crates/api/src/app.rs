@@ -6,11 +6,13 @@ use crate::audit::JobNote;
 use crate::caller::{asker, on_behalf};
 use crate::denied::Unserved;
 use crate::feed::Feed;
+use crate::history::Recorder;
 use crate::https::certificate::Certificates;
 use crate::keeper::StateKeeper;
 use crate::problem::{Refusal, defect, refuse, refused};
 use crate::program::Program;
 use crate::shares::{Shares, Turn};
+use crate::statistics::Tally;
 use crate::words::warnings;
 use api_types::{Changed, Job, JobResult, JobState, kind};
 use appliance::{Appliance, Jobs, Ledger, Record, Reporter, Services, TooMany, Warning};
@@ -55,6 +57,9 @@ pub struct App {
     job_changes: watch::Receiver<()>,
     room: Room,
     pub version: String,
+    pub tally: Arc<Tally>,
+    /// `None`: there is none.
+    pub history: Option<Recorder>,
     house: House,
 }
 
@@ -132,19 +137,23 @@ impl App {
         version: String,
         (record, ledger): (Record, impl Ledger + 'static),
         house: House,
+        history: Option<Recorder>,
     ) -> App {
         let (tell, job_changes) = watch::channel(());
         let Refusal(interrupted) = refused(kind::INTERRUPTED, Refused::because(JobFault::Interrupted));
         let feed = Arc::new(Feed::new(ledger.clock()));
         let told = feed.clone();
+        let tally = Arc::<Tally>::default();
+        let counting = tally.clone();
         let changed = move |job: &Job| {
             tell.send_modify(|()| {});
+            counting.job(job);
             if job.state != JobState::Running {
                 told.job(job);
             }
         };
         let jobs = Jobs::new(record, ledger, &interrupted, changed);
-        App { appliance, program, jobs, feed, job_changes, room: Room::new(), version, house }
+        App { appliance, program, jobs, feed, job_changes, room: Room::new(), version, tally, history, house }
     }
 
     pub fn engine(&self) -> &dyn Engine {
@@ -292,8 +301,16 @@ pub async fn prompt<T: Serialize + Send + 'static>(
     app: Shared,
     work: impl FnOnce(&App) -> Result<T, Refusal> + Send + 'static,
 ) -> Response {
+    answer(prompted(app, work).await)
+}
+
+/// As [`prompt`], and gives it to who sends it otherwise.
+pub async fn prompted<T: Send + 'static>(
+    app: Shared,
+    work: impl FnOnce(&App) -> Result<T, Refusal> + Send + 'static,
+) -> Result<T, Refusal> {
     let turn = app.room.turn(&app.room.prompt).await;
-    answer(hop(app, turn, work).await)
+    hop(app, turn, work).await
 }
 
 /// Runs `work`, which may take as long as its client wants, on a thread of its own.
@@ -343,6 +360,7 @@ pub async fn job<T: DeserializeOwned + Default + Send + 'static>(
             return refuse(kind::BUSY, why).into_response();
         }
     };
+    app.tally.job_begins();
     app.feed.job(&job);
     let worker = Arc::clone(&app);
     let note = JobNote::of(&job);

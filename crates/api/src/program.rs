@@ -1,12 +1,16 @@
 //! What the API needs of the program that it is part of, beside its appliance.
 
-use api_types::IscsiSession;
+use api_types::{IscsiSession, ProgramStatistics};
 use engine_api::Result;
 
 pub trait Program: Send + Sync {
     /// What the daemon logs, which is `wanted` from now on where that is given. `Invalid` says what
     /// makes no sense.
     fn log_filter(&self, wanted: Option<&str>) -> Result<String>;
+    /// What its servers count, and what it takes of the machine.
+    fn statistics(&self) -> ProgramStatistics {
+        ProgramStatistics::default()
+    }
     /// Sessions of iSCSI initiators; none where no iSCSI is served.
     fn iscsi_sessions(&self) -> Vec<IscsiSession> {
         Vec::new()

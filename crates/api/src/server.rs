@@ -7,6 +7,7 @@ use crate::audit::{self, Writer};
 use crate::caller::Asker;
 use crate::connection::{self, Manner};
 use crate::door::Door;
+use crate::history::{self, Recorder};
 use crate::https::certificate::Certificates;
 use crate::identify::{Front, identify};
 use crate::keeper::StateKeeper;
@@ -26,6 +27,7 @@ use std::net::{SocketAddr, TcpListener};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Weak};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -58,6 +60,8 @@ pub struct Config {
     pub keeper: Option<Arc<dyn StateKeeper>>,
     /// `None`: nobody looks after the data.
     pub services: Option<Arc<Services>>,
+    /// The file of the history, which need not be there; `None`: what is done is not noted.
+    pub history: Option<PathBuf>,
 }
 
 /// The machine's database, and what it takes beside it.
@@ -100,6 +104,8 @@ pub struct ApiServer {
     writer: Option<Writer>,
     /// Follows the events of pools.
     events: Option<JoinHandle<()>>,
+    /// Notes what is done, until the sender is gone.
+    history: Option<(Sender<()>, JoinHandle<()>)>,
 }
 
 /// Listens on the socket until stopped. `AddrInUse` where another daemon answers there. `jobs` are
@@ -158,7 +164,8 @@ pub fn serve(
         keeper: config.keeper,
         services: config.services.clone(),
     };
-    let app = Shared::new(App::new(appliance, program, config.version, jobs, house));
+    let history = config.history.as_deref().and_then(Recorder::open);
+    let app = Shared::new(App::new(appliance, program, config.version, jobs, house, history));
     if let Some(services) = &config.services {
         let feed = app.feed.clone();
         services.tell(move |event| feed.service(event));
@@ -181,6 +188,10 @@ pub fn serve(
     }
     let events = Arc::downgrade(&app);
     let events = thread::Builder::new().name("events".to_owned()).spawn(move || follow(&events))?;
+    let (going, gone) = channel();
+    let noting = Arc::downgrade(&app);
+    let history = thread::Builder::new().name("history".to_owned());
+    let history = history.spawn(move || history::follow(&noting, &gone))?;
     let task = runtime.spawn(take_all(listener, routes, stopped));
     Ok(ApiServer {
         app,
@@ -192,6 +203,7 @@ pub fn serve(
         web,
         writer,
         events: Some(events),
+        history: Some((going, history)),
     })
 }
 
@@ -314,6 +326,11 @@ impl ApiServer {
         runtime.shutdown_timeout(GRACE);
         if let Some(writer) = self.writer.take() {
             writer.end(GRACE);
+        }
+        if let Some((going, history)) = self.history.take() {
+            drop(going);
+            // Likewise.
+            drop(history.join());
         }
         if let Some(events) = self.events.take() {
             // A panic there was logged, and is no reason not to end.

@@ -13,28 +13,30 @@ use crate::handlers::{
     pools, projects, services, session, snapshots, streams, tokens, tunables,
 };
 use crate::openapi::{
-    Description, Document, Events, Frames, Line, Listed, Nothing, Operation, Started, Types,
+    Description, Document, Events, Frames, Line, Listed, Metrics, Nothing, Operation, Started, Types,
 };
 use crate::precondition::{self, Subject};
 use crate::problem::refuse;
 use crate::rights::{BODY_MAX, Bodies, Right};
+use crate::statistics::counted;
 use api_types::{
     AbortReceive, AcmeSet, AcmeStatus, ActiveFault, Advice, AdviceQuestion, Allow, AuditQuery, AuditRecord,
     BookmarkCreate, CertificateInfo, CertificateSet, Changed, CloneCreate, Condemn, Counts, CreationOptions,
     DatasetCreate, DatasetDestroy, DatasetInfo, DatasetPlan, DatasetQuery, DedupEstimate, DedupEstimateQuery,
     Delegation, DeletedFiles, DestroyOptions, DestroyPlan, DiffEntry, DiffQuery, EventStreamQuery,
-    EventsCleared, EventsQuery, Fault, FaultCancel, FeatureInfo, FirstAdministrator, HistoryQuery,
+    EventsCleared, EventsQuery, Fault, FaultCancel, FeatureInfo, FirstAdministrator, History, HistoryQuery,
     HistoryRecord, Hold, HoldRequest, ImportSearch, Importable, Inherit, IscsiSession, Job, JobLog, JobQuery,
     KeepIn, Keeping, KeyBegin, KeyConfirm, KeyMade, KeyRemove, LabelClear, LogFilter, LogIn, LoggedIn,
     MachineBackup, Me, Mount, MountOutcome, MountRequest, PoolAdd, PoolAttach, PoolCheckpoint, PoolClear,
     PoolImport, PoolInitialize, PoolOffline, PoolOnline, PoolReguid, PoolRelease, PoolReopen, PoolScan,
     PoolSpec, PoolStatus, PoolTrim, PoolVdev, ProjectPage, ProjectQuery, ProjectSet, ProjectsSet, Promote,
     PropValue, PropertiesQuery, PropertiesSet, PropertyTables, Receive, RecoveryCodes, Rename, Rollback,
-    SecurityKey, SendRequest, Service, ServiceAsk, ServiceClock, ServiceCreate, ServiceLog, ServicePlan,
-    ServicePlanQuery, ServiceSet, ServiceSpec, Share, ShareRequest, SnapshotCreate, SpaceExplained, SpaceUse,
-    SpaceUseQuery, StateRestore, StateRestored, StateVersion, StateVersionsQuery, Token, TokenAdd, TokenMade,
-    TotpBegin, TotpConfirm, TotpOffer, Tunable, TunableSet, Unallow, UnmountRequest, Upgradable, User,
-    UserAdd, UserChange, UserSession, VdevTallies, Version, Zevent, kind, routes,
+    SecurityKey, SendRequest, SeriesQuery, Service, ServiceAsk, ServiceClock, ServiceCreate, ServiceLog,
+    ServicePlan, ServicePlanQuery, ServiceSet, ServiceSpec, Share, ShareRequest, SnapshotCreate,
+    SpaceExplained, SpaceUse, SpaceUseQuery, StateRestore, StateRestored, StateVersion, StateVersionsQuery,
+    Statistics, Token, TokenAdd, TokenMade, TotpBegin, TotpConfirm, TotpOffer, Tunable, TunableSet, Unallow,
+    UnmountRequest, Upgradable, User, UserAdd, UserChange, UserSession, VdevTallies, Version, Zevent, kind,
+    routes,
 };
 use axum::Router;
 use axum::body::Bytes;
@@ -111,6 +113,12 @@ requests! {
             Nothing, Nothing => LogFilter, "What the daemon logs.");
         change(Administrator, routes::LOG, measure::set_log_filter;
             Nothing, LogFilter => LogFilter, "Sets what the daemon logs.");
+        read(Reader, routes::STATISTICS, measure::statistics;
+            Nothing, Nothing => Statistics, "Counters of clients, file systems, volumes and disks.");
+        read(Reader, routes::STATISTICS_HISTORY, measure::history;
+            SeriesQuery, Nothing => History, "What the appliance did until now, in several resolutions.");
+        read(Reader, routes::METRICS, measure::metrics;
+            Nothing, Nothing => Metrics, "The same and more, in the text format of Prometheus.");
         read(Anyone, routes::CACHE, measure::cache;
             Nothing, Nothing => Counts, "Counters of the cache that all pools share.");
         change(Administrator, routes::CACHE_DROP, measure::drop_cache;
@@ -427,6 +435,7 @@ pub fn router(app: Shared, auditor: Option<Auditor>) -> Router {
         .fallback(no_such_route)
         .method_not_allowed_fallback(no_such_route)
         .layer(DefaultBodyLimit::max(BODY_MAX))
+        .layer(from_fn_with_state(app.clone(), counted))
         .with_state(app);
     match auditor {
         Some(auditor) => router.layer(from_fn_with_state(auditor, record)),

@@ -47,12 +47,16 @@ pub fn measure(ours: &mut Ours, about: &str) -> Result<Results, Fail> {
         ("with all properties", "limit=100"),
         ("of snapshots, with two properties", "limit=100&kinds=snapshot&props=used,referenced"),
     ] {
-        let (median, late) = page(&mut http, query)?;
+        let (median, late) = asked(&mut http, &format!("/v1/datasets?{query}"))?;
         figure(
             format!("a first page of 100, {what}: median / p99"),
             format!("{median:.1} / {late:.1} ms"),
             "< 50 ms at p99",
         );
+    }
+    for (what, path) in [("a scrape of /metrics", "/metrics"), ("all statistics", "/v1/statistics")] {
+        let (median, late) = asked(&mut http, path)?;
+        figure(format!("{what}: median / p99"), format!("{median:.1} / {late:.1} ms"), "");
     }
     let (count, took) = all_pages(&mut http, "/v1/datasets?limit=1000&props=used&kinds=snapshot")?;
     figure(format!("all {count} snapshots in pages of 1,000"), format!("{took:.1} s"), "");
@@ -84,12 +88,12 @@ pub fn measure(ours: &mut Ours, about: &str) -> Result<Results, Fail> {
     })
 }
 
-/// Milliseconds that a list takes: the median, and the 99th percentile.
-fn page(http: &mut Http, query: &str) -> Result<(f64, f64), Fail> {
+/// Milliseconds that an answer takes: the median, and the 99th percentile.
+fn asked(http: &mut Http, path: &str) -> Result<(f64, f64), Fail> {
     let mut times = Vec::with_capacity(ASKED);
     for _ in 0..ASKED {
         let begun = Instant::now();
-        http.ask("GET", &format!("/v1/datasets?{query}"), "")?;
+        http.ask("GET", path, "")?;
         times.push(begun.elapsed().as_secs_f64() * 1e3);
     }
     times.sort_by(f64::total_cmp);

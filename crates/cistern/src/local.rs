@@ -11,7 +11,7 @@ use std::thread;
 use std::time::Duration;
 
 use api::Program;
-use api_types::{IscsiSession, IscsiTally, IscsiUnit};
+use api_types::{IscsiSession, IscsiTally, IscsiUnit, ProgramStatistics};
 use appliance::{LocalMount, LocalMounts, LocalShare, MountSpec, mount_props, mount_word};
 use engine_api::refusal::{Action, MountFault, Reason, Refused};
 use engine_api::{DatasetFilter, DatasetKind, Engine, Error, FileSystem, PropValue, Result, Serving};
@@ -19,10 +19,10 @@ use env::lock;
 use fuse::{Mount, MountOptions, Pool, within};
 use stdx::os_error::words;
 
-use crate::logging;
 use crate::mount_list::MountList;
 use crate::remembering::RememberingEngine;
 use crate::turns::{Turn, Turns};
+use crate::{logging, statistics};
 
 /// How long the kernel is waited for to forget what a mount showed. It takes some µs for each file
 /// that it knows.
@@ -45,8 +45,16 @@ pub struct Local {
     list: MountList,
     /// The program ends: nothing is mounted any more.
     is_stopping: AtomicBool,
-    /// It begins later than the API does.
+    /// They begin later than the API does.
+    pub servers: Servers,
+}
+
+/// Servers whose counts are told, as far as they are there.
+#[derive(Default)]
+pub struct Servers {
+    pub nfs: OnceLock<Arc<nfs::Server>>,
     pub iscsi: OnceLock<Arc<iscsi::Server>>,
+    pub nbd: OnceLock<Arc<nbd::Server>>,
 }
 
 #[derive(Default)]
@@ -97,8 +105,8 @@ impl Local {
         pool.on_end(move || {
             let _ = ended.try_send(());
         });
-        let (turns, is_stopping, iscsi) = (Arc::default(), AtomicBool::new(false), OnceLock::new());
-        let local = Arc::new(Local { engine, pool, mounts, turns, list, is_stopping, iscsi });
+        let (turns, is_stopping, servers) = (Arc::default(), AtomicBool::new(false), Servers::default());
+        let local = Arc::new(Local { engine, pool, mounts, turns, list, is_stopping, servers });
         let whose = Arc::downgrade(&local);
         thread::Builder::new().name("mounts".into()).spawn(move || write_down(&whose, &ends))?;
         Ok(local)
@@ -441,8 +449,20 @@ impl Program for Local {
         logging::filter(wanted).map_err(Error::Invalid)
     }
 
+    fn statistics(&self) -> ProgramStatistics {
+        let Servers { nfs, iscsi, nbd } = &self.servers;
+        ProgramStatistics {
+            nfs: nfs.get().map(|server| statistics::of_nfs(server)).unwrap_or_default(),
+            iscsi: iscsi.get().map(|server| statistics::of_iscsi(server)).unwrap_or_default(),
+            nbd: nbd.get().map(|server| statistics::of_nbd(server)).unwrap_or_default(),
+            fuse: statistics::of_fuse(&self.pool, self.mounted().len()),
+            process: statistics::of_process(),
+        }
+    }
+
     fn iscsi_sessions(&self) -> Vec<IscsiSession> {
-        let sessions = self.iscsi.get().map(|server| server.sessions().into_iter().map(session).collect());
+        let sessions =
+            self.servers.iscsi.get().map(|server| server.sessions().into_iter().map(session).collect());
         sessions.unwrap_or_default()
     }
 }

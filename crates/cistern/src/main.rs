@@ -23,6 +23,7 @@ mod remembering;
 mod serve;
 mod services;
 mod state_file;
+mod statistics;
 mod turns;
 mod versions;
 mod withdrawn;
@@ -44,6 +45,11 @@ usage:
   cistern iscsi COMMAND …        which volumes are served by iSCSI (cistern iscsi --help)
   cistern volume attach VOLUME   a volume as a disk of this machine (cistern volume --help)
   cistern inspect PATH …         look into pools without the daemon (cistern inspect --help)
+  cistern top [options]          who and what is busiest now (cistern top --help)
+  cistern nfsstat [options]      what NFS clients ask for (cistern nfsstat --help)
+  cistern iscsistat [options]    what iSCSI initiators ask for, and volumes are asked (cistern iscsistat --help)
+  cistern fsstat [options]       what file systems are asked (cistern fsstat --help)
+  cistern history [SERIES]…      what the appliance did until now (cistern history --help)
   cistern arcstat [options]      what the cache does (cistern arcstat -h)
   cistern zilstat [options]      what the intent logs do (cistern zilstat -h)
   cistern zinject [options]      make devices fail, to see what a pool makes of it (cistern zinject -h)

@@ -56,7 +56,7 @@ impl Protocol for Off {
 }
 
 struct Nfs {
-    server: nfs::Server,
+    server: Arc<nfs::Server>,
     engine: Arc<RememberingEngine>,
 }
 
@@ -71,6 +71,8 @@ fn nfs(parts: &Parts<'_>) -> Started {
     };
     let server = nfs::Server::start(config, parts.engine.clone())
         .map_err(|error| format!("NFS cannot be served on {addr}: {error}"))?;
+    let server = Arc::new(server);
+    parts.local.servers.nfs.get_or_init(|| server.clone());
     Ok(Box::new(Nfs { server, engine: parts.engine.clone() }))
 }
 
@@ -111,7 +113,7 @@ fn iscsi(parts: &Parts<'_>) -> Started {
     let server = iscsi::Server::start(config, parts.engine.clone())
         .map_err(|error| format!("iSCSI cannot be served on {error}"))?;
     let server = Arc::new(server);
-    parts.local.iscsi.get_or_init(|| server.clone());
+    parts.local.servers.iscsi.get_or_init(|| server.clone());
     Ok(Box::new(Iscsi(server)))
 }
 
@@ -139,10 +141,12 @@ fn nbd(parts: &Parts<'_>) -> Started {
     let volumes = Arc::new(nbd::EngineVolumes(engine));
     let server =
         nbd::Server::start(listener, (&path, stays), volumes, parts.budget.clone()).map_err(failed)?;
+    let server = Arc::new(server);
+    parts.local.servers.nbd.get_or_init(|| server.clone());
     Ok(Box::new(server))
 }
 
-impl Protocol for nbd::Server {
+impl Protocol for Arc<nbd::Server> {
     fn lines(&self) -> Vec<String> {
         vec![format!("NBD          {}", self.path().display())]
     }

@@ -12,8 +12,9 @@ use std::thread;
 use engine::{LocalEngine, Options};
 use engine_api::refusal::{Action, ImportFault, Reason, Refused};
 use engine_api::{
-    CacheFileSearch, Counts, Diagnostics, Engine, Error, FeatureInfo, ImportOptions, Importable, Pool,
-    PoolSpec, Result, Served, ServedVolume, Serving, TokenContents,
+    Breakdown, CacheFileSearch, Counts, Diagnostics, Engine, Error, FeatureInfo, FileSystemCounts,
+    ImportOptions, Importable, Pool, PoolSpec, Result, Served, ServedVolume, Serving, TokenContents,
+    VolumeCounts,
 };
 use env::{Env, lock};
 
@@ -251,6 +252,10 @@ impl Engine for RememberingEngine {
 
     fn cache_counts(&self) -> Counts {
         self.engine.cache_counts()
+    }
+
+    fn activity(&self) -> (Breakdown<FileSystemCounts>, Breakdown<VolumeCounts>) {
+        self.engine.activity()
     }
 }
 

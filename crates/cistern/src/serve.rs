@@ -137,6 +137,7 @@ impl Daemon {
             https: house.https(options.https, &inherited),
             keeper: Some(keeper.clone()),
             services: Some(services.clone()),
+            history: Some(state.join("history")),
         };
         let appliance =
             Appliance { engine: engine.clone(), local: local.clone(), auto_mount: options.automount };

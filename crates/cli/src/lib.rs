@@ -39,6 +39,7 @@ mod props;
 mod roles;
 mod session;
 mod shell;
+mod statistics;
 mod svc;
 mod table;
 mod term;
@@ -160,13 +161,18 @@ fn find_own(name: &str) -> Option<Own> {
         "diff" => Own::Question(config::DIFF, config::diff),
         "explain-space" => Own::Plain(explain::USAGE, explain::run),
         "export-config" => Own::Plain(config::EXPORT, config::export),
+        "fsstat" => Own::Plain(statistics::FSSTAT, statistics::fsstat),
+        "history" => Own::Plain(statistics::HISTORY, statistics::history),
         "iscsi" => Own::Plain(iscsi::USAGE, iscsi::run),
+        "iscsistat" => Own::Plain(statistics::ISCSISTAT, statistics::iscsistat),
         "job" => Own::Plain(job::USAGE, job::run),
         "kstat" => Own::Plain(kstat::USAGE, kstat::run),
         "log" => Own::Plain(log::USAGE, log::run),
+        "nfsstat" => Own::Plain(statistics::NFSSTAT, statistics::nfsstat),
         "session" => Own::Plain(session::USAGE, session::run),
         "svc" => Own::Plain(svc::USAGE, svc::run),
         "token" => Own::Plain(token::USAGE, token::run),
+        "top" => Own::Plain(statistics::TOP, statistics::top),
         "tunable" => Own::Plain(tunable::USAGE, tunable::run),
         "user" => Own::Plain(user::USAGE, user::run),
         "volume" => Own::Plain(volume::USAGE, volume::run),

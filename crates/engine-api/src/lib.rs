@@ -21,16 +21,17 @@ mod volume;
 mod watch;
 
 pub use api_types::{
-    ActiveFault, Advice, AdviceQuestion, BlockError, BlockFault, BlockKind, BlockRange, CacheFileSearch,
-    Checkpoint, Condition, DatasetFilter, DatasetInfo, DatasetKind, DatasetPage, DatasetPlace,
-    DatasetProperty, DedupBucket, DedupEstimate, DedupTables, Delegation, DestroyPlan, DestroyQuery,
-    DeviceFault, Edit, Errata, ErrorScrubStatus, FailMode, Fault, FaultEffect, FaultIo, FeatureInfo, Finding,
-    Grant, Grantee, Health, HistoryRecord, ImportCondition, Importable, InitializeCommand, IoCounters,
-    NewDevice, NewVdevs, PoolProperty, PoolSpec, PoolStatus, PropKind, PropType, PropValue, PropertyChange,
-    RebuildState, RebuildStatus, Removal, RemovalState, Rewound, ScanCommand, ScanKind, ScanState,
-    ScanStatus, SendRequest, Source, SpaceExplained, SpaceHolder, SpacePart, SpaceUse, Spender, SuspendCause,
-    SweepState, SweepStatus, TrimCommand, Tunable, UnknownFeature, Upgradable, VdevSpec, VdevStatus,
-    VdevTallies, VolumePlan, Zevent, is_of_machine,
+    ActiveFault, Advice, AdviceQuestion, BlockError, BlockFault, BlockKind, BlockRange, Breakdown,
+    CacheFileSearch, Checkpoint, Condition, DatasetFilter, DatasetInfo, DatasetKind, DatasetPage,
+    DatasetPlace, DatasetProperty, DedupBucket, DedupEstimate, DedupTables, Delegation, DestroyPlan,
+    DestroyQuery, DeviceFault, Edit, Errata, ErrorScrubStatus, FailMode, Fault, FaultEffect, FaultIo,
+    FeatureInfo, FileSystemCounts, Finding, Grant, Grantee, Health, HistoryRecord, ImportCondition,
+    Importable, InitializeCommand, IoCounters, Named, NewDevice, NewVdevs, PoolProperty, PoolSpec,
+    PoolStatus, PropKind, PropType, PropValue, PropertyChange, RebuildState, RebuildStatus, Removal,
+    RemovalState, Rewound, ScanCommand, ScanKind, ScanState, ScanStatus, SendRequest, Source, SpaceExplained,
+    SpaceHolder, SpacePart, SpaceUse, Spender, SuspendCause, SweepState, SweepStatus, TrimCommand, Tunable,
+    UnknownFeature, Upgradable, VdevSpec, VdevStatus, VdevTallies, VolumeCounts, VolumePlan, Zevent,
+    is_of_machine,
 };
 
 /// Why a request is refused, as data.

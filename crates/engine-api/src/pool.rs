@@ -1,11 +1,12 @@
 //! Pools and the engine that holds them.
 
 use crate::{
-    Advice, AdviceQuestion, CacheFileSearch, Cancel, Change, Committed, DatasetFilter, DatasetInfo,
-    DatasetPage, DatasetPlace, DedupEstimate, Delegation, DestroyPlan, DestroyQuery, Diagnostics,
-    FeatureInfo, FileSystem, HistoryRecord, Importable, NodeKind, PoolSpec, PoolStatus, PropValue,
-    PropertyChange, ReceiveEvent, ReceiveRequest, Received, Result, SendEvent, SendRequest, Serving,
-    SpaceExplained, SpaceUse, Spender, Time, TokenContents, Upgradable, VdevTallies, Volume, VolumePlan,
+    Advice, AdviceQuestion, Breakdown, CacheFileSearch, Cancel, Change, Committed, DatasetFilter,
+    DatasetInfo, DatasetPage, DatasetPlace, DedupEstimate, Delegation, DestroyPlan, DestroyQuery,
+    Diagnostics, FeatureInfo, FileSystem, FileSystemCounts, HistoryRecord, Importable, NodeKind, PoolSpec,
+    PoolStatus, PropValue, PropertyChange, ReceiveEvent, ReceiveRequest, Received, Result, SendEvent,
+    SendRequest, Serving, SpaceExplained, SpaceUse, Spender, Time, TokenContents, Upgradable, VdevTallies,
+    Volume, VolumeCounts, VolumePlan,
 };
 use std::io::{Read, Write};
 use std::sync::Arc;
@@ -194,4 +195,6 @@ pub trait Engine: Serving {
     fn diagnostics(&self) -> &dyn Diagnostics;
     /// What the cache did, which all pools share, as the kstat `arcstats`.
     fn cache_counts(&self) -> Counts;
+    /// What was asked of file systems and of volumes since the engine began.
+    fn activity(&self) -> (Breakdown<FileSystemCounts>, Breakdown<VolumeCounts>);
 }

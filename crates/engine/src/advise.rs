@@ -16,7 +16,7 @@ pub(crate) mod words;
 use ::pool::Pool;
 use engine_api::{Advice, AdviceQuestion};
 use env::Nanos;
-use env::metric::Waited;
+use env::waits::Waited;
 use storage::LeafIo;
 
 use cache::CacheSeen;

@@ -5,6 +5,7 @@
 //! here: names are looked up, types are converted, refusals of the layers below pass through
 //! unchanged.
 
+mod activity;
 mod cachefile;
 mod change;
 mod compatibility;
@@ -31,7 +32,7 @@ mod status;
 mod transit;
 mod volume_copy;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::SeqCst};
@@ -46,9 +47,9 @@ use ::pool::spa::labels::{self, FoundPool};
 use ::pool::spa::rewind::Rewind;
 use ::pool::txg::Limits;
 use engine_api::{
-    ActiveFault, CacheFileSearch, Condemn, Counts, Diagnostics, Engine, Error, Fault, FeatureInfo,
-    ImportOptions, Importable, NoPolicy, Policy, Pool, PoolSpec, PropertyChange, Result, Served,
-    ServedVolume, Serving, TokenContents, Tunable, Zevent,
+    ActiveFault, Breakdown, CacheFileSearch, Condemn, Counts, Diagnostics, Engine, Error, Fault, FeatureInfo,
+    FileSystemCounts, ImportOptions, Importable, NoPolicy, Policy, Pool, PoolSpec, PropertyChange, Result,
+    Served, ServedVolume, Serving, TokenContents, Tunable, VolumeCounts, Zevent,
 };
 use env::watch::{AtWork, Watch};
 use env::{DiskError, Env, Keepsake, Nanos, OpenMode, lock};
@@ -61,6 +62,7 @@ use storage::labels::Device;
 use storage::{Cause, Leash};
 
 use crate::advise::rehearsal::Stage;
+use activity::Activity;
 use cachefile::{CacheFile, CacheFiles};
 use convert::api_error;
 use format::ZplFormat;
@@ -123,6 +125,7 @@ pub struct LocalEngine {
     watch: Arc<Watch>,
     generation: Arc<AtomicU64>,
     injections: inject::Injections,
+    activity: Arc<Activity>,
     cache_files: CacheFiles,
 }
 
@@ -138,6 +141,7 @@ impl LocalEngine {
         let cache = Cache::beside(options.cache, options.outside.clone());
         let kept = env.keepsake.clone().and_then(|memory| keep_in(memory, &env, &cache));
         let fs_format = Arc::new(ZplFormat::new(env.clone()));
+        let activity = Arc::new(Activity::new(env.clock.clone()));
         let around = Surroundings {
             env,
             cache,
@@ -157,6 +161,7 @@ impl LocalEngine {
             watch: Arc::default(),
             generation: Arc::new(AtomicU64::new(1)),
             injections,
+            activity,
             cache_files: CacheFiles::default(),
         })
     }
@@ -214,7 +219,15 @@ impl LocalEngine {
     fn adopt(&self, pool: Arc<::pool::Pool>, cachefile: CacheFile) -> Arc<LocalPool> {
         let (around, generation) = (self.around.env.clone(), self.generation.clone());
         let Options { stage, policy, cachefile: default, .. } = self.options.clone();
-        let pool = LocalPool::new(around, pool, generation, stage, policy, (cachefile, default));
+        let pool = LocalPool::new(
+            around,
+            pool,
+            generation,
+            stage,
+            policy,
+            self.activity.clone(),
+            (cachefile, default),
+        );
         pool.do_volumes_again();
         lock(&self.pools).insert(pool.name(), pool.clone());
         self.generation.fetch_add(1, SeqCst);
@@ -534,6 +547,29 @@ impl Engine for LocalEngine {
         let devices: usize = self.local_pools().iter().map(|pool| pool.status().cache.len()).sum();
         let cache = &self.around.cache;
         measure::cache_counts(&cache.stats(), cache.room() as u64, devices as u64)
+    }
+
+    fn activity(&self) -> (Breakdown<FileSystemCounts>, Breakdown<VolumeCounts>) {
+        self.activity.seen(&self.names_of_open())
+    }
+}
+
+impl LocalEngine {
+    /// What datasets are called now, of those that are open.
+    fn names_of_open(&self) -> HashMap<activity::Guids, String> {
+        let mut names = HashMap::new();
+        for pool in self.local_pools() {
+            // One that a panic has left with poisoned locks is passed over.
+            let of_pool = catch_unwind(AssertUnwindSafe(|| {
+                hurried(|| {
+                    let mut names = HashMap::new();
+                    pool.name_open(&mut names);
+                    names
+                })
+            }));
+            names.extend(of_pool.unwrap_or_default());
+        }
+        names
     }
 }
 

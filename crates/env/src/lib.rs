@@ -25,13 +25,13 @@ pub mod keepsake;
 mod lock;
 pub mod mem_disk;
 pub mod memory;
-pub mod metric;
 pub mod model_disk;
 pub mod quirk;
 pub mod text;
 pub mod threads;
 pub mod tunable;
 mod uring;
+pub mod waits;
 pub mod watch;
 pub mod worker;
 

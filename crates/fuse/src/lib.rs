@@ -61,6 +61,7 @@ mod ring;
 mod rings;
 mod room;
 mod server;
+mod stats;
 mod trust;
 
 pub use apart::within;

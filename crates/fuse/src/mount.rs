@@ -175,7 +175,8 @@ fn attempt(
     let notifier = Notifier::new(inodes.clone(), &device, pool.crowd());
     let watcher: Arc<dyn Watcher> = notifier.clone();
     let origin = fs.watch(Arc::downgrade(&watcher));
-    let ops = Ops::new(Server::new(fs, inodes, origin, options.cache, current.clone()), notifier.clone());
+    let server = Server::new(fs, inodes, origin, options.cache, current.clone());
+    let ops = Ops::new(server, notifier.clone(), pool.counting());
     let begun = device.wait(BEGIN).and_then(|()| ops.begin(&device, rings.is_some()));
     let ended = Arc::new(Ended::default());
     let session = Session { device, ops, at: at.to_owned(), ended: ended.clone(), told: pool.told() };

@@ -14,6 +14,7 @@ use crate::reply::{self, Answer, Entries, Fields, Limits};
 use crate::request::{self, Body, Header, Read};
 use crate::ring;
 use crate::server::{Opened, Server, WriteHow};
+use crate::stats::Requests;
 use crate::trust::Trust;
 use engine_api::{Attr, Changed, Error, NewNode, NodeId, NodeKind, ReadBuf, Result, Seek, Watcher};
 use std::io;
@@ -58,11 +59,12 @@ const WANTED: u64 = abi::init::ASYNC_READ
 pub struct Ops {
     server: Server,
     notifier: Arc<Notifier>,
+    requests: Arc<Requests>,
 }
 
 impl Ops {
-    pub fn new(server: Server, notifier: Arc<Notifier>) -> Ops {
-        Ops { server, notifier }
+    pub fn new(server: Server, notifier: Arc<Notifier>, requests: Arc<Requests>) -> Ops {
+        Ops { server, notifier, requests }
     }
 
     /// Answers INIT, which comes first and once. `rings`: requests may come through rings; whether
@@ -119,6 +121,7 @@ impl Ops {
             tracing::error!(bytes = bytes.len(), "not a request of FUSE");
             return false;
         };
+        self.requests.add(header.opcode);
         let answer = Answer::new(to, header.unique);
         match request::body(header.opcode, rest) {
             Ok(Body::Destroy) => {

@@ -38,6 +38,7 @@ use crate::notifier::Crowd;
 use crate::recall::{self, Thread};
 use crate::rings::{self, Attended, Rings};
 use crate::room::{Limits, Room};
+use crate::stats::Requests;
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 use std::collections::HashMap;
 use std::io;
@@ -93,6 +94,7 @@ struct Inner {
     room: Arc<Room>,
     crowd: Arc<Crowd>,
     rings: rings::Budget,
+    requests: Arc<Requests>,
     told: Told,
     /// When it was last looked who has too many readers.
     looked: Mutex<Instant>,
@@ -181,6 +183,7 @@ impl Pool {
             crowd: Arc::default(),
             room,
             rings: rings::Budget::new(),
+            requests: Arc::default(),
             told: Told::default(),
             looked: Mutex::new(Instant::now()),
         };
@@ -194,6 +197,16 @@ impl Pool {
 
     pub fn crowd(&self) -> Arc<Crowd> {
         self.0.crowd.clone()
+    }
+
+    /// Where all mounts count what kernels ask for.
+    pub(crate) fn counting(&self) -> Arc<Requests> {
+        self.0.requests.clone()
+    }
+
+    /// What kernels have asked for, by name.
+    pub fn requests(&self) -> Vec<(&'static str, u64)> {
+        self.0.requests.seen()
     }
 
     /// Calls `tell` after the end of each mount, by whomever. It must not wait: the thread serves

@@ -56,7 +56,7 @@ pub use pdu::{Digests, Pdu, PduError};
 pub use portal::Portal;
 pub use seal::{sealed, unsealed, without_secrets};
 pub use share::{PROPERTY, Share, parse as parse_share};
-pub use stats::{SessionStats, Tally, UnitStats};
+pub use stats::{InitiatorCounts, KindCounts, ServerStats, SessionStats, Tally, UnitStats};
 
 #[cfg(test)]
 mod tests;

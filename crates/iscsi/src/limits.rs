@@ -72,3 +72,6 @@ pub const BLIND: Duration = Duration::from_secs(1);
 /// again.
 pub const LOG_OUT: u16 = 3;
 pub const TRY_AGAIN: u16 = 2;
+/// Initiators without a session that are still counted one by one; those beyond are counted
+/// together.
+pub const COUNTED_INITIATORS: usize = 1024;

@@ -14,7 +14,7 @@ use crate::guard::Guard;
 use crate::house::House;
 use crate::limits::{CONNECTIONS, DRAIN, FROM_ONE_PLACE, PARTING};
 use crate::portal::{Door, Portal};
-use crate::stats::SessionStats;
+use crate::stats::{ServerStats, SessionStats};
 use crate::watch::Watch;
 
 /// How to serve.
@@ -80,6 +80,11 @@ impl Server {
     /// Of all sessions that there are now.
     pub fn sessions(&self) -> Vec<SessionStats> {
         self.house.sessions.stats()
+    }
+
+    /// What was asked since the start.
+    pub fn stats(&self) -> ServerStats {
+        self.house.sessions.totals()
     }
 
     /// Tells all initiators, stops accepting, finishes what was begun, closes every connection.

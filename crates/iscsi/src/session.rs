@@ -33,7 +33,7 @@ use crate::limits::{BLIND, CREW, DRAIN, IDLE_THREAD, LOG_OUT, THREAD_STACK, TURN
 use crate::member::Member;
 use crate::parameters::Parameters;
 use crate::pdu::target::{Event, Failure};
-use crate::stats::{SessionStats, UnitStats};
+use crate::stats::{Counting, SessionStats, Stats, UnitStats};
 
 pub use connection::{Connection, Wire};
 use tasks::Task;
@@ -50,6 +50,7 @@ pub struct Session {
     pub user: Option<String>,
     pub parameters: Parameters,
     pub catalogue: Arc<Catalogue>,
+    counting: Counting,
     /// Itself.
     own: Weak<Session>,
     view: Mutex<View>,
@@ -111,7 +112,7 @@ impl State {
 }
 
 impl Session {
-    pub fn new(member: &Member, handle: u16, catalogue: Arc<Catalogue>) -> Arc<Session> {
+    pub fn new(member: &Member, handle: u16, catalogue: Arc<Catalogue>, stats: &Arc<Stats>) -> Arc<Session> {
         let state = State {
             expected: member.command_number,
             most: member.command_number.wrapping_add(WINDOW - 1),
@@ -131,6 +132,7 @@ impl Session {
             user: member.user.clone(),
             parameters: member.parameters.clone(),
             catalogue,
+            counting: Counting::new(stats, &member.initiator),
             own: own.clone(),
             view: Mutex::default(),
             crew: Workers::new(crew),

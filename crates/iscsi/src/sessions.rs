@@ -19,12 +19,13 @@ use crate::member::{Member, Name};
 use crate::pdu::target::{Event, Failure};
 use crate::portal::Door;
 use crate::session::{Connection, Session, Wire};
-use crate::stats::SessionStats;
+use crate::stats::{ServerStats, SessionStats, Stats};
 
 /// See the module.
 #[derive(Default)]
 pub struct Sessions {
     state: Mutex<State>,
+    stats: Arc<Stats>,
 }
 
 #[derive(Default)]
@@ -50,6 +51,11 @@ impl Sessions {
     /// The session that has this handle, if it is theirs.
     pub fn find(&self, name: &Name, handle: u16) -> Option<Arc<Session>> {
         lock(&self.state).by_name.get(name).filter(|session| session.handle == handle).cloned()
+    }
+
+    /// What all initiators have asked for, those too that have gone.
+    pub fn totals(&self) -> ServerStats {
+        self.stats.seen()
     }
 
     pub fn stats(&self) -> Vec<SessionStats> {
@@ -80,7 +86,7 @@ impl Sessions {
 
     fn begin(&self, member: &Member, catalogue: &Arc<Catalogue>) -> Arc<Session> {
         let mut state = lock(&self.state);
-        let session = Session::new(member, state.handle(), catalogue.clone());
+        let session = Session::new(member, state.handle(), catalogue.clone(), &self.stats);
         let old = member.name().and_then(|name| state.by_name.insert(name, session.clone()));
         drop(state);
         if let Some(old) = old {

@@ -1,6 +1,7 @@
 //! What belongs to the machine and to no pool: users, their second factors, sessions, API tokens,
 //! what is set about certificates, services with their state, the audit log, and answers to
-//! requests that may be sent again, in one SQLite database.
+//! requests that may be sent again, in one SQLite database; and the history of what the machine
+//! does, in a file of its own ([`history`]).
 //!
 //! Invariants:
 //! - Nothing here reads a clock or draws randomness: both come from [`Outside`].
@@ -18,6 +19,7 @@ mod contents;
 mod fault;
 mod files;
 mod first_code;
+pub mod history;
 mod identity;
 mod keys;
 mod login;

@@ -17,8 +17,10 @@
 mod exports;
 mod handshake;
 mod listen;
+mod stats;
 mod transmission;
 mod wire;
 
 pub use exports::{EngineVolumes, Exports};
 pub use listen::Server;
+pub use stats::ServerStats;

@@ -10,6 +10,7 @@ use sockets::hurried::Hurried;
 use sockets::{Accepted, Budget, Listening};
 
 use crate::exports::Exports;
+use crate::stats::{ServerStats, Stats};
 use crate::{handshake, transmission};
 
 /// For more of them, others end that have not chosen a volume.
@@ -23,6 +24,7 @@ pub struct Server {
     listening: Listening<UnixStream>,
     path: PathBuf,
     stays: bool,
+    stats: Arc<Stats>,
 }
 
 impl Server {
@@ -34,8 +36,10 @@ impl Server {
         exports: Arc<dyn Exports>,
         budget: Arc<Budget>,
     ) -> io::Result<Server> {
+        let stats = Arc::<Stats>::default();
+        let counting = stats.clone();
         let serve = move |accepted: &Accepted<UnixStream>| {
-            if let Err(error) = run(&*exports, accepted) {
+            if let Err(error) = run(&*exports, accepted, &counting) {
                 tracing::info!(%error, "network block device closed");
             }
         };
@@ -48,11 +52,16 @@ impl Server {
             drain: DRAIN,
         };
         let listening = Listening::start(config, vec![listener], serve)?;
-        Ok(Server { listening, path: path.to_owned(), stays })
+        Ok(Server { listening, path: path.to_owned(), stays, stats })
     }
 
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// What was asked since the start.
+    pub fn stats(&self) -> ServerStats {
+        self.stats.seen()
     }
 
     /// Stops accepting, finishes what was begun, closes every connection. Returns when all is done.
@@ -71,7 +80,7 @@ impl Drop for Server {
     }
 }
 
-fn run(exports: &dyn Exports, accepted: &Accepted<UnixStream>) -> io::Result<()> {
+fn run(exports: &dyn Exports, accepted: &Accepted<UnixStream>, stats: &Stats) -> io::Result<()> {
     let (stream, peer) = (&*accepted.stream, &accepted.peer);
     stream.set_write_timeout(Some(PATIENCE))?;
     let Some(agreed) = handshake::negotiate(Hurried::new(stream, PATIENCE), stream, exports)? else {
@@ -82,7 +91,7 @@ fn run(exports: &dyn Exports, accepted: &Accepted<UnixStream>) -> io::Result<()>
     peer.prove();
     let volume = agreed.name.clone();
     tracing::info!(volume, "network block device attached");
-    let ended = transmission::serve(stream, peer, agreed);
+    let ended = transmission::serve(stream, peer, agreed, stats);
     tracing::info!(volume, "network block device detached");
     ended
 }

@@ -9,11 +9,13 @@ use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
+use std::time::Instant;
 
 use engine_api::{Error, ReadBuf, Seek, Stable};
 use sockets::{Lease, Peer, lock};
 
 use crate::handshake::Agreed;
+use crate::stats::Stats;
 use crate::wire::{
     ALLOCATION_ID, MAX_EXTENTS, MAX_PAYLOAD, Request, SIMPLE_REPLY_MAGIC, STATE_DATA, STATE_HOLE_ZERO,
     STRUCTURED_REPLY_MAGIC, chunk, command, error, take,
@@ -45,16 +47,18 @@ struct Connection<'a> {
     from: Mutex<BufReader<&'a UnixStream>>,
     to: Mutex<BufWriter<&'a UnixStream>>,
     ended: AtomicBool,
+    stats: &'a Stats,
 }
 
 /// Until the client goes away, and all that it began is answered.
-pub fn serve(stream: &UnixStream, peer: &Arc<Peer>, agreed: Agreed) -> io::Result<()> {
+pub fn serve(stream: &UnixStream, peer: &Arc<Peer>, agreed: Agreed, stats: &Stats) -> io::Result<()> {
     let connection = Connection {
         agreed,
         peer: peer.clone(),
         from: Mutex::new(BufReader::with_capacity(BUFFER, stream)),
         to: Mutex::new(BufWriter::with_capacity(BUFFER, stream)),
         ended: AtomicBool::new(false),
+        stats,
     };
     thread::scope(|scope| {
         for _ in 1..THREADS {
@@ -78,7 +82,10 @@ impl Connection<'_> {
 
     fn try_work(&self) -> io::Result<()> {
         while let Some(Taken { request, data, lease: _lease }) = self.next()? {
+            let begun = Instant::now();
             let answer = self.execute(request, &data);
+            let moved = if answer.is_ok() { u64::from(request.len) } else { 0 };
+            self.stats.took(request.command, moved, begun.elapsed());
             self.answer(request, answer)?;
             self.peer.note_moved(request.len as usize);
         }

@@ -45,16 +45,18 @@ pub struct Conn {
     /// Requests with workers.
     jobs: Arc<Jobs>,
     /// Replies that wait for stable storage.
-    promises: Promises<(Promised, Lease)>,
+    promises: Promises<(Promised, Lease, Instant)>,
 }
 
 impl Conn {
     /// Keeps what is promised, as long as there is anything and not enough others are at it.
     fn keep(&self) {
-        let keep = |batch: Vec<(Promised, Lease)>| {
+        let keep = |batch: Vec<(Promised, Lease, Instant)>| {
             let start = Instant::now();
-            for (promised, lease) in batch {
+            for (promised, lease, begun) in batch {
+                let class = promised.class();
                 let reply = promised.keep();
+                self.service.took(class, begun.elapsed());
                 self.outbox.push(Some(lease), |pieces| reply.put(pieces));
             }
             self.pace.note(KEEPING, start.elapsed());
@@ -73,10 +75,14 @@ impl Conn {
     /// written, or promised.
     fn work(&self, class: usize, record: &[u8], mut lease: Lease) -> bool {
         let watch = self.pace.watch(class);
+        let begun = watch.begun;
         // A panic is a broken invariant in the engine; it must not take other clients' connections
         // along.
         let answer = catch_unwind(AssertUnwindSafe(|| self.service.begin(&self.session, record)));
-        self.pace.end(watch);
+        let took = self.pace.end(watch);
+        if !matches!(answer, Ok(Begun::Promised(_))) {
+            self.service.took(class, took);
+        }
         match answer {
             Ok(Begun::Answer(Answer::Reply(reply))) => {
                 self.outbox.push(Some(lease), |pieces| reply.put(pieces));
@@ -85,7 +91,7 @@ impl Conn {
             Ok(Begun::Answer(Answer::HangUp)) => return false,
             Ok(Begun::Promised(promised)) => {
                 lease.resize(promised.len());
-                self.promises.put((promised, lease));
+                self.promises.put((promised, lease, begun));
             }
             Err(_) => {
                 tracing::error!(session = ?self.session, "request ended in a panic");

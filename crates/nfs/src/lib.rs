@@ -34,6 +34,6 @@ pub use handle::{Handle, Key as HandleKey};
 pub use limits::MAX_TRANSFER;
 pub use listen::{Server, ServerConfig};
 pub use service::{Answer, Reply, Service, Session};
-pub use stats::{ClientStats, PROCEDURES};
+pub use stats::{ClientCounts, PROCEDURES, ServerStats};
 pub use status::Status;
 pub use v3::procedure;

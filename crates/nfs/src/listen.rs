@@ -21,7 +21,7 @@ use crate::limits::{
     WORKERS,
 };
 use crate::service::Service;
-use crate::stats::ClientStats;
+use crate::stats::ServerStats;
 use crate::{mount, v3};
 
 /// How to serve.
@@ -105,8 +105,8 @@ impl Server {
         self.addr
     }
 
-    /// Counters of every client since the start.
-    pub fn stats(&self) -> Vec<ClientStats> {
+    /// What was asked since the start.
+    pub fn stats(&self) -> ServerStats {
         self.shared.service.stats()
     }
 

@@ -14,7 +14,7 @@ use std::cell::{Cell, RefCell};
 use std::net::SocketAddr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use engine_api::{Happened, Promise, ReadBuf, Serving};
 use sockets::outbox::Pieces;
@@ -29,7 +29,7 @@ use crate::drc::{self, Cache, Key, Ticket, Verdict};
 use crate::limits::{DRC_SECONDS, LIST_REPLY, MAX_PATH, MAX_TRANSFER, USUAL_REPLY};
 use crate::mount::{self, Mounts};
 use crate::shares::Shares;
-use crate::stats::{ClientStats, Counters, PROCEDURES, Stats, add};
+use crate::stats::{Counters, MOUNT_CALLS, PROCEDURES, REFUSED, REPLAYS, ServerStats, Stats};
 use crate::status::Status;
 use crate::v3::target::{self, get_handle};
 use crate::v3::{self, Out, procedure};
@@ -123,6 +123,11 @@ impl Promised {
         self.reply.len()
     }
 
+    /// As [`Kind::class`] of its call.
+    pub fn class(&self) -> usize {
+        self.procedure as usize
+    }
+
     /// Waits until the reply is true; says what failed where it is not.
     pub fn keep(self) -> Reply {
         let promises = self.promises;
@@ -180,8 +185,15 @@ impl Service {
         Session { client, counters: self.stats.of(client.ip().to_canonical()) }
     }
 
-    pub fn stats(&self) -> Vec<ClientStats> {
-        self.stats.copy()
+    pub fn stats(&self) -> ServerStats {
+        self.stats.seen()
+    }
+
+    /// A request of this class was answered after so long.
+    pub(crate) fn took(&self, class: usize, time: Duration) {
+        if class != CLASS_OTHER {
+            self.stats.took(class as u32, time);
+        }
     }
 
     /// Answers one record.
@@ -211,7 +223,7 @@ impl Service {
             (v3::PROGRAM, v3::VERSION) => return self.begin_nfs(&cx, &call),
             (v3::PROGRAM, _) => plain(session, &call, Accepted::ProgMismatch(v3::VERSION, v3::VERSION)),
             (mount::PROGRAM, mount::LOWEST..=mount::HIGHEST) => {
-                add(&session.counters.mount_calls, 1);
+                session.counters.add(MOUNT_CALLS, 1);
                 let work = |out: &mut Out| {
                     let which = (call.version, call.procedure);
                     hurried(|| mount::run(&cx, &self.mounts, which, call.args, &mut out.enc))
@@ -228,8 +240,8 @@ impl Service {
     }
 
     fn begin_nfs(&self, cx: &Context<'_>, call: &Call<'_>) -> Begun {
-        if let Some(counter) = cx.counters.calls.get(call.procedure as usize) {
-            add(counter, 1);
+        if (call.procedure as usize) < PROCEDURES {
+            cx.counters.add(call.procedure as usize, 1);
         }
         let work = |out: &mut Out| hurried(|| v3::run(cx, call.procedure, call.args, out));
         let mut ticket = None;
@@ -266,7 +278,7 @@ impl Service {
 
 /// The reply that a call got before.
 fn again(cx: &Context<'_>, head: Vec<u8>) -> Reply {
-    add(&cx.counters.replays, 1);
+    cx.counters.add(REPLAYS, 1);
     Reply { head, body: ReadBuf::default(), pad: 0 }
 }
 
@@ -296,7 +308,7 @@ fn execute(
             Accepted::GarbageArgs
         }
     };
-    add(&cx.counters.refused, 1);
+    cx.counters.add(REFUSED, 1);
     out.enc.truncate(start);
     put_accepted(&mut out.enc, call.xid, how);
     Reply::new(out.enc, ReadBuf::default())
@@ -304,12 +316,12 @@ fn execute(
 
 /// A reply without results.
 fn plain(session: &Session, call: &Call<'_>, how: Accepted) -> Answer {
-    add(&session.counters.refused, 1);
+    session.counters.add(REFUSED, 1);
     Answer::Reply(bare(|enc| put_accepted(enc, call.xid, how)))
 }
 
 fn refuse(session: &Session, not: NotCall) -> Answer {
-    add(&session.counters.refused, 1);
+    session.counters.add(REFUSED, 1);
     match not {
         NotCall::Garbage => Answer::HangUp,
         NotCall::Denied { xid, why } => Answer::Reply(bare(|enc| put_denied(enc, xid, why))),

@@ -1,33 +1,33 @@
-//! Counters, kept by relaxed additions where the work is done.
+//! What clients ask for, counted where it is done, and how long it takes.
+//!
+//! A call's time is the server's: from when all of it has come until its reply may leave.
 
-use std::collections::HashMap;
 use std::net::IpAddr;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
+use std::time::Duration;
 
-use sockets::lock;
+use counters::{Seen, Sums, Table, Times, TimesSeen};
 
 use crate::limits::COUNTED_CLIENTS;
+use crate::v3::procedure;
 
 /// Procedures of NFSv3.
 pub const PROCEDURES: usize = 22;
 
-/// What one client did since the server started.
-#[derive(Debug, Default)]
-pub struct Counters {
-    pub(crate) calls: [AtomicU64; PROCEDURES],
-    pub(crate) mount_calls: AtomicU64,
-    pub(crate) refused: AtomicU64,
-    pub(crate) replays: AtomicU64,
-    pub(crate) bytes_read: AtomicU64,
-    pub(crate) bytes_written: AtomicU64,
-}
+/// Places of a client's sums: calls by the number of their procedure, then these.
+pub(crate) const MOUNT_CALLS: usize = PROCEDURES;
+pub(crate) const REFUSED: usize = PROCEDURES + 1;
+pub(crate) const REPLAYS: usize = PROCEDURES + 2;
+pub(crate) const BYTES_READ: usize = PROCEDURES + 3;
+pub(crate) const BYTES_WRITTEN: usize = PROCEDURES + 4;
+const PLACES: usize = PROCEDURES + 5;
 
-/// A copy of one client's counters.
+/// What one client did.
+pub(crate) type Counters = Sums<PLACES>;
+
+/// What one client did, or several together, since the server started.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ClientStats {
-    /// `None` for all clients beyond those that are counted one by one.
-    pub client: Option<IpAddr>,
+pub struct ClientCounts {
     /// Calls by procedure number.
     pub calls: [u64; PROCEDURES],
     pub mount_calls: u64,
@@ -39,51 +39,65 @@ pub struct ClientStats {
     pub bytes_written: u64,
 }
 
-pub(crate) fn add(counter: &AtomicU64, n: u64) {
-    counter.fetch_add(n, Ordering::Relaxed);
+/// What a server was asked since it started.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServerStats {
+    /// Who asked for most first.
+    pub clients: Vec<(IpAddr, ClientCounts)>,
+    /// All clients that are not listed, together.
+    pub others: ClientCounts,
+    /// READ, WRITE and all other calls of NFS.
+    pub times: [TimesSeen; 3],
 }
 
-impl Counters {
-    fn copy(&self, client: Option<IpAddr>) -> ClientStats {
-        let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        ClientStats {
-            client,
-            calls: std::array::from_fn(|i| get(&self.calls[i])),
-            mount_calls: get(&self.mount_calls),
-            refused: get(&self.refused),
-            replays: get(&self.replays),
-            bytes_read: get(&self.bytes_read),
-            bytes_written: get(&self.bytes_written),
-        }
+/// All that is counted.
+pub(crate) struct Stats {
+    clients: Table<IpAddr, PLACES>,
+    times: [Times; 3],
+}
+
+fn calls(sums: &[u64; PLACES]) -> u64 {
+    sums[..=REFUSED].iter().fold(0, |sum, calls| sum.wrapping_add(*calls))
+}
+
+fn counts(sums: &[u64; PLACES]) -> ClientCounts {
+    ClientCounts {
+        calls: std::array::from_fn(|procedure| sums[procedure]),
+        mount_calls: sums[MOUNT_CALLS],
+        refused: sums[REFUSED],
+        replays: sums[REPLAYS],
+        bytes_read: sums[BYTES_READ],
+        bytes_written: sums[BYTES_WRITTEN],
     }
 }
 
-/// The counters of all clients.
-#[derive(Debug, Default)]
-pub(crate) struct Stats {
-    clients: Mutex<HashMap<IpAddr, Arc<Counters>>>,
-    others: Arc<Counters>,
+impl Default for Stats {
+    fn default() -> Stats {
+        Stats { clients: Table::new(COUNTED_CLIENTS, calls), times: Default::default() }
+    }
 }
 
 impl Stats {
     pub fn of(&self, client: IpAddr) -> Arc<Counters> {
-        let mut clients = lock(&self.clients);
-        if clients.len() >= COUNTED_CLIENTS && !clients.contains_key(&client) {
-            return self.others.clone();
-        }
-        clients.entry(client).or_default().clone()
+        self.clients.of(&client)
     }
 
-    /// By address, the rest at the end.
-    pub fn copy(&self) -> Vec<ClientStats> {
-        let clients = lock(&self.clients);
-        let mut all: Vec<ClientStats> =
-            clients.iter().map(|(&addr, counters)| counters.copy(Some(addr))).collect();
-        all.sort_by_key(|stats| stats.client);
-        let others = self.others.copy(None);
-        if others.calls.iter().sum::<u64>() + others.mount_calls + others.refused > 0 {
-            all.push(others);
+    /// A call of NFS was answered.
+    pub fn took(&self, procedure: u32, time: Duration) {
+        let kind = match procedure {
+            procedure::READ => 0,
+            procedure::WRITE => 1,
+            _ => 2,
+        };
+        self.times[kind].record(time.as_nanos() as u64);
+    }
+
+    pub fn seen(&self) -> ServerStats {
+        let Seen { entries, rest, .. } = self.clients.seen();
+        ServerStats {
+            clients: entries.into_iter().map(|(client, sums)| (client, counts(&sums))).collect(),
+            others: counts(&rest),
+            times: self.times.each_ref().map(Times::seen),
         }
-        all
     }
 }

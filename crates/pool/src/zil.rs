@@ -34,8 +34,9 @@ mod walk;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Condvar, Mutex, Weak};
 
+use counters::Counter;
 use dmu::{DmuError, Objset, Tx};
-use env::metric::{Counter, Waits};
+use env::waits::Waits;
 use env::{Env, lock};
 use ondisk::zil::ZilHeader;
 use stdx::call::Keeping;

@@ -49,8 +49,8 @@ impl<const CLASSES: usize> Pace<CLASSES> {
         Watch { class, spent, begun: Instant::now() }
     }
 
-    /// The request has been worked on.
-    pub fn end(&self, watch: Watch) {
+    /// The request has been worked on: for so long by the clock.
+    pub fn end(&self, watch: Watch) -> Duration {
         let took = watch.begun.elapsed();
         let counts = match watch.spent {
             _ if took < FAST => took,
@@ -61,6 +61,7 @@ impl<const CLASSES: usize> Pace<CLASSES> {
             None => took.min(UNWATCHED),
         };
         self.note(watch.class, counts);
+        took
     }
 }
 
@@ -69,7 +70,8 @@ pub struct Watch {
     class: usize,
     /// By this thread before, where it is asked.
     spent: Option<Spent>,
-    begun: Instant,
+    /// When it was started.
+    pub begun: Instant,
 }
 
 /// What a thread has done so far.

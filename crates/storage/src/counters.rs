@@ -7,7 +7,7 @@ pub mod tally;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
-use env::metric::{Counter, Histogram};
+use counters::{Counter, Histogram};
 use env::{DiskError, Nanos};
 
 use tally::Tallies;

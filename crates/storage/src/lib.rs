@@ -57,9 +57,9 @@ mod unflushed;
 pub mod vdev;
 pub mod zio;
 
+pub use self::counters::tally::Tally;
 pub use block::{Block, Packed};
 pub use codec::Salt;
-pub use counters::tally::Tally;
 pub use env::IoClass;
 pub use error::{IoError, OpenError, ReadError, WriteError};
 pub use leash::Leash;

@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock, RwLock};
 
 use codec::Salt;
-use env::metric::Waits;
+use env::waits::Waits;
 use env::watch::Watch;
 use env::{Env, WorkerHandle};
 use ondisk::{BlkPtr, Dva};

@@ -1,12 +1,35 @@
 //! Counters, advice and estimates.
 
 use super::pools::{Asked, query};
-use crate::app::{Body, Shared, blocking, long, posted};
-use crate::convert;
+use crate::app::{Body, Shared, blocking, long, posted, prompt, prompted};
 use crate::path::Path;
-use api_types::{AdviceQuestion, DedupEstimateQuery, LogFilter};
+use crate::problem::refuse;
+use crate::{convert, metrics, statistics};
+use api_types::{AdviceQuestion, DedupEstimateQuery, LogFilter, SeriesQuery, kind};
 use axum::extract::State;
-use axum::response::Response;
+use axum::http::header;
+use axum::response::{IntoResponse, Response};
+use stdx::patience::hurried;
+
+pub async fn statistics(State(app): State<Shared>) -> Response {
+    prompt(app, |app| Ok(hurried(|| statistics::of(app, &statistics::pools(app))))).await
+}
+
+pub async fn history(State(app): State<Shared>, asked: Asked<SeriesQuery>) -> Response {
+    prompt(app, move |app| {
+        let asked = query(asked)?;
+        let none = || refuse(kind::UNAVAILABLE, "there is no history; see the log");
+        app.history.as_ref().ok_or_else(none)?.read(&asked)
+    })
+    .await
+}
+
+pub async fn metrics(State(app): State<Shared>) -> Response {
+    match prompted(app, |app| Ok(hurried(|| metrics::exposition(app)))).await {
+        Ok(text) => ([(header::CONTENT_TYPE, metrics::MEDIA_TYPE)], text).into_response(),
+        Err(why) => why.into_response(),
+    }
+}
 
 pub async fn cache(State(app): State<Shared>) -> Response {
     blocking(app, |app| Ok(convert::counts(app.engine().cache_counts()))).await

@@ -4,6 +4,7 @@ use crate::app::{App, Body, Shared, blocking, commit, job, posted, prompt};
 use crate::convert;
 use crate::path::Path;
 use crate::problem::{Refusal, refuse};
+use crate::statistics;
 use crate::words::warnings;
 use api_types::{
     Edit, HistoryQuery, ImportSearch, JobResult, LabelClear, PoolAdd, PoolAttach, PoolCheckpoint, PoolClear,
@@ -31,12 +32,7 @@ pub fn list_of(text: &str) -> Vec<String> {
 }
 
 pub async fn list(State(app): State<Shared>) -> Response {
-    prompt(app, |app| {
-        let mut pools: Vec<_> = app.engine().pools().iter().map(|pool| pool.status()).collect();
-        pools.sort_by(|a, b| a.name.cmp(&b.name));
-        Ok(pools)
-    })
-    .await
+    prompt(app, |app| Ok(statistics::pools(app))).await
 }
 
 pub async fn one(State(app): State<Shared>, Path(name): Path<String>) -> Response {

@@ -23,6 +23,8 @@ pub struct Listed<T>(PhantomData<T>);
 pub enum Events {}
 /// The answer is this description.
 pub enum Description {}
+/// The answer is text of metrics.
+pub enum Metrics {}
 /// The body is a line of JSON, and whatever follows it.
 pub struct Line<T>(PhantomData<T>);
 
@@ -203,6 +205,14 @@ impl Told for Events {
             "schema": { "type": "string" },
             "description": "The `id` of the last event that was taken; goes before `after`.",
         })]
+    }
+}
+
+impl Told for Metrics {
+    fn answers(_: &mut Schemas) -> Vec<Answer> {
+        let content = json!({ "text/plain": { "schema": { "type": "string" } } });
+        let description = "Metrics in the text format of Prometheus, version 0.0.4.";
+        vec![("200", json!({ "description": description, "content": content }))]
     }
 }
 

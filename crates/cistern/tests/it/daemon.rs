@@ -158,7 +158,7 @@ fn own_host() -> String {
 }
 
 /// A port of that address, which the daemon keeps across restarts.
-fn free_port(host: &str) -> u16 {
+pub fn free_port(host: &str) -> u16 {
     let listener = TcpListener::bind((host, 0)).expect("loopback");
     listener.local_addr().expect("bound").port()
 }

@@ -35,6 +35,7 @@ mod libnfs;
 mod local;
 mod log_devices;
 mod machine_state;
+mod metrics;
 mod mount8;
 mod multihost;
 mod nbd;

@@ -38,6 +38,7 @@ pub struct FakeEngine {
     pools: Mutex<BTreeMap<String, Arc<FakePool>>>,
     exported: Mutex<BTreeMap<String, Arc<FakePool>>>,
     pub cache_counts: Mutex<Counts>,
+    pub activity: Mutex<(Breakdown<FileSystemCounts>, Breakdown<VolumeCounts>)>,
     destroyed: Mutex<BTreeMap<String, Arc<FakePool>>>,
     /// What `import` is to be refused with.
     pub refusal: Mutex<Option<Error>>,
@@ -772,6 +773,9 @@ impl Engine for FakeEngine {
     }
     fn cache_counts(&self) -> Counts {
         lock(&self.cache_counts).clone()
+    }
+    fn activity(&self) -> (Breakdown<FileSystemCounts>, Breakdown<VolumeCounts>) {
+        lock(&self.activity).clone()
     }
 }
 

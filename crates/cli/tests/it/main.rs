@@ -8,8 +8,10 @@ mod jobs;
 mod measure;
 mod mounts;
 mod pools;
+mod statistics;
 
 use ::api::{ApiServer, Config};
+use api_types::ProgramStatistics;
 use appliance::{Appliance, Clock, Entry, Ledger, LocalMount, LocalMounts, LocalShare, MountSpec, Record};
 use cli::{Client, Io, Program};
 use engine_api::{Error, Result};
@@ -29,6 +31,8 @@ pub struct FakeMounts {
     pub full: Mutex<Vec<String>>,
     /// Whoever holds it keeps mounts waiting.
     pub gate: Mutex<()>,
+    /// What servers count.
+    pub counted: Mutex<ProgramStatistics>,
 }
 
 impl FakeMounts {
@@ -47,6 +51,9 @@ impl ::api::Program for FakeMounts {
             Some("blah") => Err(Error::Invalid("'blah' is no level".into())),
             wanted => Ok(wanted.unwrap_or("info").into()),
         }
+    }
+    fn statistics(&self) -> ProgramStatistics {
+        self.counted.lock().expect("unpoisoned").clone()
     }
 }
 
@@ -157,6 +164,7 @@ fn config(socket: PathBuf) -> Config {
         https: None,
         keeper: None,
         services: None,
+        history: None,
     }
 }
 

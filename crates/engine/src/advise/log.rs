@@ -6,7 +6,7 @@
 
 use engine_api::{AdviceQuestion, Finding};
 use env::Nanos;
-use env::metric::Waited;
+use env::waits::Waited;
 
 use super::rehearsal::{Load, Rehearsed, Scene, Stage};
 use super::words::{count, percent, time, times};

@@ -15,13 +15,15 @@ mod serve;
 mod snapdir;
 mod volumes;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, Weak};
 
+use ::pool::dsl::LongHold;
 use engine_api::{Error, Policy, Result, ServedVolume};
 use env::{Env, lock};
 
+use super::activity::{Activity, Guids};
 use super::cachefile::CacheFile;
 use super::counting::Counting;
 use crate::advise::rehearsal::Stage;
@@ -56,6 +58,8 @@ pub(super) struct LocalPool {
     /// The engine's.
     pub(super) policy: Arc<dyn Policy>,
     pub(super) counting: Arc<Counting>,
+    /// The engine's.
+    activity: Arc<Activity>,
     cachefile: Mutex<CacheFile>,
     default_cachefile: Option<String>,
     this: Weak<LocalPool>,
@@ -68,6 +72,7 @@ impl LocalPool {
         generation: Arc<AtomicU64>,
         stage: Option<Arc<dyn Stage>>,
         policy: Arc<dyn Policy>,
+        activity: Arc<Activity>,
         (cachefile, default_cachefile): (CacheFile, Option<String>),
     ) -> Arc<LocalPool> {
         Arc::new_cyclic(|this| LocalPool {
@@ -87,9 +92,21 @@ impl LocalPool {
             stage,
             policy,
             counting: Arc::default(),
+            activity,
             cachefile: Mutex::new(cachefile),
             default_cachefile,
         })
+    }
+
+    /// Adds the names of all that is open. One that cannot be told now is left out.
+    pub(super) fn name_open(&self, names: &mut HashMap<Guids, String>) {
+        self.name_file_systems(names);
+        self.name_volumes(names);
+    }
+
+    fn named<'a>(&self, open: impl Iterator<Item = &'a LongHold>) -> impl Iterator<Item = (Guids, String)> {
+        let pool = self.pool.guid();
+        open.filter_map(move |dataset| Some(((pool, dataset.guid()), dataset.name().ok()?)))
     }
 
     /// In which cache file it stands.

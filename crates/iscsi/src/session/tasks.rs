@@ -27,6 +27,7 @@ use crate::cdb::class_of;
 use crate::gather::Gathered;
 use crate::limits::SHORT_ANSWER;
 use crate::pdu::initiator::Command;
+use crate::stats::Kind;
 
 /// A command that is under way.
 pub struct Task {
@@ -148,7 +149,9 @@ impl Session {
         // The answer tells already that there is room for another.
         state.working -= 1;
         if let Some(stats) = state.stats.get_mut(&task.lun).filter(|stats| stats.queue > 0) {
-            stats.end(command.cdb[0], bytes, took);
+            let kind = Kind::of(command.cdb[0]);
+            stats.end(kind, bytes, took);
+            self.counting.end(kind, bytes, took);
         }
         task.executed.store(true, SeqCst);
         self.tell(state);

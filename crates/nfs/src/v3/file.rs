@@ -8,7 +8,7 @@ use super::attr::{put_post, put_wcc};
 use super::target::{Target, get_handle, or_refuse};
 use crate::context::Context;
 use crate::limits::MAX_TRANSFER;
-use crate::stats::add;
+use crate::stats::{BYTES_READ, BYTES_WRITTEN};
 use crate::status::Status;
 
 pub fn read(cx: &Context<'_>, d: &mut Decoder<'_>, out: &mut Out) -> Result<()> {
@@ -20,7 +20,7 @@ pub fn read(cx: &Context<'_>, d: &mut Decoder<'_>, out: &mut Out) -> Result<()> 
     match found {
         Ok(data) => {
             let len = data.len() as u32;
-            add(&cx.counters.bytes_read, u64::from(len));
+            cx.counters.add(BYTES_READ, u64::from(len));
             out.enc.u32(Status::OK.0);
             put_post(&mut out.enc, target.fs_id(), attr.as_ref());
             out.enc.u32(len);
@@ -81,7 +81,7 @@ pub fn write(cx: &Context<'_>, d: &mut Decoder<'_>, out: &mut Encoder) -> Result
     };
     match done {
         Ok(written) => {
-            add(&cx.counters.bytes_written, data.len() as u64);
+            cx.counters.add(BYTES_WRITTEN, data.len() as u64);
             out.u32(Status::OK.0);
             put_wcc(out, target.fs_id(), Some(&written.before), Some(&written.after));
             out.u32(data.len() as u32);

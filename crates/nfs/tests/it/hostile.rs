@@ -247,5 +247,5 @@ fn unknown_programs_versions_and_procedures_are_told_apart() {
     assert_eq!(ask(100_005, 4, 0), Some(Accepted::ProgMismatch(1, 3)));
     assert_eq!(ask(100_005, 1, 1), Some(Accepted::ProcUnavail));
     assert_eq!(ask(100_227, 3, 0), Some(Accepted::ProgUnavail));
-    assert_eq!(setup.server.stats()[0].refused, 6);
+    assert_eq!(setup.server.stats().clients[0].1.refused, 6);
 }

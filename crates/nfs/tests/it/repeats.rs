@@ -23,8 +23,9 @@ fn a_repeated_remove_succeeds_again_over_a_new_connection() {
     assert_eq!(again.remove(p::REMOVE, &root, b"f"), 0);
     assert_eq!(again.remove(p::REMOVE, &root, b"f"), 2);
     let stats = setup.server.stats();
-    assert_eq!((stats.len(), stats[0].client), (1, Some(Ipv4Addr::LOCALHOST.into())));
-    assert_eq!((stats[0].replays, stats[0].calls[p::REMOVE as usize]), (1, 3));
+    let (client, counts) = &stats.clients[0];
+    assert_eq!((stats.clients.len(), *client), (1, Ipv4Addr::LOCALHOST.into()));
+    assert_eq!((counts.replays, counts.calls[p::REMOVE as usize]), (1, 3));
 }
 
 #[test]
@@ -52,7 +53,7 @@ fn only_the_same_call_of_the_same_user_is_a_repeated_one() {
     nfs.client.set_next_xid(4712);
     assert_eq!(nfs.call(p::SETATTR, &set).0, 0);
     let stats = setup.server.stats();
-    assert_eq!((stats.len(), stats[0].replays), (1, 0));
+    assert_eq!((stats.clients.len(), stats.clients[0].1.replays), (1, 0));
 }
 
 #[test]
@@ -84,9 +85,13 @@ fn many_calls_in_flight_all_get_their_answers() {
         threads.into_iter().map(|thread| thread.join().expect("no panic")).sum::<usize>()
     });
     assert_eq!(fails, 0);
-    let stats = &setup.server.stats()[0];
-    assert_eq!(stats.bytes_written, (4 * 20 * 16) << 16);
-    assert_eq!(stats.calls[p::GETATTR as usize], 4 * 20 * 16);
+    let stats = setup.server.stats();
+    let (_, counts) = &stats.clients[0];
+    assert_eq!(counts.bytes_written, (4 * 20 * 16) << 16);
+    assert_eq!(counts.calls[p::GETATTR as usize], 4 * 20 * 16);
+    let times = stats.times.map(|times| times.buckets.iter().sum::<u64>());
+    assert_eq!(times[1], counts.calls[p::WRITE as usize]);
+    assert_eq!(times.iter().sum::<u64>(), counts.calls.iter().sum::<u64>());
 }
 
 /// Writes, reads and questions in turn.

@@ -4,7 +4,7 @@
 //! A request of the queue costs three relaxed additions and no look at the clock: times are those
 //! of a whole burst.
 
-use env::metric::Histogram;
+use counters::Histogram;
 
 /// Kinds of I/O, in the order of [`crate::leaf_queue`]: sync read and write, async read and write,
 /// scrub, trim.

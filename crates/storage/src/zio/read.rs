@@ -4,7 +4,7 @@
 use std::sync::{Arc, Mutex};
 
 use codec::Salt;
-use env::metric::Waited;
+use env::waits::Waited;
 use env::{AlignedBuf, IoClass, lock};
 use ondisk::object_type::ObjectType;
 use ondisk::{BlkPtr, CompressKind, Dva, Endian};

@@ -30,6 +30,7 @@ use engine_api::{
     Result, Seek, SetAttr, Stable, Time, Verifier, Watcher, Written, XattrMode,
 };
 
+use super::super::activity::{FileCounting, FileOp};
 use super::super::convert::api_error;
 use super::LocalPool;
 use super::snapdir::SnapDir;
@@ -66,6 +67,7 @@ pub(super) struct Ctldir {
     lower: RwLock<Lower>,
     snapdir: AtomicU64,
     watchers: Arc<Watchers>,
+    counting: Arc<FileCounting>,
 }
 
 /// What is wrapped.
@@ -85,11 +87,11 @@ fn control(object: u64) -> NodeId {
 }
 
 impl Ctldir {
-    pub fn new(pool: Weak<LocalPool>, object: u64, fs: Arc<Zpl>) -> Arc<Ctldir> {
+    pub fn new(pool: Weak<LocalPool>, object: u64, fs: Arc<Zpl>, counting: Arc<FileCounting>) -> Arc<Ctldir> {
         let (id, root) = (fs.id(), fs.root());
         let snapdir = AtomicU64::new(DISABLED);
         let lower = RwLock::new(Lower { fs: Some(fs), root });
-        Arc::new(Ctldir { pool, object, id, lower, snapdir, watchers: Arc::default() })
+        Arc::new(Ctldir { pool, object, id, lower, snapdir, watchers: Arc::default(), counting })
     }
 
     /// The file system is open.
@@ -303,10 +305,12 @@ impl FileSystem for Ctldir {
     }
 
     fn statfs(&self, node: NodeId) -> Result<FsStat> {
+        self.counting.count(FileOp::Other);
         self.fs()?.statfs(if is_control(node) { self.root() } else { node })
     }
 
     fn lookup(&self, cred: &Cred, dir: NodeId, name: &[u8]) -> Result<Attr> {
+        self.counting.count(FileOp::Lookup);
         if is_control(dir) {
             return self.look_up(cred, dir, name);
         }
@@ -317,6 +321,7 @@ impl FileSystem for Ctldir {
     }
 
     fn getattr(&self, node: NodeId) -> Result<Attr> {
+        self.counting.count(FileOp::AttrRead);
         if is_control(node) {
             return self.attr(node);
         }
@@ -327,10 +332,12 @@ impl FileSystem for Ctldir {
     }
 
     fn setattr(&self, cred: &Cred, node: NodeId, set: &SetAttr) -> Result<(Attr, Attr)> {
+        self.counting.count(FileOp::AttrSet);
         self.own(node)?.setattr(cred, node, set)
     }
 
     fn access(&self, cred: &Cred, node: NodeId) -> Result<Access> {
+        self.counting.count(FileOp::Other);
         if is_control(node) {
             return Ok(Access { read: true, lookup: true, execute: true, ..Access::default() });
         }
@@ -338,6 +345,7 @@ impl FileSystem for Ctldir {
     }
 
     fn readdir(&self, cred: &Cred, dir: NodeId, cookie: u64, limit: DirLimit) -> Result<DirPage> {
+        self.counting.count(FileOp::DirRead);
         if is_control(dir) {
             return self.list(dir, cookie, limit);
         }
@@ -357,6 +365,7 @@ impl FileSystem for Ctldir {
     }
 
     fn readlink(&self, cred: &Cred, node: NodeId) -> Result<Vec<u8>> {
+        self.counting.count(FileOp::Other);
         if is_control(node) {
             Err(Error::Invalid("not a link".into()))
         } else {
@@ -365,7 +374,10 @@ impl FileSystem for Ctldir {
     }
 
     fn read(&self, cred: &Cred, node: NodeId, offset: u64, len: usize) -> Result<ReadBuf> {
-        if is_control(node) { Err(Error::IsDir) } else { self.fs()?.read(cred, node, offset, len) }
+        if is_control(node) {
+            return Err(Error::IsDir);
+        }
+        self.counting.read(|| self.fs()?.read(cred, node, offset, len))
     }
 
     fn accessed(&self, cred: &Cred, node: NodeId) -> Result<bool> {
@@ -373,11 +385,11 @@ impl FileSystem for Ctldir {
     }
 
     fn write(&self, cred: &Cred, node: NodeId, offset: u64, data: &[u8], stable: Stable) -> Result<Written> {
-        self.own(node)?.write(cred, node, offset, data, stable)
+        self.counting.write(data.len(), || self.own(node)?.write(cred, node, offset, data, stable))
     }
 
     fn append(&self, cred: &Cred, node: NodeId, data: &[u8], stable: Stable) -> Result<(u64, Written)> {
-        self.own(node)?.append(cred, node, data, stable)
+        self.counting.write(data.len(), || self.own(node)?.append(cred, node, data, stable))
     }
 
     fn write_promised(
@@ -387,18 +399,22 @@ impl FileSystem for Ctldir {
         offset: u64,
         data: &[u8],
     ) -> Result<(Written, Promise)> {
-        self.own(node)?.write_promised(cred, node, offset, data)
+        let write = || self.own(node)?.write_promised(cred, node, offset, data);
+        self.counting.write_promised(data.len(), write)
     }
 
     fn promise(&self, node: NodeId) -> Result<Promise> {
+        self.counting.count(FileOp::Sync);
         if is_control(node) { Ok(Box::new(|| Ok(()))) } else { self.fs()?.promise(node) }
     }
 
     fn commit(&self, node: NodeId) -> Result<Verifier> {
+        self.counting.count(FileOp::Sync);
         if is_control(node) { Ok(self.verifier()) } else { self.fs()?.commit(node) }
     }
 
     fn sync(&self) -> Result<()> {
+        self.counting.count(FileOp::Sync);
         self.fs()?.sync()
     }
 
@@ -414,14 +430,17 @@ impl FileSystem for Ctldir {
         mode: CreateMode,
         attr: &SetAttr,
     ) -> Result<Created> {
+        self.counting.count(FileOp::NewFile);
         self.free(dir, name)?.create(cred, dir, name, mode, attr)
     }
 
     fn create_unnamed(&self, cred: &Cred, dir: NodeId, attr: &SetAttr) -> Result<Attr> {
+        self.counting.count(FileOp::NewFile);
         self.own(dir)?.create_unnamed(cred, dir, attr)
     }
 
     fn make(&self, cred: &Cred, dir: NodeId, name: &[u8], what: &NewNode, attr: &SetAttr) -> Result<Created> {
+        self.counting.count(FileOp::NewFile);
         if dir.object == SNAPSHOTS && *what == NewNode::Dir {
             if self.number(name).is_ok() {
                 return Err(Error::Exists);
@@ -434,6 +453,7 @@ impl FileSystem for Ctldir {
     }
 
     fn link(&self, cred: &Cred, node: NodeId, dir: NodeId, name: &[u8]) -> Result<(Attr, DirChange)> {
+        self.counting.count(FileOp::NameChanged);
         if is_control(node) {
             return Err(Error::ReadOnly);
         }
@@ -441,10 +461,12 @@ impl FileSystem for Ctldir {
     }
 
     fn remove(&self, cred: &Cred, dir: NodeId, name: &[u8]) -> Result<DirChange> {
+        self.counting.count(FileOp::NameRemoved);
         self.own(dir)?.remove(cred, dir, name)
     }
 
     fn rmdir(&self, cred: &Cred, dir: NodeId, name: &[u8]) -> Result<DirChange> {
+        self.counting.count(FileOp::NameRemoved);
         if dir.object == SNAPSHOTS {
             self.number(name)?;
             return self.change(|snapshots| snapshots.remove(cred, name));
@@ -459,6 +481,7 @@ impl FileSystem for Ctldir {
         to: (NodeId, &[u8]),
         mode: RenameMode,
     ) -> Result<(DirChange, DirChange)> {
+        self.counting.count(FileOp::NameChanged);
         if from.0.object == SNAPSHOTS && to.0.object == SNAPSHOTS && mode != RenameMode::Exchange {
             self.number(from.1)?;
             if from.1 != to.1 && self.number(to.1).is_ok() {
@@ -474,10 +497,12 @@ impl FileSystem for Ctldir {
     }
 
     fn seek(&self, cred: &Cred, node: NodeId, offset: u64, what: Seek) -> Result<u64> {
+        self.counting.count(FileOp::Other);
         if is_control(node) { Err(Error::IsDir) } else { self.fs()?.seek(cred, node, offset, what) }
     }
 
     fn punch(&self, cred: &Cred, node: NodeId, offset: u64, len: u64) -> Result<()> {
+        self.counting.count(FileOp::Other);
         self.own(node)?.punch(cred, node, offset, len)
     }
 
@@ -492,22 +517,27 @@ impl FileSystem for Ctldir {
     }
 
     fn getxattr(&self, cred: &Cred, node: NodeId, name: &[u8]) -> Result<Vec<u8>> {
+        self.counting.count(FileOp::Other);
         if is_control(node) { Err(Error::NotFound) } else { self.fs()?.getxattr(cred, node, name) }
     }
 
     fn setxattr(&self, cred: &Cred, node: NodeId, name: &[u8], value: &[u8], mode: XattrMode) -> Result<()> {
+        self.counting.count(FileOp::Other);
         self.own(node)?.setxattr(cred, node, name, value, mode)
     }
 
     fn listxattr(&self, cred: &Cred, node: NodeId) -> Result<Vec<Vec<u8>>> {
+        self.counting.count(FileOp::Other);
         if is_control(node) { Ok(Vec::new()) } else { self.fs()?.listxattr(cred, node) }
     }
 
     fn removexattr(&self, cred: &Cred, node: NodeId, name: &[u8]) -> Result<()> {
+        self.counting.count(FileOp::Other);
         self.own(node)?.removexattr(cred, node, name)
     }
 
     fn project(&self, node: NodeId) -> Result<Project> {
+        self.counting.count(FileOp::Other);
         if is_control(node) {
             return Err(Error::Unsupported("projects of snapshots' directories".into()));
         }
@@ -515,14 +545,17 @@ impl FileSystem for Ctldir {
     }
 
     fn set_project(&self, cred: &Cred, node: NodeId, project: Project) -> Result<()> {
+        self.counting.count(FileOp::Other);
         self.own(node)?.set_project(cred, node, project)
     }
 
     fn flags(&self, node: NodeId) -> Result<NodeFlags> {
+        self.counting.count(FileOp::Other);
         if is_control(node) { Ok(NodeFlags::default()) } else { self.fs()?.flags(node) }
     }
 
     fn set_flags(&self, cred: &Cred, node: NodeId, flags: NodeFlags) -> Result<()> {
+        self.counting.count(FileOp::Other);
         self.own(node)?.set_flags(cred, node, flags)
     }
 }

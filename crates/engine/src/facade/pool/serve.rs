@@ -16,6 +16,7 @@ use ondisk::version::newest_file_system;
 use refusal::{Reason, Refused};
 use storage::Storage;
 
+use super::super::activity::Guids;
 use super::super::convert::api_error;
 use super::super::intent::{self, FileSystemLog, Unreplayable};
 use super::LocalPool;
@@ -149,7 +150,9 @@ impl LocalPool {
                 // The number may have been that of a dataset that is no more.
                 let known = ctldirs.get(&object).filter(|known| known.id() == fs.id()).cloned();
                 known.unwrap_or_else(|| {
-                    let new = Ctldir::new(self.this.clone(), object, fs.clone());
+                    let FsId { pool_guid, dataset_guid } = fs.id();
+                    let counting = self.activity.of_file_system((pool_guid, dataset_guid), name);
+                    let new = Ctldir::new(self.this.clone(), object, fs.clone(), counting);
                     ctldirs.insert(object, new.clone());
                     new
                 })
@@ -319,6 +322,12 @@ impl LocalPool {
         lock(&self.mounted).clear();
         self.close_volumes();
         *lock(&self.shared) = None;
+    }
+
+    /// Adds the names of the file systems that are open.
+    pub(super) fn name_file_systems(&self, names: &mut HashMap<Guids, String>) {
+        let open: Vec<Arc<Mounted>> = lock(&self.mounted).values().cloned().collect();
+        names.extend(self.named(open.iter().map(|mounted| &mounted.dataset)));
     }
 
     /// File systems with `sharenfs` on, opened.

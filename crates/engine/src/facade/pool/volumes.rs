@@ -4,6 +4,7 @@
 //! is open now, which is taken away when its dataset goes or is rolled back, and opened again at
 //! the next call.
 
+use std::collections::HashMap;
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::{Arc, Weak};
 
@@ -18,6 +19,7 @@ use engine_api::{
 use env::lock;
 use ondisk::objset::ObjsetType;
 
+use super::super::activity::{Guids, VolumeCounting};
 use super::super::convert::api_error;
 use super::super::intent::{self, Unreplayable};
 use super::super::volume_copy;
@@ -42,6 +44,7 @@ pub(in crate::facade) struct VolumeHandle {
     pool: Weak<LocalPool>,
     object: u64,
     id: VolumeId,
+    counting: Arc<VolumeCounting>,
 }
 
 impl VolumeHandle {
@@ -86,19 +89,19 @@ impl Volume for VolumeHandle {
     }
 
     fn read(&self, offset: u64, len: usize) -> Result<ReadBuf> {
-        self.zvol()?.read(offset, len)
+        self.counting.read(|| self.zvol()?.read(offset, len))
     }
 
     fn write(&self, offset: u64, data: &[u8], stable: Stable) -> Result<()> {
-        self.zvol()?.write(offset, data, stable)
+        self.counting.write(data.len(), || self.zvol()?.write(offset, data, stable))
     }
 
     fn write_whole(&self, offset: u64, data: &[u8], stable: Stable) -> Result<()> {
-        self.zvol()?.write_whole(offset, data, stable)
+        self.counting.write(data.len(), || self.zvol()?.write_whole(offset, data, stable))
     }
 
     fn write_promised(&self, offset: u64, data: &[u8]) -> Result<Promise> {
-        self.zvol()?.write_promised(offset, data)
+        self.counting.write_promised(data.len(), || self.zvol()?.write_promised(offset, data))
     }
 
     fn modify(
@@ -108,10 +111,11 @@ impl Volume for VolumeHandle {
         stable: Stable,
         change: &mut dyn FnMut(&mut [u8]) -> bool,
     ) -> Result<()> {
-        self.zvol()?.modify(offset, len, stable, change)
+        self.counting.write(len, || self.zvol()?.modify(offset, len, stable, change))
     }
 
     fn write_zeroes(&self, offset: u64, len: u64, stable: Stable) -> Result<()> {
+        self.counting.free(len);
         self.zvol()?.write_zeroes(offset, len, stable)
     }
 
@@ -124,6 +128,7 @@ impl Volume for VolumeHandle {
     }
 
     fn flush(&self) -> Result<()> {
+        self.counting.flush();
         self.zvol()?.flush()
     }
 
@@ -161,7 +166,8 @@ impl LocalPool {
         // The number may have been that of a dataset that is no more.
         let known = handles.get(&object).filter(|known| known.id == id).cloned();
         Ok(known.unwrap_or_else(|| {
-            let handle = Arc::new(VolumeHandle { pool: self.this.clone(), object, id });
+            let counting = self.activity.of_volume((id.pool_guid, id.dataset_guid), name);
+            let handle = Arc::new(VolumeHandle { pool: self.this.clone(), object, id, counting });
             handles.insert(object, handle.clone());
             handle
         }))
@@ -287,6 +293,12 @@ impl LocalPool {
                 Err(error) => tracing::warn!(%error, "properties of an open volume cannot be read"),
             }
         }
+    }
+
+    /// Adds the names of the volumes that are open.
+    pub(super) fn name_volumes(&self, names: &mut HashMap<Guids, String>) {
+        let open: Vec<Arc<OpenVolume>> = lock(&self.volumes).values().cloned().collect();
+        names.extend(self.named(open.iter().map(|volume| &volume.dataset)));
     }
 
     /// Somebody serves the volume.

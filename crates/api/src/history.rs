@@ -1,0 +1,199 @@
+//! Notes what the appliance does, every ten seconds, and gives it back.
+//!
+//! A thread makes a row of all counts ([`statistics`]): rates of what is counted, and sizes as they
+//! are. Where it is kept has a bound in bytes ([`machine::history`]).
+//!
+//! Invariant: a history that cannot be read or written costs the history and nothing else. That is
+//! told in the log, once until it works again.
+
+use std::io;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::sync::{Mutex, MutexGuard, PoisonError, Weak};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use api_types::{Counted, History, HistorySeries, PoolStatus, SeriesQuery, Statistics, kind};
+use machine::history::{self, EVERY, Opened};
+use stdx::os_error::words;
+use stdx::patience::hurried;
+
+use crate::app::App;
+use crate::problem::{Refusal, refuse};
+use crate::statistics;
+
+/// Values of a series in one answer, at the most and where nobody says; and series.
+const MOST: u64 = 10_000;
+const USUAL: u64 = 1_000;
+const MOST_SERIES: usize = 16;
+
+/// What was noted.
+pub struct Recorder {
+    kept: Mutex<history::History>,
+    is_failing: AtomicBool,
+}
+
+impl Recorder {
+    /// Opens a history, or begins one. `None`: that cannot be, which was told.
+    pub fn open(path: &Path) -> Option<Recorder> {
+        let shown = path.display();
+        let kept = match history::History::open(path) {
+            Ok((kept, Opened::New | Opened::AsItWas)) => kept,
+            Ok((kept, Opened::Damaged { kept: old })) => {
+                tracing::error!(old = %old.display(), "{shown} was damaged and is kept; a new history was begun");
+                kept
+            }
+            Err(error) => {
+                tracing::error!(path = %shown, why = words(&error), "there is no history of what is done");
+                return None;
+            }
+        };
+        Some(Recorder { kept: Mutex::new(kept), is_failing: AtomicBool::new(false) })
+    }
+
+    /// A panic under it left the file as it was, or one row of it half written.
+    fn kept(&self) -> MutexGuard<'_, history::History> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn note(&self, values: &[(String, f64)]) {
+        match self.kept().note(now(), values) {
+            Ok(()) => self.is_failing.store(false, Relaxed),
+            Err(error) if !self.is_failing.swap(true, Relaxed) => {
+                tracing::warn!(why = words(&error), "what is done is not noted in the history");
+            }
+            Err(_) => {}
+        }
+    }
+
+    /// A part of it.
+    pub fn read(&self, asked: &SeriesQuery) -> Result<History, Refusal> {
+        let kept = self.kept();
+        let names: Vec<String> = kept.names().map(str::to_owned).collect();
+        let (now, points) = (now(), asked.points.unwrap_or(USUAL).clamp(1, MOST));
+        let to = asked.to.unwrap_or(now);
+        let from = asked.from.unwrap_or(to.saturating_sub(3600));
+        if from > to {
+            return Err(refuse(kind::INVALID, "it ends before it begins"));
+        }
+        let wanted: Vec<&str> = asked.series.split(',').filter(|name| !name.is_empty()).collect();
+        if wanted.len() > MOST_SERIES {
+            return Err(refuse(kind::INVALID, format!("more than {MOST_SERIES} series at once")));
+        }
+        if let Some(unknown) = wanted.iter().find(|name| !names.iter().any(|known| known == *name)) {
+            return Err(refuse(kind::NOT_FOUND, format!("no such series: {unknown}")));
+        }
+        let failed = |error: io::Error| {
+            refuse(kind::UNAVAILABLE, format!("the history cannot be read: {}", words(&error)))
+        };
+        let part = kept.read(&wanted, (from, to), (now, points)).map_err(failed)?;
+        let series = wanted.iter().zip(part.values);
+        let series = series.map(|(name, values)| HistorySeries { name: (*name).to_owned(), values });
+        Ok(History { step: part.step, first: part.first, series: series.collect(), names })
+    }
+}
+
+/// Seconds since 1970. A clock that is before that is as good as one that is wrong otherwise.
+fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
+}
+
+/// Looks every [`EVERY`] seconds and notes what came in between, until nobody can send any more.
+pub fn follow(app: &Weak<App>, stopped: &Receiver<()>) {
+    let mut before: Option<Statistics> = None;
+    loop {
+        // Once for each row, on time.
+        let until_next = EVERY - now() % EVERY;
+        if stopped.recv_timeout(Duration::from_secs(until_next)) != Err(RecvTimeoutError::Timeout) {
+            return;
+        }
+        let Some(app) = app.upgrade() else { return };
+        let Some(recorder) = &app.history else { return };
+        let (pools, seen) = hurried(|| {
+            let pools = statistics::pools(&app);
+            let seen = statistics::of(&app, &pools);
+            (pools, seen)
+        });
+        if let Some(before) = before.replace(seen.clone()) {
+            recorder.note(&values(&seen.since(&before), &pools));
+        }
+    }
+}
+
+/// What is noted of what came in a time.
+fn values(since: &Statistics, pools: &[PoolStatus]) -> Vec<(String, f64)> {
+    let seconds = (since.uptime as f64 / 1e9).max(1e-3);
+    let rate = |count: u64| count as f64 / seconds;
+    // Seconds that one took, of so many nanoseconds that all took.
+    let mean = |time: u64, count: u64| if count == 0 { 0.0 } else { time as f64 / 1e9 / count as f64 };
+    let (files, volumes) = (since.file_systems.total(), since.volumes.total());
+    let nfs = since.program.nfs.clients.total();
+    let iscsi = since.program.iscsi.initiators.total();
+    let disks = since.disks.iter().map(|disk| disk.io);
+    let disks = disks.fold(api_types::IoCounters::default(), |sum, io| sum.plus(&io));
+    let process = since.program.process;
+    let mut values = vec![
+        ("files.reads", rate(files.reads)),
+        ("files.read_bytes", rate(files.read_bytes)),
+        ("files.read_time", mean(files.read_time, files.reads)),
+        ("files.writes", rate(files.writes)),
+        ("files.write_bytes", rate(files.write_bytes)),
+        ("files.write_time", mean(files.write_time, files.writes)),
+        ("volumes.reads", rate(volumes.reads)),
+        ("volumes.read_bytes", rate(volumes.read_bytes)),
+        ("volumes.read_time", mean(volumes.read_time, volumes.reads)),
+        ("volumes.writes", rate(volumes.writes)),
+        ("volumes.write_bytes", rate(volumes.write_bytes)),
+        ("volumes.write_time", mean(volumes.write_time, volumes.writes)),
+        ("nfs.calls", rate(nfs.calls.values().sum())),
+        ("nfs.read_bytes", rate(nfs.read_bytes)),
+        ("nfs.write_bytes", rate(nfs.write_bytes)),
+        ("iscsi.commands", rate(iscsi.reads + iscsi.writes + iscsi.others)),
+        ("iscsi.read_bytes", rate(iscsi.read_bytes)),
+        ("iscsi.write_bytes", rate(iscsi.write_bytes)),
+        ("nbd.requests", rate(since.program.nbd.requests.values().sum())),
+        ("fuse.requests", rate(since.program.fuse.requests.values().sum())),
+        ("disks.reads", rate(disks.read_ops)),
+        ("disks.read_bytes", rate(disks.read_bytes)),
+        ("disks.read_time", mean(disks.read_nanos, disks.read_ops)),
+        ("disks.writes", rate(disks.write_ops)),
+        ("disks.write_bytes", rate(disks.write_bytes)),
+        ("disks.write_time", mean(disks.write_nanos, disks.write_ops)),
+        ("process.memory", process.resident as f64),
+        ("process.processors", rate(process.processor_time) / 1e9),
+    ];
+    let mut values: Vec<(String, f64)> =
+        values.drain(..).map(|(name, value)| (name.to_owned(), value)).collect();
+    for pool in pools {
+        values.push((format!("pool.{}.allocated", pool.name), pool.root.allocated as f64));
+        values.push((format!("pool.{}.size", pool.name), pool.root.size as f64));
+    }
+    values
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use api_types::{Breakdown, Named, VolumeCounts};
+
+    use super::*;
+
+    #[test]
+    fn rates_are_by_the_second_and_every_series_has_a_name_of_its_own() {
+        let counts = VolumeCounts { reads: 40, read_time: 80_000_000, ..VolumeCounts::default() };
+        let volumes = Breakdown {
+            each: vec![Named { name: "tank/v".into(), counts }],
+            others: VolumeCounts { reads: 10, ..VolumeCounts::default() },
+        };
+        let since = Statistics { uptime: 10_000_000_000, volumes, ..Statistics::default() };
+        let values = values(&since, &[]);
+        let of = |name: &str| values.iter().find(|(known, _)| known == name).map(|(_, value)| *value);
+        assert_eq!((of("volumes.reads"), of("volumes.read_time")), (Some(5.0), Some(0.0016)));
+        assert_eq!(of("nfs.calls"), Some(0.0));
+        let names: BTreeSet<&String> = values.iter().map(|(name, _)| name).collect();
+        assert_eq!(names.len(), values.len());
+        // With two series of each of 16 pools there is room.
+        assert!(values.len() + 2 * 16 <= history::SERIES);
+    }
+}
