@@ -2,7 +2,6 @@
 //! management API.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, sync_channel};
@@ -14,9 +13,10 @@ use api::Program;
 use api_types::{IscsiSession, IscsiTally, IscsiUnit, ProgramStatistics};
 use appliance::{LocalMount, LocalMounts, LocalShare, MountSpec, mount_props, mount_word};
 use engine_api::refusal::{Action, MountFault, Reason, Refused};
-use engine_api::{DatasetFilter, DatasetKind, Engine, Error, FileSystem, PropValue, Result, Serving};
+use engine_api::{DatasetFilter, DatasetKind, Engine, Error, PropValue, Result, Serving};
 use env::lock;
-use fuse::{Mount, MountOptions, Pool, within};
+use fuse::{At, Mount, MountOptions, Pool, why};
+use mounter::{Fault, Mounter, within};
 use stdx::os_error::words;
 
 use crate::mount_list::MountList;
@@ -40,6 +40,7 @@ pub struct Local {
     engine: Arc<RememberingEngine>,
     /// Serves all local mounts.
     pool: Pool,
+    mounter: Mounter,
     mounts: Mutex<Mounts>,
     turns: Arc<Turns>,
     list: MountList,
@@ -94,6 +95,7 @@ impl Local {
     pub fn new(
         engine: Arc<RememberingEngine>,
         list: MountList,
+        mounter: Mounter,
         limits: fuse::Limits,
     ) -> std::io::Result<Arc<Local>> {
         let missed = list.load().map_err(|error| {
@@ -106,7 +108,7 @@ impl Local {
             let _ = ended.try_send(());
         });
         let (turns, is_stopping, servers) = (Arc::default(), AtomicBool::new(false), Servers::default());
-        let local = Arc::new(Local { engine, pool, mounts, turns, list, is_stopping, servers });
+        let local = Arc::new(Local { engine, pool, mounter, mounts, turns, list, is_stopping, servers });
         let whose = Arc::downgrade(&local);
         thread::Builder::new().name("mounts".into()).spawn(move || write_down(&whose, &ends))?;
         Ok(local)
@@ -127,7 +129,8 @@ impl Local {
         // Parents first: what lies below one goes with it.
         left.sort_unstable();
         for at in left {
-            match fuse::remove_dead(Path::new(&at)) {
+            let looked = self.look(&at, Mounter::remove_dead);
+            match looked.and_then(|removed| removed.map_err(|fault| unusable(&at, &fault))) {
                 Ok(true) => tracing::info!(at, "what a killed program had mounted is taken away"),
                 Ok(false) => {}
                 Err(error) => {
@@ -196,6 +199,17 @@ impl Local {
         lock(&self.mounts).there.get(dataset).map(|mounted| mounted.mount.clone()).ok_or(Error::NotFound)
     }
 
+    /// What there is at a path, which may not answer.
+    fn look<T: Send + 'static>(
+        &self,
+        at: &str,
+        look: impl FnOnce(&Mounter, &Path) -> std::result::Result<T, Fault> + Send + 'static,
+    ) -> Result<std::result::Result<T, Fault>> {
+        let (mounter, path) = (self.mounter.clone(), PathBuf::from(at));
+        let found = within("local-look", LOOK, move || look(&mounter, &path));
+        found.map_err(|error| does_not_answer(&error, at))
+    }
+
     fn turn(&self, dataset: &str) -> Result<Turn> {
         self.turns.take(dataset, TURN).ok_or(Error::Busy)
     }
@@ -260,22 +274,6 @@ fn mount_options(dataset: &str, props: &[PropValue], words: &[String]) -> MountO
     options
 }
 
-/// Mounts `fs` where that hides nothing, or may.
-fn mount_at(pool: &Pool, fs: Arc<dyn FileSystem>, spec: &MountSpec, options: &MountOptions) -> Result<Mount> {
-    let at = Path::new(&spec.mountpoint);
-    let cannot = |error: std::io::Error| unusable(&spec.mountpoint, &error);
-    let made = match fs::create_dir_all(at) {
-        Err(_) if fuse::remove_dead(at).map_err(cannot)? => fs::create_dir_all(at),
-        made => made,
-    };
-    made.map_err(cannot)?;
-    let mut inside = fs::read_dir(at).map_err(cannot)?;
-    if !spec.overlay && inside.next().is_some() {
-        return Err(Error::NotEmpty);
-    }
-    fuse::mount(pool, fs, at, options)
-}
-
 fn refuse(reason: impl Into<Reason>) -> Error {
     Refused::because(reason).into()
 }
@@ -284,8 +282,8 @@ fn os(error: &std::io::Error) -> Reason {
     Reason::Os { message: words(error) }
 }
 
-fn unusable(path: &str, error: &std::io::Error) -> Error {
-    Refused::new(Action::Use { path: path.to_owned() }, os(error)).into()
+fn unusable(path: &str, fault: &Fault) -> Error {
+    Refused::new(Action::Use { path: path.to_owned() }, why(fault)).into()
 }
 
 fn does_not_answer(error: &std::io::Error, at: &str) -> Error {
@@ -297,13 +295,10 @@ fn does_not_answer(error: &std::io::Error, at: &str) -> Error {
 
 impl LocalMounts for Local {
     fn is_free(&self, at: &str) -> Result<()> {
-        let path = at.to_owned();
-        let look = move || fs::read_dir(path).map(|mut inside| inside.next().is_some());
-        match within("local-look", LOOK, look).map_err(|error| does_not_answer(&error, at))? {
+        match self.look(at, Mounter::has_entries)? {
             Ok(true) => Err(Error::NotEmpty),
             Ok(false) => Ok(()),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
-            Err(error) => Err(refuse(os(&error))),
+            Err(fault) => Err(refuse(why(&fault))),
         }
     }
 
@@ -319,8 +314,11 @@ impl LocalMounts for Local {
         let options = self.options(&spec.dataset, &spec.options)?;
         // Who comes too late keeps the turn, and takes away what nobody has waited for.
         let make = {
-            let (pool, spec) = (self.pool.clone(), spec.clone());
-            move || mount_at(&pool, fs, &spec, &options).map(|mount| (mount, turn))
+            let (pool, mounter, spec) = (self.pool.clone(), self.mounter.clone(), spec.clone());
+            move || {
+                let at = At { path: Path::new(&spec.mountpoint), overlay: spec.overlay };
+                fuse::mount(&pool, &mounter, fs, at, &options).map(|mount| (mount, turn))
+            }
         };
         let made = within("local-mount", MOUNT, make);
         let (mount, _turn) = made.map_err(|error| does_not_answer(&error, &spec.mountpoint))??;
@@ -386,10 +384,11 @@ impl LocalMounts for Local {
             return;
         }
         // They may lie on a mount of ours, whose pool may be suspended.
+        let mounter = self.mounter.clone();
         let remove = move || {
             for at in all {
-                if let Err(error) = fs::remove_dir(&at) {
-                    tracing::debug!(at, %error, "the directory of a mount stays");
+                if let Err(fault) = mounter.remove_directory(Path::new(&at)) {
+                    tracing::debug!(at, ?fault, "the directory of a mount stays");
                 }
             }
         };
@@ -410,11 +409,9 @@ impl LocalMounts for Local {
     }
 
     fn mounted_at(&self, path: &str) -> Result<Option<String>> {
-        let at = PathBuf::from(path);
-        let found = within("local-look", LOOK, move || fuse::place(&at));
-        let at = match found.map_err(|error| does_not_answer(&error, path))? {
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-            found => found.map_err(|error| unusable(path, &error))?,
+        let at = match self.look(path, Mounter::resolve)? {
+            Err(Fault::Os(error)) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            found => found.map_err(|fault| unusable(path, &fault))?,
         };
         let mounts = self.mounted();
         Ok(mounts.into_iter().find(|mount| Path::new(&mount.mountpoint) == at).map(|mount| mount.dataset))

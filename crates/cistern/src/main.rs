@@ -14,6 +14,7 @@ mod job_list;
 mod keep;
 mod local;
 mod logging;
+mod mount_broker;
 mod mount_list;
 mod options;
 mod policy;
@@ -73,6 +74,7 @@ usage:
   cistern session COMMAND …      who is logged in (cistern session --help)
   cistern audit [options]        what was changed, and by whom (cistern audit --help)
   cistern certificate COMMAND …  the certificate of HTTPS (cistern certificate --help)
+  cistern mount-broker [options] mount file systems for a daemon that may not (cistern mount-broker --help)
   cistern bench classic          measure it on modelled devices (cistern bench --help)
   cistern version
 
@@ -119,11 +121,12 @@ fn dispatch(args: &[String]) -> i32 {
 fn command(host: Option<&str>, args: &[String]) -> i32 {
     let rest = args.get(1..).unwrap_or(&[]);
     match args.first().map(String::as_str) {
-        Some(name @ ("serve" | "inspect" | "bench")) if host.is_some() => {
+        Some(name @ ("serve" | "mount-broker" | "inspect" | "bench")) if host.is_some() => {
             eprintln!("cistern: '{name}' works on this machine, not through a daemon: --host makes no sense");
             2
         }
         Some("serve") => serve::run(rest),
+        Some("mount-broker") => mount_broker::run(rest),
         Some("zpool") => cli::zpool(rest, host),
         Some("zfs") => cli::zfs(rest, host),
         Some("shell") => cli::shell(rest, host),

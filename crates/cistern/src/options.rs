@@ -32,6 +32,8 @@ Runs the appliance in the foreground until it is told to stop (Ctrl-C, SIGTERM);
   --keep DIR           a folder in memory: what volumes have answered is there for the next process when this one dies,
                        flushed or not, and so is what NFS clients were told of changes; 'off': it is lost
                        (default: /dev/shm)
+  --mount-broker PATH  the socket of 'cistern mount-broker', which mounts for this daemon; 'off': the daemon mounts by
+                       itself, which takes root or fusermount3            (default: off)
   --automount          mount file systems through FUSE when they are created or imported
   --first-start        on the first start, make the pool tank on image files under DIR/disks and share tank/share
   --config FILE        options of this list as name = value, for what the command line leaves out (cistern.toml(5)), or
@@ -83,6 +85,7 @@ pub const OPTIONS: &[Named] = &[
     named("cache", Takes::Value, "\"8G\""),
     named("dirty", Takes::Value, "\"1G\""),
     named("keep", Takes::Value, "\"/dev/shm\""),
+    named("mount-broker", Takes::Value, "\"/run/cistern/mount.sock\""),
     named("automount", Takes::Switch, "true"),
     named("first-start", Takes::Switch, "true"),
     named("log", Takes::Value, "\"info,nfs=debug\""),
@@ -110,6 +113,8 @@ pub struct Options {
     pub dirty: u64,
     /// `None`: what is not flushed dies with the program.
     pub keep: Option<PathBuf>,
+    /// `None`: this program mounts by itself.
+    pub mount_broker: Option<PathBuf>,
     pub automount: bool,
     pub first_start: bool,
     pub log: Option<String>,
@@ -131,6 +136,7 @@ pub fn parse(args: &[String], memory: u64, is_root: bool) -> Result<Option<Optio
         cache: (memory / 4).clamp(64 << 20, 4 << 30) as usize,
         dirty: 0,
         keep: Some(PathBuf::from(FOLDER)),
+        mount_broker: None,
         automount: false,
         first_start: false,
         log: None,
@@ -159,6 +165,9 @@ pub fn parse(args: &[String], memory: u64, is_root: bool) -> Result<Option<Optio
             "--cache" => options.cache = size(&value()?)? as usize,
             "--dirty" => options.dirty = size(&value()?)?,
             "--keep" => options.keep = Some(value()?).filter(|text| text != "off").map(PathBuf::from),
+            "--mount-broker" => {
+                options.mount_broker = Some(value()?).filter(|text| text != "off").map(PathBuf::from);
+            }
             "--automount" => options.automount = switch(name, inline.as_deref())?,
             "--old-handles" => options.old_handles = switch(name, inline.as_deref())?,
             "--first-start" => options.first_start = switch(name, inline.as_deref())?,

@@ -14,6 +14,7 @@ use appliance::Appliance;
 use engine::{LocalEngine, Options as EngineOptions};
 use engine_api::Engine;
 use env::{Env, Keepsake, MemoryFile};
+use mounter::Mounter;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use sockets::inherited::Inherited;
@@ -121,7 +122,8 @@ impl Daemon {
         let (clock, entropy) = (env.clock.clone(), env.entropy.clone());
         let engine = RememberingEngine::new(env, engine_options, memory);
         let limits = fuse::Limits::within(options.cache, budget.held());
-        let local = Local::new(engine.clone(), MountList::in_state(&state), limits);
+        let mounter = options.mount_broker.clone().map_or_else(Mounter::here, Mounter::broker);
+        let local = Local::new(engine.clone(), MountList::in_state(&state), mounter, limits);
         let local = local.map_err(|error| words(&error))?;
         let told = heed_signals(signals, engine.local(), local.clone())?;
         // The socket first: it tells whether another daemon runs here, before any disk is touched.

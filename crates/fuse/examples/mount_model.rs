@@ -17,7 +17,8 @@ fn main() {
     };
     let fs = model::MemFs::new(Box::new(now));
     let pool = fuse::Pool::new(fuse::Limits::default()).expect("a descriptor");
-    match fuse::mount(&pool, fs, &at, &fuse::MountOptions::default()) {
+    let at = fuse::At { path: &at, overlay: true };
+    match fuse::mount(&pool, &mounter::Mounter::here(), fs, at, &fuse::MountOptions::default()) {
         Ok(mount) => mount.wait(),
         Err(error) => {
             eprintln!("{error}");

@@ -28,13 +28,15 @@
 //! The kernel's protocol is spoken here (`request`, `reply`), by one pool of threads (`pool`) and
 //! buffers (`buffers`) for all mounts; where the kernel allows it, over io_uring (`ring`, `rings`).
 //!
+//! Mounting and unmounting itself, which takes privileges, is `mounter`'s: this crate serves what
+//! hangs on a device of /dev/fuse.
+//!
 //! Node numbers are object numbers (the root is 1, as FUSE demands), with the engine's generation
 //! beside them. Invariants: a handle that the kernel has open is one `FileSystem::open`, closed
 //! exactly once, also when the connection is aborted; a failed call changed nothing and took no
 //! reference.
 
 mod abi;
-mod apart;
 mod buffers;
 mod caller;
 mod channel;
@@ -48,7 +50,6 @@ mod handles;
 mod inodes;
 mod lock;
 mod mount;
-mod mountinfo;
 mod notifier;
 mod ops;
 mod options;
@@ -63,10 +64,10 @@ mod room;
 mod server;
 mod stats;
 mod trust;
+mod why;
 
-pub use apart::within;
-pub use mount::{Mount, Telling, mount};
-pub use mountinfo::{place, remove_dead};
+pub use mount::{At, Mount, Telling, mount};
 pub use options::MountOptions;
 pub use pool::Pool;
 pub use room::Limits;
+pub use why::why;

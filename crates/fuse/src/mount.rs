@@ -4,27 +4,26 @@
 //! the end of a connection are waited for with a bound. [`mount()`] looks up its path, which may
 //! lie below another mount of ours: who calls it waits with a bound, as [`within`] does.
 
-use crate::apart::within;
 use crate::channel::Channel;
-use crate::device::{self, Device};
+use crate::device::Device;
 use crate::flat::Flat;
 use crate::inodes::Inodes;
 use crate::lock::lock;
-use crate::mountinfo::{device_of, holders};
 use crate::notifier::Notifier;
 use crate::ops::Ops;
 use crate::options::{Current, MountOptions};
 use crate::pool::{Pool, Serve, Told};
 use crate::rings::Rings;
 use crate::server::Server;
-use engine_api::refusal::{Action, MountFault, Reason, Refused};
+use crate::why::{os, why};
+use engine_api::refusal::{Action, Refused};
 use engine_api::{Error, FileSystem, Result, Watcher};
+use mounter::{DeviceId, Fault, How, Mounter, Wanted, within};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
-use stdx::os_error::words;
 
 /// How long INIT may take to come, an unmount to write what is dirty, and a connection to end.
 const BEGIN: Duration = Duration::from_secs(10);
@@ -40,8 +39,9 @@ const END: Duration = Duration::from_millis(300);
 #[derive(Debug)]
 pub struct Mount {
     at: PathBuf,
-    /// `major:minor` of its device; `None` where the kernel did not tell.
-    device: Option<String>,
+    /// `None` where the kernel did not tell.
+    device: Option<DeviceId>,
+    mounter: Mounter,
     pool: Pool,
     number: u64,
     session: Arc<Ended>,
@@ -125,35 +125,40 @@ impl Drop for Session {
     }
 }
 
-/// Mount `fs` at an existing directory, for every user of the machine. Needs root (CAP_SYS_ADMIN),
-/// or fusermount3.
+/// Where to mount.
+#[derive(Clone, Copy, Debug)]
+pub struct At<'a> {
+    /// A directory; made where it is missing.
+    pub path: &'a Path,
+    /// Also where it has entries.
+    pub overlay: bool,
+}
+
+/// Mount `fs` for every user of the machine, by `mounter`.
 ///
 /// # Errors
-/// `Refused` with the operating system's reason.
-pub fn mount(pool: &Pool, fs: Arc<dyn FileSystem>, at: &Path, options: &MountOptions) -> Result<Mount> {
-    let refuse = |at: &Path, reason| Refused::new(Action::Use { path: at.display().to_string() }, reason);
-    let real = at.canonicalize().map_err(|error| refuse(at, os(&error)))?;
-    let mount_with = |rings| attempt(pool, fs.clone(), &real, options, rings);
-    match mount_with(pool.rings()) {
+/// `NotEmpty`; `Refused` with the operating system's reason, or the mount broker's.
+pub fn mount(
+    pool: &Pool,
+    mounter: &Mounter,
+    fs: Arc<dyn FileSystem>,
+    at: At<'_>,
+    options: &MountOptions,
+) -> Result<Mount> {
+    let mount_with = |rings| attempt(pool, mounter, fs.clone(), at, options, rings);
+    let made = match mount_with(pool.rings()) {
         Err(Failed::Rings(error)) => {
-            tracing::warn!(at = %real.display(), %error, "mounted without io_uring");
+            tracing::warn!(at = %at.path.display(), %error, "mounted without io_uring");
             mount_with(None)
         }
         done => done,
-    }
-    .map_err(|failed| match failed {
-        Failed::Mount(error) => refuse(&real, why_not_mounted(&error, is_root())).into(),
-        Failed::Begin(error) | Failed::Rings(error) => refuse(at, os(&error)).into(),
-    })
-}
-
-fn os(error: &io::Error) -> Reason {
-    Reason::Os { message: words(error) }
+    };
+    made.map_err(|failed| why_not_mounted(failed, at.path))
 }
 
 /// Where a mount failed; it is not there.
 enum Failed {
-    Mount(io::Error),
+    Mount(Fault),
     Begin(io::Error),
     /// Without rings it may be better.
     Rings(io::Error),
@@ -162,12 +167,16 @@ enum Failed {
 /// Mount, with requests over `rings` where the kernel agrees.
 fn attempt(
     pool: &Pool,
+    mounter: &Mounter,
     fs: Arc<dyn FileSystem>,
-    at: &Path,
+    At { path, overlay }: At<'_>,
     options: &MountOptions,
     rings: Option<Rings>,
 ) -> std::result::Result<Mount, Failed> {
-    let device = Arc::new(Device::mount(at, options).map_err(Failed::Mount)?);
+    let (source, flags) = (options.source.clone(), options.flags());
+    let wanted = Wanted { at: path.to_owned(), source, flags, overlay };
+    let made = mounter.mount(&wanted).map_err(Failed::Mount)?;
+    let (device, at) = (Arc::new(Device::from(made.device)), made.at);
     let current = Arc::new(Current::new(options));
     let fs = Flat::new(fs);
     let whose = Arc::downgrade(&fs);
@@ -179,20 +188,23 @@ fn attempt(
     let ops = Ops::new(server, notifier.clone(), pool.counting());
     let begun = device.wait(BEGIN).and_then(|()| ops.begin(&device, rings.is_some()));
     let ended = Arc::new(Ended::default());
-    let session = Session { device, ops, at: at.to_owned(), ended: ended.clone(), told: pool.told() };
+    let session = Session { device, ops, at: at.clone(), ended: ended.clone(), told: pool.told() };
     let io_uring = matches!(begun, Ok(true));
     let added = match begun {
         Ok(true) => pool.add(Box::new(session), rings).map_err(Failed::Rings),
         Ok(false) => pool.add(Box::new(session), None).map_err(Failed::Begin),
         Err(error) => Err(Failed::Begin(error)),
     };
-    let number = added.inspect_err(|_| drop(device::unmount(at, libc::MNT_DETACH)))?;
-    let device = device_of(at);
-    raise_readahead(device.as_deref());
+    let number = added.inspect_err(|_| drop(mounter.unmount(&at, How::Lazily)))?;
+    // Where that is refused, reading is only slower.
+    if let Err(fault) = mounter.raise_read_ahead(&at) {
+        tracing::debug!(?fault, "read-ahead stays at the kernel's default");
+    }
     tracing::info!(at = %at.display(), source = options.source, io_uring, "mounted");
     Ok(Mount {
-        at: at.to_owned(),
-        device,
+        at,
+        device: made.id,
+        mounter: mounter.clone(),
         pool: pool.clone(),
         number,
         session: ended,
@@ -201,42 +213,13 @@ fn attempt(
     })
 }
 
-fn is_root() -> bool {
-    // SAFETY: it has no arguments and cannot fail.
-    unsafe { libc::geteuid() == 0 }
-}
-
-/// Why a mount failed, and what would help. Who is not root mounts through fusermount3, which may
-/// not be there, or not allow what everybody is to see; its own words name no cure.
-fn why_not_mounted(error: &io::Error, root: bool) -> Reason {
-    match error.kind() {
-        io::ErrorKind::PermissionDenied if !root => MountFault::NotForAll.into(),
-        io::ErrorKind::NotFound if !root => MountFault::NoHelper.into(),
-        _ => {
-            let text = words(error);
-            let text = text.trim();
-            let program = ["fusermount3: ", "fusermount: "];
-            let message = program.iter().find_map(|name| text.strip_prefix(name)).unwrap_or(text).to_owned();
-            Reason::Os { message }
-        }
-    }
-}
-
-/// fusermount3 cannot give a mount other options.
-fn why_not_remounted(error: &io::Error, root: bool) -> Reason {
-    match error.kind() {
-        io::ErrorKind::PermissionDenied if !root => MountFault::RemountByRoot.into(),
-        _ => os(error),
-    }
-}
-
-/// The kernel offers FUSE no more than its default of 128 KiB when a mount begins; root may raise
-/// it afterwards. Where that is refused, reading is only slower.
-fn raise_readahead(device: Option<&str>) {
-    let Some(device) = device else { return };
-    if let Err(error) = std::fs::write(format!("/sys/class/bdi/{device}/read_ahead_kb"), "1024") {
-        tracing::debug!(%error, "read-ahead stays at the kernel's default");
-    }
+fn why_not_mounted(failed: Failed, at: &Path) -> Error {
+    let reason = match failed {
+        Failed::Mount(Fault::NotEmpty) => return Error::NotEmpty,
+        Failed::Mount(fault) => why(&fault),
+        Failed::Begin(error) | Failed::Rings(error) => os(&error),
+    };
+    Refused::new(Action::Use { path: at.display().to_string() }, reason).into()
 }
 
 impl Mount {
@@ -250,10 +233,10 @@ impl Mount {
     /// # Errors
     /// `Refused` with the operating system's reason.
     pub fn remount(&self, options: &MountOptions) -> Result<()> {
-        let (at, now) = (self.at.clone(), options.clone());
+        let (at, flags, mounter) = (self.at.clone(), options.flags(), self.mounter.clone());
         // The kernel writes what is dirty first, which may have to wait for a pool.
-        let done = within("fuse-remount", FLUSH, move || device::remount(&at, &now));
-        done.flatten().map_err(|error| Refused::because(why_not_remounted(&error, is_root())))?;
+        let done = within("fuse-remount", FLUSH, move || mounter.remount(&at, flags));
+        done.map_err(Fault::Os).flatten().map_err(|fault| Refused::because(why(&fault)))?;
         self.options.set(options);
         Ok(())
     }
@@ -272,19 +255,19 @@ impl Mount {
         if self.session.is_set() {
             return Ok(());
         }
-        let detached = if force { self.detach(FLUSH_BY_FORCE) } else { self.detach_soon() };
+        let detached = if force { self.detach(How::Gently, FLUSH_BY_FORCE) } else { self.detach_soon() };
         match (detached, force) {
             (Ok(()), _) => {}
             (Err(_), _) if self.session.is_set() => return Ok(()),
-            (Err(error), false) if busy(&error) => return Err(Error::Busy),
+            (Err(fault), false) if busy(&fault) => return Err(Error::Busy),
             // Force ends the connection, detach takes the name away though files are open.
-            (Err(error), true) if busy(&error) => {
-                device::unmount(&self.at, libc::MNT_FORCE | libc::MNT_DETACH)
-                    .map_err(|error| self.refused(&error))?;
+            (Err(fault), true) if busy(&fault) => {
+                self.detach(How::ByForce, FLUSH_BY_FORCE).map_err(|fault| self.refused(&fault))?;
             }
             // Somebody else has taken it away from here.
-            (Err(error), _) if error.raw_os_error() == Some(libc::EINVAL) => {}
-            (Err(error), _) => return Err(self.refused(&error)),
+            (Err(Fault::NotOurs), _) => {}
+            (Err(fault), _) if fault.errno() == Some(libc::EINVAL) => {}
+            (Err(fault), _) => return Err(self.refused(&fault)),
         }
         if !self.session.wait_for(END) {
             self.abort();
@@ -293,23 +276,23 @@ impl Mount {
     }
 
     /// Again, where somebody holds it for a moment only.
-    fn detach_soon(&self) -> io::Result<()> {
+    fn detach_soon(&self) -> std::result::Result<(), Fault> {
         let begun = Instant::now();
         loop {
-            match self.detach(FLUSH) {
-                Err(error) if busy(&error) && begun.elapsed() < HELD => thread::sleep(BETWEEN),
+            match self.detach(How::Gently, FLUSH) {
+                Err(fault) if busy(&fault) && begun.elapsed() < HELD => thread::sleep(BETWEEN),
                 done => return done,
             }
         }
     }
 
-    /// What is dirty is written, then it is gone from this mount namespace. In a thread of its own,
-    /// which the kernel may keep: `ResourceBusy` where it is not done in time.
-    fn detach(&self, bound: Duration) -> io::Result<()> {
-        let at = self.at.clone();
-        match within("fuse-unmount", bound, move || device::unmount(&at, 0)) {
+    /// It is gone from the machine's mount namespace. In a thread of its own, which the kernel may
+    /// keep while what is dirty is written: `EBUSY` where it is not done in time.
+    fn detach(&self, how: How, bound: Duration) -> std::result::Result<(), Fault> {
+        let (at, mounter) = (self.at.clone(), self.mounter.clone());
+        match within("fuse-unmount", bound, move || mounter.unmount(&at, how)) {
             Err(error) if error.kind() == io::ErrorKind::TimedOut => {
-                Err(io::Error::from_raw_os_error(libc::EBUSY))
+                Err(io::Error::from_raw_os_error(libc::EBUSY).into())
             }
             done => done?,
         }
@@ -317,12 +300,15 @@ impl Mount {
 
     /// It is still mounted in another namespace: nobody is served any more.
     fn abort(&self) {
-        let holders = self.device.as_deref().map(holders).unwrap_or_default();
-        tracing::warn!(at = %self.at.display(), ?holders, "is mounted elsewhere too: the connection is cut");
+        tracing::warn!(at = %self.at.display(), "is mounted elsewhere too, and is served no more");
         self.pool.remove(self.number);
-        if let Some((_, minor)) = self.device.as_deref().and_then(|device| device.split_once(':')) {
-            // Where this cannot be written, what is being served ends first.
-            let _ = std::fs::write(format!("/sys/fs/fuse/connections/{minor}/abort"), "1");
+        if let Some(device) = self.device {
+            let mounter = self.mounter.clone();
+            // Where this cannot be done, what is being served ends first.
+            let cut = within("fuse-cut", FLUSH_BY_FORCE, move || mounter.cut(device));
+            if let Err(fault) = cut.map_err(Fault::Os).flatten() {
+                tracing::debug!(?fault, "the connection is not cut");
+            }
         }
         if !self.session.wait_for(END) {
             tracing::warn!(at = %self.at.display(), "requests are still being served");
@@ -339,13 +325,13 @@ impl Mount {
         self.session.is_set()
     }
 
-    fn refused(&self, error: &io::Error) -> Error {
-        Refused::new(Action::Unmount { path: self.at.display().to_string() }, os(error)).into()
+    fn refused(&self, fault: &Fault) -> Error {
+        Refused::new(Action::Unmount { path: self.at.display().to_string() }, why(fault)).into()
     }
 }
 
-fn busy(error: &io::Error) -> bool {
-    error.raw_os_error() == Some(libc::EBUSY)
+fn busy(fault: &Fault) -> bool {
+    fault.errno() == Some(libc::EBUSY)
 }
 
 impl Drop for Mount {
@@ -355,6 +341,3 @@ impl Drop for Mount {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

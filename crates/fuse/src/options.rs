@@ -1,5 +1,6 @@
 //! How a file system is mounted.
 
+use mounter::Flags;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -41,6 +42,19 @@ impl Default for MountOptions {
             xattr: true,
             cache: Duration::from_secs(1),
         }
+    }
+}
+
+impl MountOptions {
+    /// What the kernel is told of them.
+    pub(crate) fn flags(&self) -> Flags {
+        Flags::default()
+            .and_when(self.read_only, Flags::READ_ONLY)
+            .and_when(!self.setuid, Flags::NO_SETUID)
+            .and_when(!self.devices, Flags::NO_DEVICES)
+            .and_when(!self.exec, Flags::NO_EXEC)
+            .and_when(!self.atime, Flags::NO_ATIME)
+            .and_when(self.atime && self.relatime, Flags::RELATIME)
     }
 }
 

@@ -42,6 +42,22 @@ pub enum MountFault {
     NoHelper,
     /// A mount gets other options by root alone.
     RemountByRoot,
+    /// The mount broker does not answer.
+    NoBroker {
+        socket: String,
+        /// The operating system's.
+        message: String,
+    },
+    /// The mount broker has as many requests as it takes.
+    BrokerBusy,
+    /// The mount broker serves another user.
+    BrokerOfOther,
+    /// The mount broker is of another version of the program.
+    BrokerVersion,
+    /// The mount broker changes nothing there.
+    Kept,
+    /// The mount broker follows no symbolic link.
+    SymbolicLink,
     /// Datasets of a pool that is to be destroyed.
     StayMounted,
 

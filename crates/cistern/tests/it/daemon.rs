@@ -12,6 +12,7 @@ use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Write};
 use std::net::TcpListener;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::unix::fs::chown;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -163,7 +164,7 @@ pub fn free_port(host: &str) -> u16 {
     listener.local_addr().expect("bound").port()
 }
 
-fn end_with_parent() -> io::Result<()> {
+pub fn end_with_parent() -> io::Result<()> {
     // SAFETY: it takes plain numbers.
     match unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) } {
         0 => Ok(()),
@@ -171,8 +172,18 @@ fn end_with_parent() -> io::Result<()> {
     }
 }
 
+/// The program as a user without any capability, as a service of systemd has it.
+fn without_privileges(user: u32) -> Command {
+    let mut command = Command::new("setpriv");
+    command.args([format!("--reuid={user}"), format!("--regid={user}")]);
+    command.args(["--clear-groups", "--bounding-set=-all", "--inh-caps=-all", "--no-new-privs"]);
+    // Who changes his user has to say it anew.
+    command.args(["--pdeathsig=KILL", PROGRAM]);
+    command
+}
+
 /// Gives the process that begins these as its descriptors from 3 on: ten at the most.
-fn hand_over(sockets: &[RawFd]) -> io::Result<()> {
+pub fn hand_over(sockets: &[RawFd]) -> io::Result<()> {
     let done = |fd: RawFd| if fd < 0 { Err(io::Error::last_os_error()) } else { Ok(fd) };
     // Out of the way first, for one may have the number of another.
     let mut copies = [0; 10];
@@ -199,6 +210,8 @@ pub struct Daemon {
     group: Option<PathBuf>,
     /// Listening sockets that it is started with, as systemd does it.
     handed: Vec<OwnedFd>,
+    /// The user that it runs as, without any capability; else root.
+    user: Option<u32>,
     child: Option<Child>,
 }
 
@@ -229,8 +242,22 @@ impl Daemon {
             env: env.to_vec(),
             group: None,
             handed: Vec::new(),
+            user: None,
             child: None,
         };
+        daemon.begin();
+        daemon
+    }
+
+    /// As a user without any capability, who owns its state folder.
+    pub fn start_as(scratch: &Scratch, user: u32, extra: &[&str]) -> Daemon {
+        let mut daemon = Daemon::start_with(scratch, "state", extra);
+        daemon.stop();
+        daemon.user = Some(user);
+        for entry in fs::read_dir(&daemon.state).expect("its folder") {
+            chown(entry.expect("an entry").path(), Some(user), Some(user)).expect("root may");
+        }
+        chown(&daemon.state, Some(user), Some(user)).expect("root may");
         daemon.begin();
         daemon
     }
@@ -289,7 +316,10 @@ impl Daemon {
                 unsafe { shell.pre_exec(move || hand_over(&handed)) };
                 shell
             }
-            None => Command::new(PROGRAM),
+            None => match self.user {
+                Some(user) => without_privileges(user),
+                None => Command::new(PROGRAM),
+            },
         };
         command
             .arg("serve")

@@ -6,6 +6,7 @@
 mod acls;
 mod acme;
 mod atime;
+mod broker;
 mod cachefile;
 mod clients;
 mod coherence;

@@ -2,8 +2,9 @@
 
 use crate::WANTS_RINGS;
 use engine_api::{FileSystem, Time};
-use fuse::{Limits, Mount, MountOptions, Pool};
+use fuse::{At, Limits, Mount, MountOptions, Pool};
 use model::MemFs;
+use mounter::Mounter;
 use std::ffi::CString;
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -68,7 +69,9 @@ impl Fixture {
         std::fs::create_dir(&at).unwrap();
         let fs = MemFs::new(Box::new(now));
         let mount = mount_so(|| {
-            fuse::mount(pool, fs.clone() as Arc<dyn FileSystem>, &at, options).expect("root and /dev/fuse")
+            let at = At { path: &at, overlay: false };
+            let fs = fs.clone() as Arc<dyn FileSystem>;
+            fuse::mount(pool, &Mounter::here(), fs, at, options).expect("root and /dev/fuse")
         });
         Fixture { fs, mount, at }
     }

@@ -70,6 +70,26 @@ impl Display for MountFault {
             }
             MountFault::NoHelper => "a mount takes root, or fusermount3 (package fuse3)",
             MountFault::RemountByRoot => "that takes root: unmount it, and mount it with the new options",
+            MountFault::NoBroker { socket, message } => {
+                return write!(
+                    f,
+                    "the mount broker does not answer at {socket} ({message}): \
+                     systemctl start cistern-mount.socket"
+                );
+            }
+            MountFault::BrokerBusy => "the mount broker is busy",
+            MountFault::BrokerOfOther => {
+                "the mount broker serves another user: see --user in cistern-mount.service"
+            }
+            MountFault::BrokerVersion => {
+                "the mount broker is of another version: systemctl restart cistern-mount.service"
+            }
+            MountFault::Kept => {
+                "the mount broker changes nothing there, for it belongs to the system or to somebody else"
+            }
+            MountFault::SymbolicLink => {
+                "a symbolic link leads there, and the mount broker follows none: name the directory itself"
+            }
             MountFault::StayMounted => "could not unmount datasets",
             MountFault::AlreadyShared => "filesystem already shared",
             MountFault::NotShared => "not currently shared",

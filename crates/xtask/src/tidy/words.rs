@@ -13,12 +13,12 @@ const BANNED: &[(&str, &[&str], &str)] = &[
 ];
 
 const OUTSIDE_ENGINE: &[&str] = &[
-    "env", "nfs", "sunrpc", "sockets", "fuse", "iscsi", "nbd", "load", "machine", "api", "cli", "cistern",
-    "bench", "sim", "xtask",
+    "env", "nfs", "sunrpc", "sockets", "fuse", "mounter", "iscsi", "nbd", "load", "machine", "api", "cli",
+    "cistern", "bench", "sim", "xtask",
 ];
 const BYTES: &[&str] = &[
-    "stdx", "ondisk", "codec", "env", "sunrpc", "nfs", "fuse", "scsi", "iscsi", "nbd", "load", "sim",
-    "model", "cistern",
+    "stdx", "ondisk", "codec", "env", "sunrpc", "nfs", "fuse", "mounter", "scsi", "iscsi", "nbd", "load",
+    "sim", "model", "cistern",
 ];
 
 pub fn banned_words(name: &str, shown: &str, text: &str) -> Vec<String> {
