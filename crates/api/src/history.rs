@@ -1,102 +1,17 @@
-//! Notes what the appliance does, every ten seconds, and gives it back.
-//!
-//! A thread makes a row of all counts ([`statistics`]): rates of what is counted, and sizes as they
-//! are. Where it is kept has a bound in bytes ([`machine::history`]).
-//!
-//! Invariant: a history that cannot be read or written costs the history and nothing else. That is
-//! told in the log, once until it works again.
+//! Notes what the appliance does, every ten seconds: a thread makes a row of all counts
+//! ([`statistics`]), rates of what is counted, and sizes as they are.
 
-use std::io;
-use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::Weak;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
-use std::sync::{Mutex, MutexGuard, PoisonError, Weak};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
-use api_types::{Counted, History, HistorySeries, PoolStatus, SeriesQuery, Statistics, kind};
-use machine::history::{self, EVERY, Opened};
-use stdx::os_error::words;
+use api_types::{Counted, PoolStatus, Statistics};
+use machine::history::EVERY;
 use stdx::patience::hurried;
 
 use crate::app::App;
-use crate::problem::{Refusal, refuse};
+use crate::recorder::now;
 use crate::statistics;
-
-/// Values of a series in one answer, at the most and where nobody says; and series.
-const MOST: u64 = 10_000;
-const USUAL: u64 = 1_000;
-const MOST_SERIES: usize = 16;
-
-/// What was noted.
-pub struct Recorder {
-    kept: Mutex<history::History>,
-    is_failing: AtomicBool,
-}
-
-impl Recorder {
-    /// Opens a history, or begins one. `None`: that cannot be, which was told.
-    pub fn open(path: &Path) -> Option<Recorder> {
-        let shown = path.display();
-        let kept = match history::History::open(path) {
-            Ok((kept, Opened::New | Opened::AsItWas)) => kept,
-            Ok((kept, Opened::Damaged { kept: old })) => {
-                tracing::error!(old = %old.display(), "{shown} was damaged and is kept; a new history was begun");
-                kept
-            }
-            Err(error) => {
-                tracing::error!(path = %shown, why = words(&error), "there is no history of what is done");
-                return None;
-            }
-        };
-        Some(Recorder { kept: Mutex::new(kept), is_failing: AtomicBool::new(false) })
-    }
-
-    /// A panic under it left the file as it was, or one row of it half written.
-    fn kept(&self) -> MutexGuard<'_, history::History> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn note(&self, values: &[(String, f64)]) {
-        match self.kept().note(now(), values) {
-            Ok(()) => self.is_failing.store(false, Relaxed),
-            Err(error) if !self.is_failing.swap(true, Relaxed) => {
-                tracing::warn!(why = words(&error), "what is done is not noted in the history");
-            }
-            Err(_) => {}
-        }
-    }
-
-    /// A part of it.
-    pub fn read(&self, asked: &SeriesQuery) -> Result<History, Refusal> {
-        let kept = self.kept();
-        let names: Vec<String> = kept.names().map(str::to_owned).collect();
-        let (now, points) = (now(), asked.points.unwrap_or(USUAL).clamp(1, MOST));
-        let to = asked.to.unwrap_or(now);
-        let from = asked.from.unwrap_or(to.saturating_sub(3600));
-        if from > to {
-            return Err(refuse(kind::INVALID, "it ends before it begins"));
-        }
-        let wanted: Vec<&str> = asked.series.split(',').filter(|name| !name.is_empty()).collect();
-        if wanted.len() > MOST_SERIES {
-            return Err(refuse(kind::INVALID, format!("more than {MOST_SERIES} series at once")));
-        }
-        if let Some(unknown) = wanted.iter().find(|name| !names.iter().any(|known| known == *name)) {
-            return Err(refuse(kind::NOT_FOUND, format!("no such series: {unknown}")));
-        }
-        let failed = |error: io::Error| {
-            refuse(kind::UNAVAILABLE, format!("the history cannot be read: {}", words(&error)))
-        };
-        let part = kept.read(&wanted, (from, to), (now, points)).map_err(failed)?;
-        let series = wanted.iter().zip(part.values);
-        let series = series.map(|(name, values)| HistorySeries { name: (*name).to_owned(), values });
-        Ok(History { step: part.step, first: part.first, series: series.collect(), names })
-    }
-}
-
-/// Seconds since 1970. A clock that is before that is as good as one that is wrong otherwise.
-fn now() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
-}
 
 /// Looks every [`EVERY`] seconds and notes what came in between, until nobody can send any more.
 pub fn follow(app: &Weak<App>, stopped: &Receiver<()>) {
@@ -194,6 +109,6 @@ mod tests {
         let names: BTreeSet<&String> = values.iter().map(|(name, _)| name).collect();
         assert_eq!(names.len(), values.len());
         // With two series of each of 16 pools there is room.
-        assert!(values.len() + 2 * 16 <= history::SERIES);
+        assert!(values.len() + 2 * 16 <= machine::history::SERIES);
     }
 }

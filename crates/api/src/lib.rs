@@ -39,6 +39,7 @@ mod path;
 mod precondition;
 mod problem;
 mod program;
+mod recorder;
 mod repeat;
 mod rights;
 mod server;
@@ -47,6 +48,7 @@ mod shares;
 mod silence;
 mod statistics;
 mod table;
+mod tally;
 mod web;
 mod words;
 

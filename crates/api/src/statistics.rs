@@ -1,68 +1,18 @@
 //! Counts of all parts of the appliance, gathered at one moment for whoever asks.
 
-use std::collections::BTreeMap;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::collections::HashSet;
 
-use api_types::{DiskStatistics, Job, JobState, JobStatistics, PoolStatus, Statistics, VdevStatus};
+use api_types::{DiskStatistics, PoolStatus, Statistics, VdevStatus};
 use axum::extract::{Request, State};
 use axum::middleware::Next;
 use axum::response::Response;
-use counters::Sums;
 
 use crate::app::{App, Shared};
-
-/// Places of what this interface counts: answers by the first digit of their status, and jobs.
-const JOBS_BEGUN: usize = 6;
-const JOBS_DONE: usize = 7;
-const JOBS_FAILED: usize = 8;
-
-/// What this interface counts, and since when.
-pub struct Tally {
-    began: Instant,
-    /// Since 1970, by the clock as it was then.
-    run: Duration,
-    sums: Sums<9>,
-}
-
-impl Default for Tally {
-    fn default() -> Tally {
-        // A clock that is before 1970 is as good as one that is wrong otherwise.
-        let run = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        Tally { began: Instant::now(), run, sums: Sums::default() }
-    }
-}
-
-impl Tally {
-    pub fn job_begins(&self) {
-        self.sums.add(JOBS_BEGUN, 1);
-    }
-
-    /// It may have ended.
-    pub fn job(&self, job: &Job) {
-        match job.state {
-            JobState::Running => {}
-            JobState::Done => self.sums.add(JOBS_DONE, 1),
-            JobState::Failed => self.sums.add(JOBS_FAILED, 1),
-        }
-    }
-
-    fn jobs(&self) -> JobStatistics {
-        let sums = self.sums.get();
-        let (done, failed) = (sums[JOBS_DONE], sums[JOBS_FAILED]);
-        JobStatistics { running: sums[JOBS_BEGUN].saturating_sub(done + failed), done, failed }
-    }
-
-    fn answers(&self) -> BTreeMap<String, u64> {
-        let sums = self.sums.get();
-        (1..=5).map(|digit| (format!("{digit}xx"), sums[digit])).collect()
-    }
-}
 
 /// Counts the answers of all requests that come to the table.
 pub async fn counted(State(app): State<Shared>, request: Request, next: Next) -> Response {
     let answer = next.run(request).await;
-    // A status has three digits, the first of them 1 to 5 in all that is answered here.
-    app.tally.sums.add(usize::from(answer.status().as_u16() / 100).min(5), 1);
+    app.tally.answer(answer.status().as_u16());
     answer
 }
 
@@ -70,8 +20,8 @@ pub async fn counted(State(app): State<Shared>, request: Request, next: Next) ->
 pub fn of(app: &App, pools: &[PoolStatus]) -> Statistics {
     let (file_systems, volumes) = app.engine().activity();
     Statistics {
-        run: app.tally.run.as_nanos() as u64,
-        uptime: app.tally.began.elapsed().as_nanos() as u64,
+        run: app.tally.run(),
+        uptime: app.tally.uptime(),
         file_systems,
         volumes,
         disks: pools.iter().flat_map(disks).collect(),
@@ -97,7 +47,7 @@ fn disks(pool: &PoolStatus) -> Vec<DiskStatistics> {
     }
     pool.cache.iter().for_each(|disk| leaves(pool, disk, "cache", &mut found));
     pool.spares.iter().for_each(|disk| leaves(pool, disk, "spare", &mut found));
-    let mut names = std::collections::HashSet::new();
+    let mut names = HashSet::new();
     found.retain(|disk| names.insert(disk.name.clone()));
     found
 }

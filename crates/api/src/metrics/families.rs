@@ -3,35 +3,7 @@
 use api_types::{DatasetInfo, Health, Latency, ScanKind, ScanState};
 
 use super::seen::Seen;
-use super::text::Samples;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// It only grows, and begins at 0 again when the daemon starts, or when a pool is imported.
-    Counter,
-    Gauge,
-    Histogram,
-}
-
-impl Kind {
-    pub fn name(self) -> &'static str {
-        match self {
-            Kind::Counter => "counter",
-            Kind::Gauge => "gauge",
-            Kind::Histogram => "histogram",
-        }
-    }
-}
-
-/// A metric. Name, kind and labels are a promise.
-pub struct Family {
-    pub name: &'static str,
-    pub kind: Kind,
-    pub labels: &'static [&'static str],
-    pub help: &'static str,
-    /// Finds its values.
-    pub find: fn(&Seen, &mut Samples),
-}
+use super::text::{Family, Kind, Samples};
 
 /// Makes the table of its rows: kind, name and labels, what it is, and how its values are found.
 macro_rules! families {

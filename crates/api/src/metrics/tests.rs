@@ -2,8 +2,9 @@ use std::collections::BTreeSet;
 
 use api_types::{Named, NfsCounts};
 
-use super::families::{FAMILIES, Kind};
+use super::families::FAMILIES;
 use super::seen::OTHERS;
+use super::text::Kind;
 use super::*;
 
 const PAGE: &str = include_str!("../../../../docs/metrics.md");

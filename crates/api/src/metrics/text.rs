@@ -6,12 +6,40 @@ use std::fmt::{Display, Write};
 
 use api_types::Latency;
 
-use super::families::{Family, Kind};
 use super::seen::Seen;
 
 /// Powers of two of nanoseconds that histograms have as bounds: 8 µs to 8.6 s.
 const BOUNDS: std::ops::RangeInclusive<usize> = 13..=33;
 const STEP: usize = 2;
+
+/// What a metric is to Prometheus.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// It only grows, and begins at 0 again when the daemon starts, or when a pool is imported.
+    Counter,
+    Gauge,
+    Histogram,
+}
+
+impl Kind {
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Counter => "counter",
+            Kind::Gauge => "gauge",
+            Kind::Histogram => "histogram",
+        }
+    }
+}
+
+/// A metric. Name, kind and labels are a promise.
+pub struct Family {
+    pub name: &'static str,
+    pub kind: Kind,
+    pub labels: &'static [&'static str],
+    pub help: &'static str,
+    /// Finds its values.
+    pub find: fn(&Seen, &mut Samples),
+}
 
 /// What was written so far.
 #[derive(Default)]
