@@ -29,7 +29,7 @@ use crate::drc::{self, Cache, Key, Ticket, Verdict};
 use crate::limits::{DRC_SECONDS, LIST_REPLY, MAX_PATH, MAX_TRANSFER, USUAL_REPLY};
 use crate::mount::{self, Mounts};
 use crate::shares::Shares;
-use crate::stats::{Counters, MOUNT_CALLS, PROCEDURES, REFUSED, REPLAYS, ServerStats, Stats};
+use crate::stats::{Counters, Kind as Took, MOUNT_CALLS, PROCEDURES, REFUSED, REPLAYS, ServerStats, Stats};
 use crate::status::Status;
 use crate::v3::target::{self, get_handle};
 use crate::v3::{self, Out, procedure};
@@ -191,8 +191,13 @@ impl Service {
 
     /// A request of this class was answered after so long.
     pub(crate) fn took(&self, class: usize, time: Duration) {
+        let kind = match class as u32 {
+            procedure::READ => Took::Read,
+            procedure::WRITE => Took::Write,
+            _ => Took::Other,
+        };
         if class != CLASS_OTHER {
-            self.stats.took(class as u32, time);
+            self.stats.took(kind, time);
         }
     }
 

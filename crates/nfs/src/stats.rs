@@ -9,7 +9,6 @@ use std::time::Duration;
 use counters::{Seen, Sums, Table, Times, TimesSeen};
 
 use crate::limits::COUNTED_CLIENTS;
-use crate::v3::procedure;
 
 /// Procedures of NFSv3.
 pub const PROCEDURES: usize = 22;
@@ -50,6 +49,14 @@ pub struct ServerStats {
     pub times: [TimesSeen; 3],
 }
 
+/// Of which calls it is told how long they took.
+#[derive(Clone, Copy)]
+pub(crate) enum Kind {
+    Read,
+    Write,
+    Other,
+}
+
 /// All that is counted.
 pub(crate) struct Stats {
     clients: Table<IpAddr, PLACES>,
@@ -83,13 +90,8 @@ impl Stats {
     }
 
     /// A call of NFS was answered.
-    pub fn took(&self, procedure: u32, time: Duration) {
-        let kind = match procedure {
-            procedure::READ => 0,
-            procedure::WRITE => 1,
-            _ => 2,
-        };
-        self.times[kind].record(time.as_nanos() as u64);
+    pub fn took(&self, kind: Kind, time: Duration) {
+        self.times[kind as usize].record(time.as_nanos() as u64);
     }
 
     pub fn seen(&self) -> ServerStats {
