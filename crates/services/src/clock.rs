@@ -1,8 +1,8 @@
 //! What time it is believed to be.
 //!
 //! Time passes as the monotonic clock says. The wall clock is believed as long as it agrees with
-//! that, to [`TOLERANCE`]. If it leaps, nothing follows but a dispute, and services go on by the time
-//! that has passed, until one of these is so:
+//! that, to [`TOLERANCE`]. If it leaps, nothing follows but a dispute, and services go on by the
+//! time that has passed, until one of these is so:
 //!
 //! | the wall clock | is believed |
 //! |---|---|

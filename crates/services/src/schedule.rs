@@ -2,9 +2,9 @@
 //!
 //! A [`Calendar`] is a pattern of local minutes and a zone. Where it leaves out hours of the day,
 //! local times are mapped to moments so that none comes before an earlier one: a time that clocks
-//! leap over is the moment of the leap, one that they show twice is the first of both. So each local
-//! time is due exactly once. A calendar of every hour is matched with what clocks show at each
-//! moment, so that an hour that is shown twice is due twice: it follows elapsed time.
+//! leap over is the moment of the leap, one that they show twice is the first of both. So each
+//! local time is due exactly once. A calendar of every hour is matched with what clocks show at
+//! each moment, so that an hour that is shown twice is due twice: it follows elapsed time.
 //!
 //! Invariant: a call takes the work of the months between its times, at most a century's to count,
 //! and never that of minutes.
@@ -103,8 +103,8 @@ impl Calendar {
         self.pattern == all
     }
 
-    /// If it is due at `now`, having been served up to `served`: for which time, and how many before
-    /// that were missed.
+    /// If it is due at `now`, having been served up to `served`: for which time, and how many
+    /// before that were missed.
     pub fn due(&self, served: Time, now: Time) -> Option<Due> {
         let slot = self.latest(now).filter(|slot| *slot > served)?;
         Some(Due { slot, missed: self.count(served, now).saturating_sub(1) })

@@ -1,7 +1,7 @@
 //! When a user's program runs, and within which bounds.
 //!
-//! Invariants: it never runs twice at once, and what it misses while it runs, or while nothing runs,
-//! is one run.
+//! Invariants: it never runs twice at once, and what it misses while it runs, or while nothing
+//! runs, is one run.
 
 use api_types::{RunReason, ScriptLimits, ScriptPolicy, ServiceFault};
 

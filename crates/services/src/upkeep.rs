@@ -129,8 +129,8 @@ impl Upkeep {
         closed.map_or(Step::Begin { slot, missed }, |at| wait(Some(at), Wait::Window))
     }
 
-    /// If the window is closed: when to look again, by what clocks show now. Where clocks leap until
-    /// then, that look finds it closed and says when to look next.
+    /// If the window is closed: when to look again, by what clocks show now. Where clocks leap
+    /// until then, that look finds it closed and says when to look next.
     fn opens_in(&self, now: Time) -> Option<Time> {
         let Window { from, until } = self.window?;
         let minute = self.calendar.minute_of_day(now);

@@ -1,9 +1,9 @@
 //! Which datasets a policy covers.
 //!
-//! A target is a dataset by its guid; its name says which one where there is no dataset of that guid,
-//! or none is known yet. So a target follows a dataset that is renamed, and takes one that was made
-//! anew under its name. Of several targets that a dataset is in, the one with the longest name
-//! decides; of two with the same, the first.
+//! A target is a dataset by its guid; its name says which one where there is no dataset of that
+//! guid, or none is known yet. So a target follows a dataset that is renamed, and takes one that
+//! was made anew under its name. Of several targets that a dataset is in, the one with the longest
+//! name decides; of two with the same, the first.
 //!
 //! Invariant: the work is that of the datasets times the depth of their names.
 
@@ -21,7 +21,8 @@ pub struct Named {
 /// Which datasets are covered, and by which target.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Coverage {
-    /// guid of a dataset → index of its target. What one target covers in a pool is made in one group.
+    /// guid of a dataset → index of its target. What one target covers in a pool is made in one
+    /// group.
     pub datasets: BTreeMap<u64, usize>,
     pub findings: Vec<SnapFinding>,
     /// The targets with the guids and names that their datasets have now, to be kept.

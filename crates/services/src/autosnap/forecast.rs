@@ -22,7 +22,8 @@ pub const MOST: usize = 10_000;
 const MOST_LOOKS: usize = 100_000;
 
 /// Runs [`super::plan::plan`] forward from `now` until `until` over a copy of the facts, as if each
-/// dataset changed all the time, nothing failed, space stayed as it is and nobody else did anything.
+/// dataset changed all the time, nothing failed, space stayed as it is and nobody else did
+/// anything.
 pub fn forecast(
     policy: &Policy,
     coverage: &Coverage,

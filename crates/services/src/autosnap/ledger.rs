@@ -2,9 +2,9 @@
 //! that can be believed.
 //!
 //! Transaction groups are the order, whatever clocks said. A time counts if it is neither in the
-//! future nor before [`OLDEST`], and nothing that was made before is later. What has none that counts is as old as the next newer
-//! one that has, and as made now where there is none. So a clock that was in 2099 or 1970 for a while
-//! lets nothing expire early, and keeps nothing for ever.
+//! future nor before [`OLDEST`], and nothing that was made before is later. What has none that
+//! counts is as old as the next newer one that has, and as made now where there is none. So a clock
+//! that was in 2099 or 1970 for a while lets nothing expire early, and keeps nothing for ever.
 
 use crate::time::{OLDEST, Time};
 
@@ -49,9 +49,9 @@ impl<'a> Ledger<'a> {
         self.owned.iter().rev().filter(move |it| it.level == Some(level))
     }
 
-    /// When the newest of a level was made, of those that were not made in the future. Whatever else
-    /// is believed of times: what was made last counts, so that no slot is taken for served that a
-    /// clock has only come by.
+    /// When the newest of a level was made, of those that were not made in the future. Whatever
+    /// else is believed of times: what was made last counts, so that no slot is taken for served
+    /// that a clock has only come by.
     pub fn newest_time(&self, level: usize, now: Time) -> Option<Time> {
         self.newest_first(level).map(|it| it.stamped).find(|at| *at <= now)
     }

@@ -1,8 +1,8 @@
 //! What one dataset needs now.
 //!
-//! Invariants: a snapshot is destroyed only if its stamp is this service's, and nothing protects it.
-//! What the service has of a dataset is never more than its budget of snapshots. The work is that of
-//! the dataset's snapshots, times the levels at most.
+//! Invariants: a snapshot is destroyed only if its stamp is this service's, and nothing protects
+//! it. What the service has of a dataset is never more than its budget of snapshots. The work is
+//! that of the dataset's snapshots, times the levels at most.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -109,7 +109,8 @@ impl<'a> Looking<'a> {
         }
     }
 
-    /// Whether a level is due: it was served by its newest snapshot, or by a look that is remembered.
+    /// Whether a level is due: it was served by its newest snapshot, or by a look that is
+    /// remembered.
     fn due(&self, level: &Level, index: usize) -> Option<Due> {
         let remembered = self.memory.served.get(&level.name).copied().filter(|at| *at <= self.now);
         match self.ledger.newest_time(index, self.now).max(remembered) {
@@ -140,7 +141,8 @@ impl<'a> Looking<'a> {
         }
     }
 
-    /// Whether nothing was written since the newest snapshot of a level, whoever made those between.
+    /// Whether nothing was written since the newest snapshot of a level, whoever made those
+    /// between.
     fn is_unchanged(&self, level: usize) -> bool {
         let Some(newest) = self.ledger.newest_first(level).next() else { return false };
         let newer = |txg: u64| txg > newest.snapshot.createtxg;
@@ -251,7 +253,8 @@ impl<'a> Looking<'a> {
         let Some(excess) = left.checked_sub(target).filter(|excess| *excess > 0) else { return };
         let mut candidates: Vec<usize> =
             (0..owned.len()).filter(|at| !protected.contains(at) && !self.going.contains_key(at)).collect();
-        // Levels that are gone first, then the one that is due most often; the sort keeps the order.
+        // Levels that are gone first, then the one that is due most often; the sort keeps the
+        // order.
         let often = |at: &usize| owned[*at].level.map_or(u64::MAX, |level| self.policy.levels[level].often);
         candidates.sort_by_key(|at| std::cmp::Reverse(often(at)));
         let snapshots = u32::try_from(left).unwrap_or(u32::MAX);

@@ -1,8 +1,8 @@
 //! What is made and what goes, of all datasets that are looked at together.
 //!
-//! What is made of one target in one pool is made in one group; small targets share a group, so that
-//! a thousand snapshots are few transaction groups. A dataset that failed before is in a group of its
-//! own, so that it fails alone.
+//! What is made of one target in one pool is made in one group; small targets share a group, so
+//! that a thousand snapshots are few transaction groups. A dataset that failed before is in a group
+//! of its own, so that it fails alone.
 
 use std::collections::BTreeMap;
 

@@ -38,8 +38,8 @@ pub(super) struct Level {
 }
 
 impl Level {
-    /// How many of the newest stay in any case. One does: by it a service knows, even if it forgot all
-    /// else, that the level was served.
+    /// How many of the newest stay in any case. One does: by it a service knows, even if it forgot
+    /// all else, that the level was served.
     pub fn at_least(&self) -> u32 {
         self.keep.at_least.max(1)
     }

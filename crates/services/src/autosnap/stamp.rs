@@ -1,7 +1,7 @@
 //! How a service knows its snapshots again.
 //!
-//! A snapshot has its stamp as a user property from the moment it is made. It counts where it was set
-//! on the snapshot itself: what a dataset hands down, or a stream brought along, is not ours. A
+//! A snapshot has its stamp as a user property from the moment it is made. It counts where it was
+//! set on the snapshot itself: what a dataset hands down, or a stream brought along, is not ours. A
 //! snapshot that is renamed stays ours; one that loses the property is not ours any more.
 
 use crate::time::{FIRST, LAST, Time};

@@ -56,8 +56,8 @@ pub struct Snapshot {
 }
 
 impl View {
-    /// How fresh its newest snapshot is, whoever made it. What was made in the future does not count:
-    /// the next older one does, or none.
+    /// How fresh its newest snapshot is, whoever made it. What was made in the future does not
+    /// count: the next older one does, or none.
     pub fn freshness(&self, now: Time) -> Facts {
         let made = |it: &Snapshot| it.stamp.as_ref().map_or(it.created, |stamp| stamp.at);
         let past = self.snapshots.iter().filter(|it| made(it) <= now);

@@ -200,8 +200,8 @@ pub fn destroyed(sim: &mut Sim, gone: &SnapDestroy) {
 }
 
 /// Whether a snapshot is as old as that by a clock that is never wrong. A clock that is believed to
-/// be ahead now, or was a little behind when it or a newer one was made, is let pass; one that was in
-/// 1970 for a while is not.
+/// be ahead now, or was a little behind when it or a newer one was made, is let pass; one that was
+/// in 1970 for a while is not.
 fn is_old(sim: &Sim, of_dataset: &[&Snapshot], it: &Snapshot, limit: u64) -> bool {
     const FAR: i64 = 32 * DAY;
     let moved = |it: &Snapshot| sim.world.truth[&it.guid].moved;
@@ -235,8 +235,8 @@ pub fn settled(sim: &mut Sim, before: &SnapPlan, due: &[u64], failed: &[Failed])
     }
 }
 
-/// A fault of freshness is there if and only if the newest snapshot is too old, as far as clocks were
-/// right.
+/// A fault of freshness is there if and only if the newest snapshot is too old, as far as clocks
+/// were right.
 pub fn fresh(sim: &Sim, dataset: u64, limit: u64, fault: Option<Stale>) {
     let view = &sim.world.data[&dataset].view;
     let truth = |it: &Snapshot| &sim.world.truth[&it.guid];

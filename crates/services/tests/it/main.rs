@@ -1,7 +1,7 @@
-//! Thousands of years of automatic snapshots, from seeds: pools whose datasets come, go, are renamed,
-//! promoted, received, full and read-only; snapshots of others, holds and clones; failures, wrong
-//! clocks and restarts. After each step the promises of [`services::autosnap`] are checked against
-//! what the simulation knows and the planner does not.
+//! Thousands of years of automatic snapshots, from seeds: pools whose datasets come, go, are
+//! renamed, promoted, received, full and read-only; snapshots of others, holds and clones;
+//! failures, wrong clocks and restarts. After each step the promises of [`services::autosnap`] are
+//! checked against what the simulation knows and the planner does not.
 
 mod checks;
 mod disturb;

@@ -15,8 +15,8 @@ use crate::world::{SERVICE, Truth, World};
 
 const DATASETS: u64 = 10_000;
 
-/// Hourly ones are due once an hour, daily ones once a day; in all other minutes nobody is looked at,
-/// but for a review now and then.
+/// Hourly ones are due once an hour, daily ones once a day; in all other minutes nobody is looked
+/// at, but for a review now and then.
 #[test]
 fn a_minute_with_ten_thousand_datasets_costs_what_is_due() {
     let start = 1_795_824_000;

@@ -34,8 +34,8 @@ pub struct Sim {
     /// What is believed now, and whether it is disputed.
     pub now: Time,
     pub dispute: Option<ClockDispute>,
-    /// Since the clock, or what others did, last gave a reason to make one again: dataset and level →
-    /// when the newest was made.
+    /// Since the clock, or what others did, last gave a reason to make one again: dataset and level
+    /// → when the newest was made.
     pub made: BTreeMap<(u64, String), Time>,
     /// What fails now.
     pub create_fails: Option<FailureClass>,

@@ -3,8 +3,8 @@ use crate::time::{OLDEST, Time};
 
 use super::Ledger;
 
-/// From when on snapshots age that were made one after another at these times. All of them are counted
-/// from [`OLDEST`], but for 1 and 2.
+/// From when on snapshots age that were made one after another at these times. All of them are
+/// counted from [`OLDEST`], but for 1 and 2.
 fn effective(times: &[Time], now: Time) -> Vec<Time> {
     let real = |time: Time| if time > 2 { time + OLDEST } else { time };
     let made =
