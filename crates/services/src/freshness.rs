@@ -47,11 +47,6 @@ pub fn check(facts: Facts, limit: u64, now: Time, fault: &mut Option<Stale>) -> 
     }
 }
 
-/// When the next check can change anything, if the facts stay.
-pub fn next_check(facts: Facts, limit: u64, fault: Option<Stale>) -> Option<Time> {
-    if fault.is_some() { None } else { becomes_stale(facts, limit) }
-}
-
 /// The first moment at which it is older than it may be.
 fn becomes_stale(facts: Facts, limit: u64) -> Option<Time> {
     if facts.unchanged && facts.newest.is_some() {

@@ -1,16 +1,14 @@
-use super::{Change, Facts, Stale, check, next_check};
+use super::{Change, Facts, Stale, check};
 
 const MADE: Facts = Facts { newest: None, since: 1_000, unchanged: false };
 
 #[test]
 fn a_fault_is_raised_once_and_cleared_once() {
     let mut fault = None;
-    assert_eq!(next_check(MADE, 60, fault), Some(1_061));
     assert_eq!(check(MADE, 60, 1_060, &mut fault), None);
     let stale = Stale { since: 1_061, newest: None };
     assert_eq!(check(MADE, 60, 1_061, &mut fault), Some(Change::Raised(stale)));
     assert_eq!(check(MADE, 60, 2_000, &mut fault), None);
-    assert_eq!(next_check(MADE, 60, fault), None);
     // One that is too old already clears nothing.
     let old = Facts { newest: Some(1_500), ..MADE };
     assert_eq!(check(old, 60, 2_000, &mut fault), None);
@@ -23,7 +21,6 @@ fn a_fault_is_raised_once_and_cleared_once() {
 fn what_has_not_changed_is_never_stale() {
     let same = Facts { newest: Some(1_000), unchanged: true, ..MADE };
     assert_eq!(check(same, 60, i64::MAX, &mut None), None);
-    assert_eq!(next_check(same, 60, None), None);
     // Without any snapshot it is.
     let none = Facts { unchanged: true, ..MADE };
     assert!(check(none, 60, 2_000, &mut None).is_some());

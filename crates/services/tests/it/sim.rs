@@ -271,10 +271,10 @@ impl Sim {
             pause = pause.min(at - self.now);
         }
         if let Some(limit) = self.properties.stale_after {
-            for (dataset, fault) in &self.faults {
-                let Some(data) = self.world.data.get(dataset) else { continue };
-                let check = freshness::next_check(data.view.freshness(self.now), limit, *fault);
-                pause = check.filter(|at| *at > self.now).map_or(pause, |at| pause.min(at - self.now));
+            for data in self.faults.keys().filter_map(|dataset| self.world.data.get(dataset)) {
+                let facts = data.view.freshness(self.now);
+                let stale = facts.newest.unwrap_or(facts.since) + seconds(limit) + 1 - self.now;
+                pause = if stale > 0 { pause.min(stale) } else { pause };
             }
         }
         self.world.time += pause.max(1);
