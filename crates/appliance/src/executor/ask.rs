@@ -124,7 +124,7 @@ impl Services {
         let edition = state.edition + 1;
         let id = kept.instance.id.clone();
         let working = Working::new(edition, kept, &|name| self.world.zone(name));
-        let mut working = working.map_err(|fault| NotServed::Fault(fault))?;
+        let mut working = working.map_err(NotServed::Fault)?;
         self.shelf.set(&working.kept(), &[ServiceLog { at: now, entry: ServiceLogEntry::Set }])?;
         state.edition = edition;
         if let Some(before) = state.services.get(&id) {
@@ -290,7 +290,7 @@ impl Services {
             let service = state.services.get(id).ok_or_else(|| missing(id))?;
             let Kept { mut instance, memory } = service.kept();
             let work = Work::new(id, &instance.spec, &|name| self.world.zone(name));
-            let Work::Snapshots(mut snapshots) = work.map_err(|fault| NotServed::Fault(fault))? else {
+            let Work::Snapshots(mut snapshots) = work.map_err(NotServed::Fault)? else {
                 return Ok(planned);
             };
             if let ServiceSpec::AutoSnap(policy) = &mut instance.spec {
