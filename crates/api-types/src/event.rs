@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{JobState, ServiceEvent};
+use crate::{AlertEvent, JobState, ServiceEvent};
 
 /// Query of `GET /v1/events`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -78,6 +78,8 @@ pub enum Event {
     Request(RequestEvent),
     /// A service came into another state.
     Service(ServiceEvent),
+    /// An alert was raised, has become worse, or is over.
+    Alert(AlertEvent),
 }
 
 /// Why events are missing.

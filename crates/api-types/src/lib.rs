@@ -8,6 +8,7 @@
 //! never passes silently; unknown fields in an answer are to be ignored.
 
 mod account;
+mod alert;
 mod allow;
 mod autosnap;
 mod condition;
@@ -22,6 +23,7 @@ mod keeping;
 mod known;
 mod measure;
 mod mount;
+mod notify;
 mod passkey;
 mod pool;
 mod problem;
@@ -38,6 +40,7 @@ mod upgrade;
 mod warning;
 
 pub use account::*;
+pub use alert::*;
 pub use allow::*;
 pub use autosnap::*;
 pub use condition::*;
@@ -51,6 +54,7 @@ pub use job::*;
 pub use keeping::*;
 pub use measure::*;
 pub use mount::*;
+pub use notify::*;
 pub use passkey::*;
 pub use pool::*;
 /// Why a request is refused, as data.

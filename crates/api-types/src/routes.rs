@@ -187,6 +187,29 @@ pub const JOB_LOG: &str = "/v1/jobs/{id}/log";
 /// POST: it is to end at its next step. Answered with the [`crate::Job`]
 pub const JOB_CANCEL: &str = "/v1/jobs/{id}/cancel";
 
+/// GET [`crate::AlertsQuery`] → [`crate::Alert`]s, the newest first
+pub const ALERTS: &str = "/v1/alerts";
+/// GET [`crate::Alert`]
+pub const ALERT: &str = "/v1/alerts/{id}";
+/// POST [`crate::AlertAcknowledge`] → [`crate::Alert`]
+pub const ALERT_ACKNOWLEDGE: &str = "/v1/alerts/{id}/acknowledge";
+/// POST → [`crate::Alert`]: it is over, until it is found again
+pub const ALERT_CLEAR: &str = "/v1/alerts/{id}/clear";
+/// GET every [`crate::AlertCheck`]
+pub const ALERT_CHECKS: &str = "/v1/alert-checks";
+/// GET [`crate::AlertSettings`] · POST, answered with the same
+pub const ALERT_SETTINGS: &str = "/v1/alert-settings";
+/// GET every [`crate::RouteStatus`] · POST [`crate::RouteAdd`] → [`crate::AlertRoute`]
+pub const ALERT_ROUTES: &str = "/v1/alert-routes";
+/// GET [`crate::AlertRoute`]
+pub const ALERT_ROUTE: &str = "/v1/alert-routes/{name}";
+/// POST [`crate::RouteChange`] → [`crate::AlertRoute`]
+pub const ALERT_ROUTE_CHANGE: &str = "/v1/alert-routes/{name}/change";
+/// POST: with all that waits
+pub const ALERT_ROUTE_REMOVE: &str = "/v1/alert-routes/{name}/remove";
+/// POST → [`crate::RouteTested`]
+pub const ALERT_ROUTE_TEST: &str = "/v1/alert-routes/{name}/test";
+
 /// POST [`crate::FirstAdministrator`] → [`crate::User`]: for who is not logged in
 pub const FIRST_ADMINISTRATOR: &str = "/v1/first-administrator";
 /// POST [`crate::LogIn`] → [`crate::LoggedIn`] and a cookie: for who is not logged in

@@ -5,6 +5,7 @@ use crate::acme::Acme;
 use crate::audit::JobNote;
 use crate::caller::{asker, on_behalf};
 use crate::denied::Unserved;
+use crate::desk::AlertDesk;
 use crate::feed::Feed;
 use crate::https::certificate::Certificates;
 use crate::keeper::StateKeeper;
@@ -75,6 +76,8 @@ pub struct House {
     pub keeper: Option<Arc<dyn StateKeeper>>,
     /// Look after the data.
     pub services: Option<Arc<Services>>,
+    /// Keeps alerts.
+    pub desk: Option<Arc<dyn AlertDesk>>,
 }
 
 /// Who may work on requests.
@@ -190,6 +193,12 @@ impl App {
     /// Who looks after the data; `None`: nobody does.
     pub fn services(&self) -> Option<&Services> {
         self.house.services.as_deref()
+    }
+
+    /// Alerts. Refused where the database could not be opened.
+    pub fn desk(&self) -> Result<&Arc<dyn AlertDesk>, Unserved> {
+        let missing = || refuse(kind::UNAVAILABLE, "the machine's database could not be opened; see the log");
+        self.house.desk.as_ref().ok_or_else(|| missing().into())
     }
 
     /// See [`Appliance::pool_of`].

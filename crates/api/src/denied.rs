@@ -1,5 +1,6 @@
 //! The one place where what the machine's database refuses, and its faults, become problems.
 
+use crate::desk::DeskFault;
 use crate::problem::{Refusal, refuse};
 use api_types::{Problem, SecondFactors, kind};
 use axum::http::{HeaderValue, header};
@@ -89,6 +90,15 @@ impl From<Denied> for Unserved {
     }
 }
 
+impl From<DeskFault> for Unserved {
+    fn from(why: DeskFault) -> Unserved {
+        match why {
+            DeskFault::Denied(why) => why.into(),
+            DeskFault::Invalid(why) => refuse(kind::INVALID, why).into(),
+        }
+    }
+}
+
 fn name(fault: NameFault) -> &'static str {
     match fault {
         NameFault::Empty => "a name is wanted",
@@ -137,6 +147,7 @@ fn most(limit: Limit) -> &'static str {
         Limit::Tokens => "the user has as many tokens as one may have",
         Limit::Keys => "the user has as many security keys as one may have",
         Limit::Uids => "no number for a user is left",
+        Limit::Routes => "there are as many routes as there may be",
     }
 }
 

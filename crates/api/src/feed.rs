@@ -1,10 +1,10 @@
 //! The feed: all that happens, in one row with numbers, and who listens to it.
 //!
-//! Events of pools, jobs that begin and end, and requests that were done are put into it. Whoever
-//! listens reads the row at his own pace: of him only the number is kept that he has come to, and
-//! one piece that he has not taken yet. Who comes back names the last event that he has taken, and
-//! goes on behind it. Who has missed something is told so: he is to read anew what he wants to know
-//! (`Event::Resync`).
+//! Events of pools, jobs that begin and end, alerts that are raised and over, and requests that
+//! were done are put into it. Whoever listens reads the row at his own pace: of him only the number
+//! is kept that he has come to, and one piece that he has not taken yet. Who comes back names the
+//! last event that he has taken, and goes on behind it. Who has missed something is told so: he is
+//! to read anew what he wants to know (`Event::Resync`).
 //!
 //! Numbers are those of one run of the program. An `id` has the run in it, so that nobody takes a
 //! number of another run for one of this.
@@ -14,7 +14,7 @@
 //! is after [`LONGEST`]: then he shows once more who he is.
 
 use crate::shares::{Shares, Turn};
-use api_types::{Event, Job, JobEvent, RequestEvent, ResyncCause, ServiceEvent, Zevent};
+use api_types::{AlertEvent, Event, Job, JobEvent, RequestEvent, ResyncCause, ServiceEvent, Zevent};
 use appliance::Clock;
 use axum::body::Bytes;
 use sockets::lock;
@@ -123,6 +123,11 @@ impl Feed {
     /// It came into another state.
     pub fn service(&self, event: ServiceEvent) {
         self.put(&Event::Service(event), Whom::Readers);
+    }
+
+    /// An alert has become something else.
+    pub fn alert(&self, event: AlertEvent) {
+        self.put(&Event::Alert(event), Whom::Readers);
     }
 
     /// It was done.

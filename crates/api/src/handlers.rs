@@ -1,6 +1,7 @@
 //! One file a resource: parse, call the engine, convert.
 
 pub mod accounts;
+pub mod alerts;
 pub mod certificate;
 pub mod datasets;
 pub mod events;

@@ -21,6 +21,7 @@ mod connection;
 mod convert;
 mod cookie;
 mod denied;
+mod desk;
 mod door;
 mod etag;
 mod feed;
@@ -52,6 +53,7 @@ mod tally;
 mod web;
 mod words;
 
+pub use desk::{AlertDesk, DeskFault};
 pub use https::certificate::{KeptCertificate, Unfit};
 pub use keeper::{Kept, StateKeeper};
 pub use program::Program;

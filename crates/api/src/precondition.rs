@@ -1,10 +1,11 @@
 //! Changes that are only made while something is still as their client knows it: `If-Match`.
 //!
-//! A change of a dataset, a pool, an account or a service has a resource that says what can be set
-//! of it; its tag is what `If-Match` names ([`Subject`]). It is compared before anything is done.
-//! Of a dataset the engine compares it once more in one step with the first change that the request
-//! makes (`stdx::premise`), so nothing comes in between. Of all others no two requests with
-//! `If-Match` are under way at a time; one without it may come in between.
+//! A change of a dataset, a pool, an account, a service, a route of alerts or their settings has a
+//! resource that says what can be set of it; its tag is what `If-Match` names ([`Subject`]). It is
+//! compared before anything is done. Of a dataset the engine compares it once more in one step with
+//! the first change that the request makes (`stdx::premise`), so nothing comes in between. Of all
+//! others no two requests with `If-Match` are under way at a time; one without it may come in
+//! between.
 //!
 //! Invariant: no request with `If-Match` is carried out as if it had none: one that is about
 //! nothing that has a tag is refused.
@@ -13,11 +14,11 @@ use crate::app::{App, Shared, patient};
 use crate::caller::{Asker, relying};
 use crate::denied::Unserved;
 use crate::etag::{self, Tags};
-use crate::handlers::{accounts, pools, services};
+use crate::handlers::{accounts, alerts, pools, services};
 use crate::path::Path;
 use crate::problem::{Refusal, defect, refuse};
 use crate::shares::Shares;
-use api_types::kind;
+use api_types::{kind, routes};
 use axum::extract::{FromRequestParts, Request};
 use axum::http::header;
 use axum::middleware::Next;
@@ -25,8 +26,8 @@ use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use stdx::premise::Premise;
 
-/// Requests of all pools, accounts and services that may be under way with `If-Match`: more than
-/// are in the engine at a time.
+/// Requests about all but datasets that may be under way with `If-Match`: more than are in the
+/// engine at a time.
 const MOST: usize = 128;
 
 /// What a change is about.
@@ -40,6 +41,10 @@ pub enum Subject {
     User,
     /// `GET /v1/services/{name}/spec`
     Service,
+    /// `GET /v1/alert-routes/{name}`
+    AlertRoute,
+    /// `GET /v1/alert-settings`
+    AlertSettings,
 }
 
 impl Subject {
@@ -51,6 +56,8 @@ impl Subject {
             () if is_below("/v1/pools/{name}") => Some(Subject::Pool),
             () if is_below("/v1/users/{name}") => Some(Subject::User),
             () if is_below("/v1/services/{name}") => Some(Subject::Service),
+            () if is_below(routes::ALERT_ROUTE) => Some(Subject::AlertRoute),
+            () if path == routes::ALERT_SETTINGS => Some(Subject::AlertSettings),
             () => None,
         }
     }
@@ -62,11 +69,13 @@ impl Subject {
             Subject::Pool => "GET /v1/pools/{name}/properties?settable=true",
             Subject::User => "GET /v1/users/{name}",
             Subject::Service => "GET /v1/services/{name}/spec",
+            Subject::AlertRoute => "GET /v1/alert-routes/{name}",
+            Subject::AlertSettings => "GET /v1/alert-settings",
         }
     }
 }
 
-/// Those of pools, accounts and services that are under way.
+/// Those about all but datasets that are under way.
 pub type UnderWay = Shares<(Subject, String)>;
 
 pub fn under_way() -> UnderWay {
@@ -85,16 +94,21 @@ pub async fn held(
         return refuse(kind::BAD_REQUEST, "this request takes no If-Match").into_response();
     };
     let (mut head, body) = request.into_parts();
-    let name = match Path::from_request_parts(&mut head, &()).await {
-        Ok(Path(name)) => name,
-        Err(why) => return why.into_response(),
+    let name = match subject {
+        Subject::AlertSettings => String::new(),
+        _ => match Path::from_request_parts(&mut head, &()).await {
+            Ok(Path(name)) => name,
+            Err(why) => return why.into_response(),
+        },
     };
     let _alone = match subject {
         Subject::Dataset => None,
-        Subject::Pool | Subject::User | Subject::Service => match under_way.take((subject, name.clone())) {
-            Some(alone) => Some(alone),
-            None => return refuse(kind::BUSY, "it is being changed; try again").into_response(),
-        },
+        Subject::Pool | Subject::User | Subject::Service | Subject::AlertRoute | Subject::AlertSettings => {
+            match under_way.take((subject, name.clone())) {
+                Some(alone) => Some(alone),
+                None => return refuse(kind::BUSY, "it is being changed; try again").into_response(),
+            }
+        }
     };
     match current(app, subject, asker, &name).await {
         Ok(tag) if tags.match_strongly(&tag) => {}
@@ -130,6 +144,8 @@ async fn current(app: &Shared, subject: Subject, asker: &Asker, name: &str) -> R
             Ok(patient(app.clone(), spec).await?)
         }
         Subject::User => Ok(told(&accounts::account(app, asker, owned).await?)?),
+        Subject::AlertRoute => Ok(told(&alerts::find_route(app, owned).await?)?),
+        Subject::AlertSettings => Ok(told(&app.desk()?.settings())?),
     }
 }
 
@@ -141,16 +157,17 @@ fn told<T: Serialize>(answer: &T) -> Result<String, Refusal> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use api_types::routes;
 
     #[test]
-    fn what_is_about_a_dataset_a_pool_an_account_or_a_service_has_a_tag() {
+    fn what_can_be_changed_has_a_tag_and_what_is_made_has_none() {
         assert_eq!(Subject::of(routes::DATASET_PROPERTIES), Some(Subject::Dataset));
         assert_eq!(Subject::of(routes::POOL_EXPORT), Some(Subject::Pool));
         assert_eq!(Subject::of(routes::USER_REMOVE), Some(Subject::User));
         assert_eq!(Subject::of(routes::SERVICE_REMOVE), Some(Subject::Service));
+        assert_eq!(Subject::of(routes::ALERT_ROUTE_CHANGE), Some(Subject::AlertRoute));
+        assert_eq!(Subject::of(routes::ALERT_SETTINGS), Some(Subject::AlertSettings));
         for none in
-            [routes::DATASETS, routes::POOLS, routes::SNAPSHOTS, routes::TOKEN_REMOVE, routes::SERVICES]
+            [routes::DATASETS, routes::POOLS, routes::SNAPSHOTS, routes::SERVICES, routes::ALERT_ROUTES]
         {
             assert_eq!(Subject::of(none), None, "{none}");
         }

@@ -6,6 +6,7 @@ use crate::app::{App, BLOCKING, House, Shared};
 use crate::audit::{self, Writer};
 use crate::caller::Asker;
 use crate::connection::{self, Manner};
+use crate::desk::AlertDesk;
 use crate::door::Door;
 use crate::history;
 use crate::https::certificate::Certificates;
@@ -16,6 +17,7 @@ use crate::recorder::Recorder;
 use crate::table::router;
 use crate::web::Web;
 use crate::words::failure;
+use api_types::CertificateInfo;
 use appliance::{Appliance, Ledger, MOST_JOBS, Record, Services, untold};
 use axum::Router;
 use axum::extract::ConnectInfo;
@@ -63,6 +65,8 @@ pub struct Config {
     pub services: Option<Arc<Services>>,
     /// The file of the history, which need not be there; `None`: what is done is not noted.
     pub history: Option<PathBuf>,
+    /// `None`: there are no alerts.
+    pub desk: Option<Arc<dyn AlertDesk>>,
 }
 
 /// The machine's database, and what it takes beside it.
@@ -164,12 +168,17 @@ pub fn serve(
         acme: acme.clone(),
         keeper: config.keeper,
         services: config.services.clone(),
+        desk: config.desk.clone(),
     };
     let history = config.history.as_deref().and_then(Recorder::open);
     let app = Shared::new(App::new(appliance, program, config.version, jobs, house, history));
     if let Some(services) = &config.services {
         let feed = app.feed.clone();
         services.tell(move |event| feed.service(event));
+    }
+    if let Some(desk) = config.desk {
+        let feed = app.feed.clone();
+        desk.listen(Box::new(move |event| feed.alert(event)));
     }
     let routes = router(app.clone(), auditor.clone());
     let kept = accounts.clone();
@@ -305,6 +314,13 @@ impl ApiServer {
     pub fn https(&self) -> Option<Result<Served, &str>> {
         let served = |web: &Web| Served { address: web.address, fingerprint: web.fingerprint() };
         self.web.as_ref().map(|web| web.as_ref().map(served).map_err(String::as_str))
+    }
+
+    /// The certificate of HTTPS; `None`: there is none.
+    pub fn certificate(&self) -> impl Fn() -> Option<CertificateInfo> + Send + Sync + use<> {
+        // Where HTTPS is off, there is nothing to look at.
+        let certificates = self.app.certificates().ok().cloned();
+        move || certificates.as_ref().map(|certificates| certificates.info())
     }
 
     /// Takes no new request, lets those under way end, removes the socket if it is its own.

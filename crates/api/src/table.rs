@@ -9,8 +9,8 @@ use crate::denied::{Unserved, unauthenticated};
 use crate::feed::Whom;
 use crate::gate::{Common, Gate, pass};
 use crate::handlers::{
-    accounts, certificate, datasets, events, faults, jobs, keeping, keys, measure, mounts, permissions,
-    pools, projects, services, session, snapshots, streams, tokens, tunables,
+    accounts, alerts, certificate, datasets, events, faults, jobs, keeping, keys, measure, mounts,
+    permissions, pools, projects, services, session, snapshots, streams, tokens, tunables,
 };
 use crate::openapi::{
     Description, Document, Events, Frames, Line, Listed, Metrics, Nothing, Operation, Started, Types,
@@ -20,23 +20,24 @@ use crate::problem::refuse;
 use crate::rights::{BODY_MAX, Bodies, Right};
 use crate::statistics::counted;
 use api_types::{
-    AbortReceive, AcmeSet, AcmeStatus, ActiveFault, Advice, AdviceQuestion, Allow, AuditQuery, AuditRecord,
-    BookmarkCreate, CertificateInfo, CertificateSet, Changed, CloneCreate, Condemn, Counts, CreationOptions,
-    DatasetCreate, DatasetDestroy, DatasetInfo, DatasetPlan, DatasetQuery, DedupEstimate, DedupEstimateQuery,
-    Delegation, DeletedFiles, DestroyOptions, DestroyPlan, DiffEntry, DiffQuery, EventStreamQuery,
-    EventsCleared, EventsQuery, Fault, FaultCancel, FeatureInfo, FirstAdministrator, History, HistoryQuery,
-    HistoryRecord, Hold, HoldRequest, ImportSearch, Importable, Inherit, IscsiSession, Job, JobLog, JobQuery,
-    KeepIn, Keeping, KeyBegin, KeyConfirm, KeyMade, KeyRemove, LabelClear, LogFilter, LogIn, LoggedIn,
-    MachineBackup, Me, Mount, MountOutcome, MountRequest, PoolAdd, PoolAttach, PoolCheckpoint, PoolClear,
-    PoolImport, PoolInitialize, PoolOffline, PoolOnline, PoolReguid, PoolRelease, PoolReopen, PoolScan,
-    PoolSpec, PoolStatus, PoolTrim, PoolVdev, ProjectPage, ProjectQuery, ProjectSet, ProjectsSet, Promote,
-    PropValue, PropertiesQuery, PropertiesSet, PropertyTables, Receive, RecoveryCodes, Rename, Rollback,
-    SecurityKey, SendRequest, SeriesQuery, Service, ServiceAsk, ServiceClock, ServiceCreate, ServiceLog,
-    ServicePlan, ServicePlanQuery, ServiceSet, ServiceSpec, Share, ShareRequest, SnapshotCreate,
-    SpaceExplained, SpaceUse, SpaceUseQuery, StateRestore, StateRestored, StateVersion, StateVersionsQuery,
-    Statistics, Token, TokenAdd, TokenMade, TotpBegin, TotpConfirm, TotpOffer, Tunable, TunableSet, Unallow,
-    UnmountRequest, Upgradable, User, UserAdd, UserChange, UserSession, VdevTallies, Version, Zevent, kind,
-    routes,
+    AbortReceive, AcmeSet, AcmeStatus, ActiveFault, Advice, AdviceQuestion, Alert, AlertAcknowledge,
+    AlertCheck, AlertRoute, AlertSettings, AlertsQuery, Allow, AuditQuery, AuditRecord, BookmarkCreate,
+    CertificateInfo, CertificateSet, Changed, CloneCreate, Condemn, Counts, CreationOptions, DatasetCreate,
+    DatasetDestroy, DatasetInfo, DatasetPlan, DatasetQuery, DedupEstimate, DedupEstimateQuery, Delegation,
+    DeletedFiles, DestroyOptions, DestroyPlan, DiffEntry, DiffQuery, EventStreamQuery, EventsCleared,
+    EventsQuery, Fault, FaultCancel, FeatureInfo, FirstAdministrator, History, HistoryQuery, HistoryRecord,
+    Hold, HoldRequest, ImportSearch, Importable, Inherit, IscsiSession, Job, JobLog, JobQuery, KeepIn,
+    Keeping, KeyBegin, KeyConfirm, KeyMade, KeyRemove, LabelClear, LogFilter, LogIn, LoggedIn, MachineBackup,
+    Me, Mount, MountOutcome, MountRequest, PoolAdd, PoolAttach, PoolCheckpoint, PoolClear, PoolImport,
+    PoolInitialize, PoolOffline, PoolOnline, PoolReguid, PoolRelease, PoolReopen, PoolScan, PoolSpec,
+    PoolStatus, PoolTrim, PoolVdev, ProjectPage, ProjectQuery, ProjectSet, ProjectsSet, Promote, PropValue,
+    PropertiesQuery, PropertiesSet, PropertyTables, Receive, RecoveryCodes, Rename, Rollback, RouteAdd,
+    RouteChange, RouteStatus, RouteTested, SecurityKey, SendRequest, SeriesQuery, Service, ServiceAsk,
+    ServiceClock, ServiceCreate, ServiceLog, ServicePlan, ServicePlanQuery, ServiceSet, ServiceSpec, Share,
+    ShareRequest, SnapshotCreate, SpaceExplained, SpaceUse, SpaceUseQuery, StateRestore, StateRestored,
+    StateVersion, StateVersionsQuery, Statistics, Token, TokenAdd, TokenMade, TotpBegin, TotpConfirm,
+    TotpOffer, Tunable, TunableSet, Unallow, UnmountRequest, Upgradable, User, UserAdd, UserChange,
+    UserSession, VdevTallies, Version, Zevent, kind, routes,
 };
 use axum::Router;
 use axum::body::Bytes;
@@ -211,6 +212,34 @@ requests! {
             EventStreamQuery, Nothing => Events, "All that happens from now on, or from an event on.");
         change(Administrator, routes::EVENTS_CLEAR, events::clear;
             Nothing, Nothing => EventsCleared, "Clears all events.");
+    }
+    "Alerts" {
+        read(Reader, routes::ALERTS, alerts::list;
+            AlertsQuery, Nothing => Listed<Alert>, "Alerts, the newest first: what is wrong, or was.");
+        read(Reader, routes::ALERT, alerts::one;
+            Nothing, Nothing => Alert, "An alert.");
+        change(Operator, routes::ALERT_ACKNOWLEDGE, alerts::acknowledge;
+            Nothing, AlertAcknowledge => Alert, "Says that somebody looks after an alert, or nobody any more.");
+        change(Operator, routes::ALERT_CLEAR, alerts::clear;
+            Nothing, Nothing => Alert, "Clears an alert. It is raised anew when it is found again.");
+        read(Reader, routes::ALERT_CHECKS, alerts::checks;
+            Nothing, Nothing => Vec<AlertCheck>, "The checks that find alerts, and how they do.");
+        read(Reader, routes::ALERT_SETTINGS, alerts::settings;
+            Nothing, Nothing => AlertSettings, "From where on something is an alert.");
+        change(Administrator, routes::ALERT_SETTINGS, alerts::set_settings;
+            Nothing, AlertSettings => AlertSettings, "Sets from where on something is an alert.");
+        read(Reader, routes::ALERT_ROUTES, alerts::route_list;
+            Nothing, Nothing => Vec<RouteStatus>, "The routes that alerts are told by, and how they do.");
+        change(Administrator, routes::ALERT_ROUTES, alerts::add_route;
+            Nothing, RouteAdd => AlertRoute, "Adds a route.");
+        read(Reader, routes::ALERT_ROUTE, alerts::route;
+            Nothing, Nothing => AlertRoute, "A route, without its secret.");
+        change(Administrator, routes::ALERT_ROUTE_CHANGE, alerts::change_route;
+            Nothing, RouteChange => AlertRoute, "Changes a route.");
+        change(Administrator, routes::ALERT_ROUTE_REMOVE, alerts::remove_route;
+            Nothing, Nothing => (), "Removes a route, with what waits for it.");
+        change(Administrator, routes::ALERT_ROUTE_TEST, alerts::test_route;
+            Nothing, Nothing => RouteTested, "Sends a test by a route, and waits for how it goes.");
     }
     "Pools" {
         read(Anyone, routes::POOLS, pools::list;

@@ -3,6 +3,7 @@
 //! `cistern serve` is the daemon. `cistern zpool …` and `cistern zfs …` (or this program under the
 //! names zpool and zfs) are clients of it. `cistern inspect …` looks at pools without it.
 
+mod alerting;
 mod allocator;
 mod bench;
 mod config_file;
@@ -73,6 +74,8 @@ usage:
   cistern token COMMAND …        keys for programs (cistern token --help)
   cistern session COMMAND …      who is logged in (cistern session --help)
   cistern audit [options]        what was changed, and by whom (cistern audit --help)
+  cistern alert COMMAND …        what is wrong, and who looks after it (cistern alert --help)
+  cistern notify COMMAND …       whom alerts are told: mail, webhooks, syslog (cistern notify --help)
   cistern certificate COMMAND …  the certificate of HTTPS (cistern certificate --help)
   cistern mount-broker [options] mount file systems for a daemon that may not (cistern mount-broker --help)
   cistern bench classic          measure it on modelled devices (cistern bench --help)

@@ -2,6 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
+use std::time::Duration;
 
 use iscsi::Portal;
 
@@ -34,6 +35,7 @@ Runs the appliance in the foreground until it is told to stop (Ctrl-C, SIGTERM);
                        (default: /dev/shm)
   --mount-broker PATH  the socket of 'cistern mount-broker', which mounts for this daemon; 'off': the daemon mounts by
                        itself, which takes root or fusermount3            (default: off)
+  --checks-every SPAN  how often the checks look that find alerts, from 1s on                (default: 60s)
   --automount          mount file systems through FUSE when they are created or imported
   --first-start        on the first start, make the pool tank on image files under DIR/disks and share tank/share
   --config FILE        options of this list as name = value, for what the command line leaves out (cistern.toml(5)), or
@@ -86,6 +88,7 @@ pub const OPTIONS: &[Named] = &[
     named("dirty", Takes::Value, "\"1G\""),
     named("keep", Takes::Value, "\"/dev/shm\""),
     named("mount-broker", Takes::Value, "\"/run/cistern/mount.sock\""),
+    named("checks-every", Takes::Value, "\"60s\""),
     named("automount", Takes::Switch, "true"),
     named("first-start", Takes::Switch, "true"),
     named("log", Takes::Value, "\"info,nfs=debug\""),
@@ -93,6 +96,9 @@ pub const OPTIONS: &[Named] = &[
 
 /// Where HTTPS is answered unless somebody says otherwise.
 const DEFAULT_HTTPS: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8443);
+
+/// How often checks look unless somebody says otherwise.
+const CHECKS_EVERY: Duration = Duration::from_secs(60);
 
 /// What the daemon is told.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -115,6 +121,8 @@ pub struct Options {
     pub keep: Option<PathBuf>,
     /// `None`: this program mounts by itself.
     pub mount_broker: Option<PathBuf>,
+    /// How often checks look.
+    pub checks_every: Duration,
     pub automount: bool,
     pub first_start: bool,
     pub log: Option<String>,
@@ -137,6 +145,7 @@ pub fn parse(args: &[String], memory: u64, is_root: bool) -> Result<Option<Optio
         dirty: 0,
         keep: Some(PathBuf::from(FOLDER)),
         mount_broker: None,
+        checks_every: CHECKS_EVERY,
         automount: false,
         first_start: false,
         log: None,
@@ -168,6 +177,7 @@ pub fn parse(args: &[String], memory: u64, is_root: bool) -> Result<Option<Optio
             "--mount-broker" => {
                 options.mount_broker = Some(value()?).filter(|text| text != "off").map(PathBuf::from);
             }
+            "--checks-every" => options.checks_every = span(name, &value()?)?,
             "--automount" => options.automount = switch(name, inline.as_deref())?,
             "--old-handles" => options.old_handles = switch(name, inline.as_deref())?,
             "--first-start" => options.first_start = switch(name, inline.as_deref())?,
@@ -194,6 +204,12 @@ fn place(option: &str, text: &str) -> Result<Option<SocketAddr>, String> {
         return Ok(None);
     }
     text.parse().map(Some).map_err(|_| format!("{option} wants ADDR:PORT or off, not '{text}'"))
+}
+
+fn span(option: &str, text: &str) -> Result<Duration, String> {
+    let wrong = || format!("{option} wants a span of time as 30s, 5m or 1h, not '{text}'");
+    let seconds = alerts::judge::datasets::span(text).map_err(|_| wrong())?;
+    seconds.map(Duration::from_secs).ok_or_else(wrong)
 }
 
 /// One more, or none at all.

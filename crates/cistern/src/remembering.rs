@@ -143,6 +143,11 @@ impl RememberingEngine {
         self.policy.memory.absent().iter().any(|absent| absent.name == pool)
     }
 
+    /// Names of all of these.
+    pub fn absent(&self) -> Vec<String> {
+        self.policy.memory.absent().into_iter().map(|pool| pool.name).collect()
+    }
+
     /// For the end of the program: every pool is exported, and none forgotten. Its disks may have
     /// changed by themselves: spares step in.
     pub fn export_all(&self) -> Result<()> {

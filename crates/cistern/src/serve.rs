@@ -9,7 +9,7 @@ use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::Duration;
 
-use api::{ApiServer, Config};
+use api::{AlertDesk, ApiServer, Config};
 use appliance::Appliance;
 use engine::{LocalEngine, Options as EngineOptions};
 use engine_api::Engine;
@@ -22,6 +22,7 @@ use sockets::{Budget, Limits};
 use stdx::behalf::{Actor, on_behalf_of};
 use stdx::os_error::words;
 
+use crate::alerting::{self, Alerting, Sights};
 use crate::bench::rehearse::Children;
 use crate::disk_watch::Watches;
 use crate::house::House;
@@ -76,6 +77,7 @@ struct Daemon {
     services: Runner,
     protocols: Vec<Box<dyn Protocol>>,
     watches: Watches,
+    alerting: Option<Alerting>,
     keep: Option<Arc<MemoryFile>>,
     /// Signals to end.
     told: Receiver<i32>,
@@ -129,6 +131,7 @@ impl Daemon {
         // The socket first: it tells whether another daemon runs here, before any disk is touched.
         let socket = options.socket.clone().unwrap_or_else(|| state.join("cistern.sock"));
         let mut house = House::open(&state, clock.clone(), entropy.clone());
+        let desk = house.machine().and_then(|it| alerting::open(it, &clock, &entropy));
         let keeper = Keeper::new(engine.clone(), house.machine(), clock.clone(), &state, host::name());
         let services = services::open(engine.clone(), house.machine(), clock, entropy.clone());
         let config = Config {
@@ -140,6 +143,7 @@ impl Daemon {
             keeper: Some(keeper.clone()),
             services: Some(services.clone()),
             history: Some(state.join("history")),
+            desk: desk.clone().map(|desk| desk as Arc<dyn AlertDesk>),
         };
         let appliance =
             Appliance { engine: engine.clone(), local: local.clone(), auto_mount: options.automount };
@@ -166,10 +170,16 @@ impl Daemon {
             return Err(format!("socket {socket} was handed over, and no option names its address"));
         }
         keeper.start().map_err(|error| error.to_string())?;
+        let at_work = services.clone();
         let services = Runner::start(services).map_err(|error| error.to_string())?;
         let watches = Watches::start(engine.local()).map_err(|error| error.to_string())?;
+        let (every, certificate) = (options.checks_every, Box::new(api.certificate()));
+        let sights =
+            Sights { engine: engine.clone(), services: at_work, keeper: keeper.clone(), certificate, every };
+        let alerting = desk.map(|desk| Alerting::start(desk, sights)).transpose();
+        let alerting = alerting.map_err(|error| error.to_string())?;
         announce(&engine, &socket, &protocols, &house.lines(&api));
-        Ok(Daemon { engine, local, api, house, keeper, services, protocols, watches, keep, told })
+        Ok(Daemon { engine, local, api, house, keeper, services, protocols, watches, alerting, keep, told })
     }
 
     fn run_until_told(mut self) -> i32 {
@@ -181,6 +191,9 @@ impl Daemon {
         self.services.stop();
         self.protocols.iter().for_each(|protocol| protocol.stop());
         self.api.stop();
+        if let Some(alerting) = &self.alerting {
+            alerting.close();
+        }
         self.house.close();
         self.keeper.close();
         drop(self.watches);

@@ -93,6 +93,12 @@ pub fn new_password(io: &mut Io<'_>, is_piped: bool) -> Result<String, Stop> {
     Ok(first)
 }
 
+/// A line of standard input, which is none that somebody types.
+pub fn piped_line(io: &mut Io<'_>) -> Result<String, Stop> {
+    takes_input(io)?;
+    read(stdin().lock(), "line")
+}
+
 /// A line without its end.
 fn read(from: impl BufRead, what: &str) -> Result<String, Stop> {
     let what = what.trim_end_matches([':', ' ']);

@@ -8,6 +8,7 @@
 
 mod accounts;
 mod advise;
+mod alert;
 mod arcstat;
 mod ask;
 mod audit;
@@ -33,6 +34,7 @@ mod kstat;
 mod log;
 mod login;
 mod mount_helper;
+mod notify;
 mod program;
 mod propget;
 mod props;
@@ -153,6 +155,7 @@ fn find_own(name: &str) -> Option<Own> {
         "zilstat" => Own::Itself(zilstat::run),
         "zinject" => Own::Itself(zinject::run),
         "advise" => Own::Plain(advise::USAGE, advise::run),
+        "alert" => Own::Plain(alert::USAGE, alert::run),
         "apply" => Own::Plain(config::APPLY, config::apply),
         "audit" => Own::Plain(audit::USAGE, audit::run),
         "certificate" => Own::Plain(certificate::USAGE, certificate::run),
@@ -169,6 +172,7 @@ fn find_own(name: &str) -> Option<Own> {
         "kstat" => Own::Plain(kstat::USAGE, kstat::run),
         "log" => Own::Plain(log::USAGE, log::run),
         "nfsstat" => Own::Plain(statistics::NFSSTAT, statistics::nfsstat),
+        "notify" => Own::Plain(notify::USAGE, notify::run),
         "session" => Own::Plain(session::USAGE, session::run),
         "svc" => Own::Plain(svc::USAGE, svc::run),
         "token" => Own::Plain(token::USAGE, token::run),

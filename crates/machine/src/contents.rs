@@ -20,8 +20,8 @@ use crate::users::MOST_USERS;
 const MOST_ROWS: i64 = 200 * MOST_USERS;
 /// Bytes of a field: above what any of them has.
 const LONGEST: i64 = 4 << 10;
-/// Of a setting about certificates, which may bring certificates.
-const LONGEST_OF_ACME: i64 = 256 << 10;
+/// Of what may bring certificates.
+const LONGEST_WITH_ROOTS: i64 = 256 << 10;
 
 /// A table that counts: its columns, in the order of the first of them, and how long a field may
 /// be.
@@ -38,15 +38,17 @@ const COUNTING: &[Counting] = &[
         LONGEST,
     ),
     ("tokens", &["id", "user", "name", "hash", "role", "dataset", "created", "expires"], LONGEST),
-    ("acme", &["id", "domains", "email", "directory", "roots", "account"], LONGEST_OF_ACME),
+    ("acme", &["id", "domains", "email", "directory", "roots", "account"], LONGEST_WITH_ROOTS),
+    ("routes", &["name", "target", "least", "disabled", "secret"], LONGEST_WITH_ROOTS),
+    ("settings", &["name", "value"], LONGEST),
     ("services", &["id", "changes"], LONGEST),
 ];
 
 /// See the module.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Contents {
-    /// Another one once accounts, second factors, tokens, services or what is set about
-    /// certificates are others.
+    /// Another one once accounts, second factors, tokens, services, or what is set about
+    /// certificates and alerts, are others.
     pub digest: [u8; 32],
     /// By name.
     pub accounts: BTreeMap<String, Account>,

@@ -74,6 +74,8 @@ pub enum Limit {
     Uids,
     /// Security keys of one user.
     Keys,
+    /// Routes that alerts are told by.
+    Routes,
 }
 
 /// Why a request was refused. No variant tells a stranger whether an account exists.
@@ -179,6 +181,12 @@ impl std::error::Error for Fault {}
 impl From<Fault> for Denied {
     fn from(fault: Fault) -> Denied {
         Denied::Fault(fault)
+    }
+}
+
+impl From<NameFault> for Denied {
+    fn from(fault: NameFault) -> Denied {
+        Denied::BadName(fault)
     }
 }
 

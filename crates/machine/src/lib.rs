@@ -1,18 +1,19 @@
 //! What belongs to the machine and to no pool: users, their second factors, sessions, API tokens,
-//! what is set about certificates, services with their state, the audit log, and answers to
-//! requests that may be sent again, in one SQLite database; and the history of what the machine
-//! does, in a file of its own ([`history`]).
+//! what is set about certificates, services with their state, the audit log, alerts and the routes
+//! that they are told by, and answers to requests that may be sent again, in one SQLite database;
+//! and the history of what the machine does, in a file of its own ([`history`]).
 //!
 //! Invariants:
 //! - Nothing here reads a clock or draws randomness: both come from [`Outside`].
 //! - A password, session secret, token secret, recovery code or first code is never kept, only its
-//!   hash. The secret of TOTP and the key of an account for certificates are the exceptions:
-//!   nothing can be computed from a hash.
+//!   hash. The secret of TOTP, the key of an account for certificates and the secrets of routes are
+//!   the exceptions: nothing can be computed from a hash.
 //! - A change is one transaction. It is durable when the call returns, or it was not made.
 //! - Every table, queue and wait has a bound.
 //! - No answer tells a stranger whether an account exists.
 
 mod acme;
+mod alerts;
 mod audit;
 mod backup;
 mod contents;
@@ -27,6 +28,7 @@ mod password;
 mod places;
 mod recovery;
 mod repeats;
+mod routes;
 mod schema;
 mod secret;
 mod services;
@@ -42,6 +44,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 pub use acme::{Acme, AcmeWanted};
+pub use alerts::{AlertPage, AlertTurned, KeptNote};
 pub use audit::{AuditEntry, AuditFilter, Weight};
 pub use contents::{Account, Contents};
 pub use fault::{Denied, Fault, KeyFault, Limit, NameFault, PasswordFault};
@@ -49,6 +52,7 @@ pub use identity::{Credential, Identity};
 pub use keys::RelyingParty;
 pub use login::{LogIn, NewSession, Second};
 pub use repeats::{Claim, KeptAnswer, Keyed, LONGEST as LONGEST_ANSWER};
+pub use routes::Route;
 pub use services::KeptService;
 pub use store::Found;
 pub use tokens::NewToken;

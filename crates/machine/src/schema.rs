@@ -11,7 +11,7 @@ use rusqlite::{Connection, Row, TransactionBehavior};
 use crate::fault::Fault;
 
 /// Step N makes version N + 1 of version N.
-pub(crate) const STEPS: &[&str] = &[VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5];
+pub(crate) const STEPS: &[&str] = &[VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5, VERSION_6];
 
 /// "CSTN": the mark of our databases in SQLite's header.
 const APPLICATION: i64 = 0x4353_544e;
@@ -158,6 +158,35 @@ CREATE TABLE service_clock (
     one INTEGER PRIMARY KEY CHECK (one = 1),
     clock TEXT NOT NULL
 ) STRICT;
+";
+
+/// Alerts, the routes that they are told by, and what is still to be told. Of one key at most one
+/// alert is open. Ids are never given twice, for the greatest is never removed: messages have them.
+const VERSION_6: &str = "
+CREATE TABLE alerts (
+    id INTEGER PRIMARY KEY,
+    key TEXT NOT NULL,
+    severity INTEGER NOT NULL,
+    is_open INTEGER NOT NULL CHECK (is_open IN (0, 1)),
+    body TEXT NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX open_alerts ON alerts (key) WHERE is_open = 1;
+CREATE TABLE routes (
+    name TEXT PRIMARY KEY,
+    target TEXT NOT NULL,
+    least TEXT NOT NULL CHECK (least IN ('warning', 'error', 'critical')),
+    disabled INTEGER NOT NULL CHECK (disabled IN (0, 1)),
+    secret TEXT
+) STRICT, WITHOUT ROWID;
+CREATE TABLE notes (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    route TEXT NOT NULL REFERENCES routes (name) ON DELETE CASCADE,
+    turn TEXT NOT NULL CHECK (turn IN ('raised', 'worsened', 'cleared')),
+    key TEXT NOT NULL,
+    body TEXT NOT NULL
+) STRICT;
+CREATE INDEX notes_of_route ON notes (route);
+CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
 ";
 
 /// What a database is.

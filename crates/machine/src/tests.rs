@@ -2,6 +2,7 @@
 
 mod accounts;
 mod acme;
+mod alerts;
 mod contents;
 mod files;
 mod keys;

@@ -5,6 +5,7 @@
 
 mod acls;
 mod acme;
+mod alerts;
 mod atime;
 mod broker;
 mod cachefile;

@@ -92,7 +92,7 @@ impl Site {
 }
 
 /// Makes a program see the time that the file says.
-fn clock(scratch: &Scratch) -> Vec<(&'static str, String)> {
+pub fn clock(scratch: &Scratch) -> Vec<(&'static str, String)> {
     let library = "/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1";
     vec![
         ("LD_PRELOAD", library.to_owned()),

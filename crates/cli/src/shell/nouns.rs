@@ -98,6 +98,7 @@ const ROWS: &[Row] = &[
     row("destroy", ("user", ""), "post_users_name_remove", "", &[]),
     row("destroy", ("token", ""), "post_tokens_id_remove", "", &[]),
     row("destroy", ("session", ""), "post_sessions_id_end", "", &[]),
+    row("destroy", ("alert-route", ""), "post_alert_routes_name_remove", "", &[]),
     row("destroy", ("fault", ""), "post_faults_cancel", "id", &[]),
     row("destroy", ("label", ""), "post_labelclear", "path", &[]),
     row("share", ("filesystem", ""), "post_datasets_name_properties", "", &[("sharenfs", "on")]),

@@ -165,6 +165,7 @@ fn config(socket: PathBuf) -> Config {
         keeper: None,
         services: None,
         history: None,
+        desk: None,
     }
 }
 

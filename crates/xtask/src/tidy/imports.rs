@@ -26,6 +26,8 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("api-types", &["refusal"]),
     ("services", &["api-types", "stdx"]),
     ("appliance", &["engine-api", "api-types", "services", "stdx"]),
+    ("alerts", &["api-types"]),
+    ("notify", &["alerts", "api-types"]),
     ("machine", &["api-types", "stdx"]),
     ("api", &["appliance", "engine-api", "api-types", "counters", "machine", "sockets", "stdx"]),
     ("cli", &["api-types", "stdx"]),
@@ -36,11 +38,13 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     (
         "cistern",
         &[
+            "alerts",
             "counters",
             "engine",
             "engine-api",
             "env",
             "load",
+            "notify",
             "nfs",
             "fuse",
             "mounter",
