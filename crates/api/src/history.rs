@@ -47,7 +47,7 @@ fn values(since: &Statistics, pools: &[PoolStatus]) -> Vec<(String, f64)> {
     let disks = since.disks.iter().map(|disk| disk.io);
     let disks = disks.fold(api_types::IoCounters::default(), |sum, io| sum.plus(&io));
     let process = since.program.process;
-    let mut values = vec![
+    let values = [
         ("files.reads", rate(files.reads)),
         ("files.read_bytes", rate(files.read_bytes)),
         ("files.read_time", mean(files.read_time, files.reads)),
@@ -77,8 +77,7 @@ fn values(since: &Statistics, pools: &[PoolStatus]) -> Vec<(String, f64)> {
         ("process.memory", process.resident as f64),
         ("process.processors", rate(process.processor_time) / 1e9),
     ];
-    let mut values: Vec<(String, f64)> =
-        values.drain(..).map(|(name, value)| (name.to_owned(), value)).collect();
+    let mut values = values.map(|(name, value)| (name.to_owned(), value)).to_vec();
     for pool in pools {
         values.push((format!("pool.{}.allocated", pool.name), pool.root.allocated as f64));
         values.push((format!("pool.{}.size", pool.name), pool.root.size as f64));

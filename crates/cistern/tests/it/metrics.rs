@@ -135,7 +135,7 @@ fn what_initiators_count_is_what_iscsistat_tells() {
     });
     let out = daemon.run(&["iscsistat", "-H", "-p"]).done();
     // qemu has a name of its own for each virtual machine.
-    let row = row(&out, &out.split('\t').next().unwrap_or_default().to_owned());
+    let row = row(&out, out.split('\t').next().unwrap_or_default());
     agree("reads", field(&row, 1), 4000);
     agree("bytes read", field(&row, 2), 4000 * 8192);
     agree("writes", field(&row, 4), 4000);
@@ -205,7 +205,7 @@ fn what_fio_counts_on_a_local_mount_is_what_fsstat_tells() {
     (0..5).for_each(|n| fs::remove_file(at.join(format!("new{n}"))).expect("removed"));
     let made = look(&daemon);
     assert_eq!((field(&made, 0) - field(&after, 0), field(&made, 1) - field(&after, 1)), (20, 5));
-    // It goes on where it was after a rename, and counts anew in a new program.
+    // A new program counts anew.
     daemon.stop();
     daemon.begin();
     let anew = look(&daemon);
@@ -295,23 +295,18 @@ fn promtool_finds_nothing_and_prometheus_scrapes_through_restarts() {
     };
     let written = "sum(cistern_nfs_requests_total{procedure=\"write\"})";
     wait_for("Prometheus scrapes", || query(port, "up") == [1.0]);
-    let mut all = load(&site.daemon);
-    wait_for("it sees the load", || query(port, written) == [all]);
+    let first = load(&site.daemon);
+    wait_for("it sees the load", || query(port, written) == [first]);
     for kill in [false, true] {
         site.restart(kill);
         wait_for("it scrapes again", || query(port, written) == [0.0]);
         let more = load(&site.daemon);
         wait_for("it sees the next load", || query(port, written) == [more]);
-        all += more;
     }
-    // No rate is negative, and nothing is counted twice: what it makes of the resets is the sum.
+    // It knows that counts began anew: no rate is negative.
     assert!(query(port, "resets(cistern_nfs_requests_total{procedure=\"write\"}[10m])") == [2.0]);
     let negative = "count(increase({__name__=~\"cistern_.*_total\"}[10m]) < 0)";
     assert_eq!(query(port, negative), Vec::<f64>::new());
-    let starts =
-        query(port, "count(count_values(\"start\", last_over_time(cistern_start_time_seconds[10m])))");
-    assert_eq!(starts, [1.0]);
     assert_eq!(query(port, "changes(cistern_start_time_seconds[10m])"), [2.0]);
     assert!(query(port, "scrape_samples_scraped")[0] > 200.0);
-    assert!(all > 0.0);
 }

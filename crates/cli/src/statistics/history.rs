@@ -56,11 +56,11 @@ pub fn run(args: &[String], client: &Client, io: &mut Io<'_>) -> Result<(), Stop
         return Ok(history.names.iter().try_for_each(|name| writeln!(io.out, "{}", table::plain(name)))?);
     }
     let numbers = Numbers { is_exact: options.has("p") };
-    let mut lines = vec![];
+    let mut rows: Vec<Vec<String>> = Vec::new();
     if !options.has("H") {
-        lines.push(["TIME"].into_iter().chain(history.series.iter().map(|one| one.name.as_str())));
+        let names = history.series.iter().map(|one| table::plain(&one.name));
+        rows.push(["TIME".to_owned()].into_iter().chain(names).collect());
     }
-    let mut rows: Vec<Vec<String>> = lines.into_iter().map(|head| head.map(table::plain).collect()).collect();
     let count = history.series.first().map_or(0, |one| one.values.len());
     rows.extend((0..count).map(|number| row(&history, number, numbers)));
     print(&rows, options.has("H"), io)
