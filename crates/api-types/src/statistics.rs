@@ -372,8 +372,8 @@ impl DiskStatistics {
     fn since(&self, before: &Statistics) -> DiskStatistics {
         let known = before.disks.iter().find(|disk| (&disk.pool, &disk.name) == (&self.pool, &self.name));
         // One that counts less was imported anew: all that it did came since.
-        let known = known
-            .filter(|known| known.io.with(&self.io, u64::saturating_sub) == IoCounters::default());
+        let known =
+            known.filter(|known| known.io.with(&self.io, u64::saturating_sub) == IoCounters::default());
         let io = known.map_or(self.io, |known| self.io.since(&known.io));
         DiskStatistics { io, ..self.clone() }
     }
