@@ -119,6 +119,19 @@ fn series_beyond_the_bound_are_left_out() {
 }
 
 #[test]
+fn a_time_that_cannot_be_has_nothing() {
+    let folder = Folder::new();
+    let (mut history, _) = History::open(&folder.file()).expect("made");
+    history.note(BEGIN, &some(&[("a", 3.0)])).expect("noted");
+    for asked in [(u64::MAX, u64::MAX), (BEGIN + DAY, u64::MAX), (0, u64::MAX), (0, 0)] {
+        for now in [0, BEGIN, u64::MAX] {
+            let part = history.read(&["a"], asked, (now, 100)).expect("read");
+            assert!(part.values[0].len() <= 100 && part.values[0].iter().all(Option::is_none), "{asked:?}");
+        }
+    }
+}
+
+#[test]
 fn an_hour_in_which_the_program_was_not_there_has_what_was_noted() {
     let folder = Folder::new();
     let (mut history, _) = History::open(&folder.file()).expect("made");

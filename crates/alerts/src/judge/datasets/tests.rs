@@ -22,7 +22,7 @@ fn judged(pools: &[PoolDatasets]) -> Vec<Finding> {
 
 #[test]
 fn a_span_is_read_and_nonsense_is_not() {
-    let read = ["90s", "30m", "12h", "1d", "2w"].map(|text| span(text));
+    let read = ["90s", "30m", "12h", "1d", "2w"].map(span);
     assert_eq!(read, [90, 1_800, 43_200, 86_400, 1_209_600].map(|it| Ok(Some(it))));
     assert_eq!(["off", "none", "-", ""].map(span), [Ok(None); 4]);
     for bad in [
