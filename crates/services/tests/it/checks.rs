@@ -9,7 +9,7 @@ use services::autosnap::state::{Failed, Work};
 use services::autosnap::view::{Dataset, Snapshot};
 use services::freshness::Stale;
 use services::schedule::Calendar;
-use services::time::{DAY, Time};
+use services::time::{OLDEST, Time};
 
 use crate::policies::{Kind, zones};
 use crate::sim::{Sim, seconds};
@@ -200,13 +200,13 @@ pub fn destroyed(sim: &mut Sim, gone: &SnapDestroy) {
 }
 
 /// Whether a snapshot is as old as that by a clock that is never wrong. A clock that is believed to
-/// be ahead now, or was a little behind when it or a newer one was made, is let pass; one that was
-/// in 1970 for a while is not.
+/// be ahead now, or that somebody said was right and was behind when it or a newer one was made, is
+/// let pass; one that was before any service for a while is not.
 fn is_old(sim: &Sim, of_dataset: &[&Snapshot], it: &Snapshot, limit: u64) -> bool {
-    const FAR: i64 = 32 * DAY;
-    let moved = |it: &Snapshot| sim.world.truth[&it.guid].moved;
+    let stamped = |it: &Snapshot| it.stamp.as_ref().map_or(it.created, |stamp| stamp.at);
     let newer = of_dataset.iter().filter(|other| other.createtxg >= it.createtxg);
-    let behind = newer.map(|it| -moved(it)).filter(|behind| *behind <= FAR).max().unwrap_or(0).max(0);
+    let plausible = newer.filter(|it| stamped(it) >= OLDEST);
+    let behind = plausible.map(|it| -sim.world.truth[&it.guid].moved).max().unwrap_or(0).max(0);
     let ahead = (sim.now - sim.world.time).max(0);
     sim.world.time - sim.world.truth[&it.guid].made + behind + ahead + SLACK > seconds(limit)
 }
