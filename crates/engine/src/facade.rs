@@ -32,7 +32,7 @@ mod status;
 mod transit;
 mod volume_copy;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::SeqCst};
@@ -550,26 +550,18 @@ impl Engine for LocalEngine {
     }
 
     fn activity(&self) -> (Breakdown<FileSystemCounts>, Breakdown<VolumeCounts>) {
-        self.activity.seen(&self.names_of_open())
+        self.activity.seen(|wanted| self.names_of_open(wanted))
     }
 }
 
 impl LocalEngine {
-    /// What datasets are called now, of those that are open.
-    fn names_of_open(&self) -> HashMap<activity::Guids, String> {
-        let mut names = HashMap::new();
-        for pool in self.local_pools() {
+    /// What these datasets are called now, as far as they are open.
+    fn names_of_open(&self, wanted: &HashSet<activity::Guids>) -> HashMap<activity::Guids, String> {
+        let of_pool = |pool: Arc<LocalPool>| {
             // One that a panic has left with poisoned locks is passed over.
-            let of_pool = catch_unwind(AssertUnwindSafe(|| {
-                hurried(|| {
-                    let mut names = HashMap::new();
-                    pool.name_open(&mut names);
-                    names
-                })
-            }));
-            names.extend(of_pool.unwrap_or_default());
-        }
-        names
+            catch_unwind(AssertUnwindSafe(|| hurried(|| pool.names_of_open(wanted)))).unwrap_or_default()
+        };
+        self.local_pools().into_iter().flat_map(of_pool).collect()
     }
 }
 

@@ -6,7 +6,7 @@
 //! shown by the names that they have when somebody looks.
 
 use std::cmp::Ordering;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
@@ -136,15 +136,17 @@ impl Activity {
         Arc::new(VolumeCounting { clock: self.clock.clone(), sums: self.volumes.of(&key) })
     }
 
-    /// What was counted so far. `names`: those that datasets have now, of those that are open.
+    /// What was counted so far. `names` gives those that datasets have now, of those that are open;
+    /// it is asked for the busiest alone.
     pub fn seen(
         &self,
-        names: &HashMap<Guids, String>,
+        names: impl FnOnce(&HashSet<Guids>) -> HashMap<Guids, String>,
     ) -> (Breakdown<FileSystemCounts>, Breakdown<VolumeCounts>) {
-        (
-            shown(self.file_systems.seen(), names, file_counts),
-            shown(self.volumes.seen(), names, volume_counts),
-        )
+        let (file_systems, volumes) = (self.file_systems.seen(), self.volumes.seen());
+        let files = file_systems.entries.iter().take(SHOWN).map(|(key, _)| key.guids);
+        let wanted = files.chain(volumes.entries.iter().take(SHOWN).map(|(key, _)| key.guids));
+        let names = names(&wanted.collect());
+        (shown(file_systems, &names, file_counts), shown(volumes, &names, volume_counts))
     }
 }
 

@@ -15,7 +15,7 @@ mod serve;
 mod snapdir;
 mod volumes;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, Weak};
 
@@ -98,15 +98,22 @@ impl LocalPool {
         })
     }
 
-    /// Adds the names of all that is open. One that cannot be told now is left out.
-    pub(super) fn name_open(&self, names: &mut HashMap<Guids, String>) {
-        self.name_file_systems(names);
-        self.name_volumes(names);
+    /// What is called how now, of what is open.
+    pub(super) fn names_of_open(&self, wanted: &HashSet<Guids>) -> HashMap<Guids, String> {
+        let mut names = self.names_of_file_systems(wanted);
+        names.extend(self.names_of_volumes(wanted));
+        names
     }
 
-    fn named<'a>(&self, open: impl Iterator<Item = &'a LongHold>) -> impl Iterator<Item = (Guids, String)> {
+    fn named<'a>(
+        &self,
+        open: impl Iterator<Item = &'a LongHold>,
+        wanted: &HashSet<Guids>,
+    ) -> HashMap<Guids, String> {
         let pool = self.pool.guid();
-        open.filter_map(move |dataset| Some(((pool, dataset.guid()), dataset.name().ok()?)))
+        let wanted = open.filter(|dataset| wanted.contains(&(pool, dataset.guid())));
+        // One that cannot be told now is called as it was when it was opened.
+        wanted.filter_map(|dataset| Some(((pool, dataset.guid()), dataset.name().ok()?))).collect()
     }
 
     /// In which cache file it stands.

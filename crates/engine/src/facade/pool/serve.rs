@@ -1,6 +1,6 @@
 //! Open file systems of a pool: opened at first use, kept until their dataset or pool goes.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::{Arc, Weak};
 
@@ -324,10 +324,9 @@ impl LocalPool {
         *lock(&self.shared) = None;
     }
 
-    /// Adds the names of the file systems that are open.
-    pub(super) fn name_file_systems(&self, names: &mut HashMap<Guids, String>) {
+    pub(super) fn names_of_file_systems(&self, wanted: &HashSet<Guids>) -> HashMap<Guids, String> {
         let open: Vec<Arc<Mounted>> = lock(&self.mounted).values().cloned().collect();
-        names.extend(self.named(open.iter().map(|mounted| &mounted.dataset)));
+        self.named(open.iter().map(|mounted| &mounted.dataset), wanted)
     }
 
     /// File systems with `sharenfs` on, opened.

@@ -4,7 +4,7 @@
 //! is open now, which is taken away when its dataset goes or is rolled back, and opened again at
 //! the next call.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::{Arc, Weak};
 
@@ -295,10 +295,9 @@ impl LocalPool {
         }
     }
 
-    /// Adds the names of the volumes that are open.
-    pub(super) fn name_volumes(&self, names: &mut HashMap<Guids, String>) {
+    pub(super) fn names_of_volumes(&self, wanted: &HashSet<Guids>) -> HashMap<Guids, String> {
         let open: Vec<Arc<OpenVolume>> = lock(&self.volumes).values().cloned().collect();
-        names.extend(self.named(open.iter().map(|volume| &volume.dataset)));
+        self.named(open.iter().map(|volume| &volume.dataset), wanted)
     }
 
     /// Somebody serves the volume.
