@@ -208,7 +208,7 @@ fn place(option: &str, text: &str) -> Result<Option<SocketAddr>, String> {
 
 fn span(option: &str, text: &str) -> Result<Duration, String> {
     let wrong = || format!("{option} wants a span of time as 30s, 5m or 1h, not '{text}'");
-    let seconds = alerts::judge::datasets::span(text).map_err(|_| wrong())?;
+    let seconds = stdx::span::parse(text, &stdx::span::UNITS).filter(|seconds| *seconds > 0);
     seconds.map(Duration::from_secs).ok_or_else(wrong)
 }
 

@@ -18,3 +18,4 @@ pub mod posix;
 pub mod premise;
 pub mod prng;
 pub mod scoped;
+pub mod span;

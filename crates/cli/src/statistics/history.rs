@@ -1,6 +1,7 @@
 //! `cistern history`: what the appliance did until now.
 
 use api_types::{History, SeriesQuery, routes};
+use stdx::span;
 
 use super::Numbers;
 use crate::client::Client;
@@ -106,19 +107,9 @@ fn print(rows: &[Vec<String>], is_bare: bool, io: &mut Io<'_>) -> Result<(), Sto
 
 /// Seconds of a span such as 36h.
 fn span(text: &str) -> Result<u64, Stop> {
+    let units = [&span::UNITS[..], &[("y", 366 * 86_400)]].concat();
     let wrong = || Stop::Usage(format!("'{text}' is no span of time, such as 90m, 36h, 7d, 2w or 1y"));
-    let unit = text.chars().next_back().ok_or_else(wrong)?;
-    let seconds = match unit {
-        's' => 1,
-        'm' => 60,
-        'h' => 3600,
-        'd' => 86_400,
-        'w' => 7 * 86_400,
-        'y' => 366 * 86_400,
-        _ => return Err(wrong()),
-    };
-    let number: u64 = text[..text.len() - 1].parse().map_err(|_| wrong())?;
-    number.checked_mul(seconds).ok_or_else(wrong)
+    span::parse(text, &units).ok_or_else(wrong)
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use crate::fail::{Stop, usage};
 use api_types::{Schedule, SnapKeep, SnapLevel, Weekday, When, Window};
+use stdx::span;
 
 const WEEKDAYS: [(&str, Weekday); 7] = [
     ("monday", Weekday::Monday),
@@ -100,20 +101,17 @@ fn shown_when(when: &When) -> String {
     }
 }
 
-const UNITS: [(&str, u64); 6] =
-    [("s", 1), ("m", 60), ("h", 3_600), ("d", 86_400), ("w", 7 * 86_400), ("y", 365 * 86_400)];
+const YEAR: (&str, u64) = ("y", 365 * 86_400);
 
 /// `90d`, `12h`: in seconds.
 pub fn age(text: &str) -> Option<u64> {
-    UNITS
-        .iter()
-        .find_map(|(unit, seconds)| text.strip_suffix(unit)?.parse::<u64>().ok()?.checked_mul(*seconds))
+    span::parse(text, &[&span::UNITS[..], &[YEAR]].concat())
 }
 
 /// Of seconds, in the largest unit that does.
 pub fn shown_age(seconds: u64) -> String {
     let fits = |(_, unit): &&(&str, u64)| seconds.is_multiple_of(*unit) && seconds > 0;
-    let units = UNITS.iter().take(4).rev();
+    let units = span::UNITS.iter().take(4).rev();
     let found = units.into_iter().find(fits);
     found.map_or_else(|| format!("{seconds}s"), |(name, unit)| format!("{}{name}", seconds / unit))
 }
