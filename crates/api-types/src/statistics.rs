@@ -309,15 +309,44 @@ counted! {
 impl Counted for NfsCounts {
     fn with(&self, other: &NfsCounts, combine: fn(u64, u64) -> u64) -> NfsCounts {
         let names = self.calls.keys().chain(other.calls.keys());
-        let of = |counts: &NfsCounts, name: &String| counts.calls.get(name).copied().unwrap_or(0);
         NfsCounts {
-            calls: names.map(|name| (name.clone(), combine(of(self, name), of(other, name)))).collect(),
+            calls: names.map(|name| (name.clone(), combine(self.of(name), other.of(name)))).collect(),
             mount_calls: combine(self.mount_calls, other.mount_calls),
             refused: combine(self.refused, other.refused),
             replays: combine(self.replays, other.replays),
             read_bytes: combine(self.read_bytes, other.read_bytes),
             write_bytes: combine(self.write_bytes, other.write_bytes),
         }
+    }
+}
+
+/// What is summed stands in the place of a name: no dataset and no address can have it.
+pub const OTHERS: &str = "(other)";
+
+impl<T> Breakdown<T> {
+    /// Names with their counts, then the others.
+    pub fn rows(&self) -> impl Iterator<Item = (&str, &T)> {
+        let named = self.each.iter().map(|one| (one.name.as_str(), &one.counts));
+        named.chain([(OTHERS, &self.others)])
+    }
+}
+
+impl NfsCounts {
+    /// Calls of one procedure.
+    pub fn of(&self, procedure: &str) -> u64 {
+        self.calls.get(procedure).copied().unwrap_or(0)
+    }
+
+    /// Calls of all procedures.
+    pub fn requests(&self) -> u64 {
+        self.calls.values().sum()
+    }
+}
+
+impl IscsiCounts {
+    /// Commands of all kinds.
+    pub fn commands(&self) -> u64 {
+        self.reads + self.writes + self.others
     }
 }
 

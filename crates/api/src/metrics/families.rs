@@ -35,10 +35,8 @@ fn cache(seen: &Seen, samples: &mut Samples, name: &str) {
 
 /// A property of each dataset that is a number.
 fn property(seen: &Seen, samples: &mut Samples, name: &str) {
-    let number = |info: &DatasetInfo| {
-        // What is no number, `none` or `-`, is not there.
-        info.props.iter().find(|prop| prop.name == name)?.value.parse::<u64>().ok()
-    };
+    // What is no number, `none` or `-`, is not there.
+    let number = |info: &DatasetInfo| info.value(name)?.parse::<u64>().ok();
     for info in &seen.datasets {
         if let Some(number) = number(info) {
             samples.put(&[&info.name], number);
@@ -257,21 +255,21 @@ families! {
 
     Counter "cistern_nfs_requests_total" ["procedure"] "Calls of NFS.":
         |seen, to| {
-            let total = seen.statistics.program.nfs.clients.total();
+            let total = seen.all_clients();
             for procedure in api_types::NFS_PROCEDURES {
-                to.put(&[procedure], total.calls.get(procedure).copied().unwrap_or(0));
+                to.put(&[procedure], total.of(procedure));
             }
         };
     Counter "cistern_nfs_mount_requests_total" [] "Calls of MOUNT.":
-        |seen, to| to.put(&[], seen.statistics.program.nfs.clients.total().mount_calls);
+        |seen, to| to.put(&[], seen.all_clients().mount_calls);
     Counter "cistern_nfs_refused_requests_total" [] "Calls that were no proper RPC, unknown, or undecodable.":
-        |seen, to| to.put(&[], seen.statistics.program.nfs.clients.total().refused);
+        |seen, to| to.put(&[], seen.all_clients().refused);
     Counter "cistern_nfs_repeated_requests_total" [] "Calls that came again, and got the answer that they had got.":
-        |seen, to| to.put(&[], seen.statistics.program.nfs.clients.total().replays);
+        |seen, to| to.put(&[], seen.all_clients().replays);
     Counter "cistern_nfs_read_bytes_total" [] "Bytes that clients read.":
-        |seen, to| to.put(&[], seen.statistics.program.nfs.clients.total().read_bytes);
+        |seen, to| to.put(&[], seen.all_clients().read_bytes);
     Counter "cistern_nfs_written_bytes_total" [] "Bytes that clients wrote.":
-        |seen, to| to.put(&[], seen.statistics.program.nfs.clients.total().write_bytes);
+        |seen, to| to.put(&[], seen.all_clients().write_bytes);
     Histogram "cistern_nfs_request_duration_seconds" ["kind"] "How long calls took: read, write, or other.":
         |seen, to| {
             let nfs = &seen.statistics.program.nfs;
@@ -279,7 +277,7 @@ families! {
         };
     Counter "cistern_nfs_client_requests_total" ["client"] "Calls of NFS by a client.":
         |seen, to| for (name, counts) in seen.clients() {
-            to.put(&[name], counts.calls.values().sum::<u64>());
+            to.put(&[name], counts.requests());
         };
     Counter "cistern_nfs_client_read_bytes_total" ["client"] "Bytes that a client read.":
         |seen, to| for (name, counts) in seen.clients() {

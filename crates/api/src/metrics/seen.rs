@@ -1,19 +1,17 @@
 //! What the metrics are made of, gathered at one moment.
 
+use std::cell::OnceCell;
 use std::time::Instant;
 
 use api_types::{
-    Breakdown, Counted, Counts, DatasetInfo, FileSystemCounts, IscsiCounts, Latency, NfsCounts, PoolStatus,
-    Statistics, VdevStatus, VolumeCounts,
+    Breakdown, Counted, Counts, DatasetInfo, FileSystemCounts, IscsiCounts, Latency, NfsCounts, OTHERS,
+    PoolStatus, Statistics, VdevStatus, VolumeCounts,
 };
 use engine_api::{DatasetFilter, Pool, Secrets};
 
 use super::{BUSIEST, DATASETS};
 use crate::app::App;
 use crate::{convert, statistics};
-
-/// What is summed stands in the place of a name: no dataset and no address can have it.
-pub const OTHERS: &str = "(other)";
 
 /// See the module.
 #[derive(Default)]
@@ -30,6 +28,8 @@ pub struct Seen {
     pub datasets_left_out: u64,
     /// How long it took to find all this: nanoseconds.
     pub took: u64,
+    /// Summed when it is first asked for.
+    all_clients: OnceCell<NfsCounts>,
 }
 
 /// How long I/Os of a disk took.
@@ -125,20 +125,25 @@ impl Seen {
         }
     }
 
-    pub fn file_systems(&self) -> Vec<(&str, &FileSystemCounts)> {
-        rows(&self.statistics.file_systems)
+    pub fn file_systems(&self) -> impl Iterator<Item = (&str, &FileSystemCounts)> {
+        self.statistics.file_systems.rows()
     }
 
-    pub fn volumes(&self) -> Vec<(&str, &VolumeCounts)> {
-        rows(&self.statistics.volumes)
+    pub fn volumes(&self) -> impl Iterator<Item = (&str, &VolumeCounts)> {
+        self.statistics.volumes.rows()
     }
 
-    pub fn clients(&self) -> Vec<(&str, &NfsCounts)> {
-        rows(&self.statistics.program.nfs.clients)
+    pub fn clients(&self) -> impl Iterator<Item = (&str, &NfsCounts)> {
+        self.statistics.program.nfs.clients.rows()
     }
 
-    pub fn initiators(&self) -> Vec<(&str, &IscsiCounts)> {
-        rows(&self.statistics.program.iscsi.initiators)
+    /// Of all clients together.
+    pub fn all_clients(&self) -> &NfsCounts {
+        self.all_clients.get_or_init(|| self.statistics.program.nfs.clients.total())
+    }
+
+    pub fn initiators(&self) -> impl Iterator<Item = (&str, &IscsiCounts)> {
+        self.statistics.program.iscsi.initiators.rows()
     }
 }
 
@@ -150,10 +155,4 @@ pub fn busiest<T: Counted>(breakdown: &mut Breakdown<T>) {
         top.others = top.others.plus(&one.counts);
     }
     *breakdown = top;
-}
-
-/// Names with their counts; the others last.
-fn rows<T>(breakdown: &Breakdown<T>) -> Vec<(&str, &T)> {
-    let named = breakdown.each.iter().map(|one| (one.name.as_str(), &one.counts));
-    named.chain([(OTHERS, &breakdown.others)]).collect()
 }

@@ -1,9 +1,8 @@
 use std::collections::BTreeSet;
 
-use api_types::{Named, NfsCounts};
+use api_types::{Named, NfsCounts, OTHERS};
 
 use super::families::FAMILIES;
-use super::seen::OTHERS;
 use super::text::Kind;
 use super::*;
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use api_types::{Breakdown, FileSystemCounts, Mount, Share, routes};
+use api_types::{Breakdown, FileSystemCounts, Mount, OTHERS, Share, routes};
 
 use super::{Numbers, Pace, Window, json};
 use crate::client::Client;
@@ -80,7 +80,7 @@ fn rows(window: &Window, names: &[String]) -> Vec<(String, FileSystemCounts)> {
         .map(|(name, counts)| (name.to_owned(), counts))
         .collect();
     if is_something(others) {
-        rows.push(("(other)".to_owned(), *others));
+        rows.push((OTHERS.to_owned(), *others));
     }
     rows.push(("zfs".to_owned(), window.counts.file_systems.total()));
     rows

@@ -1,6 +1,6 @@
 //! `cistern iscsistat`: what iSCSI initiators ask for, and what volumes are asked.
 
-use api_types::{IscsiCounts, VolumeCounts};
+use api_types::{Breakdown, Counted, IscsiCounts, OTHERS, VolumeCounts};
 
 use super::{Numbers, Pace, Window, json};
 use crate::client::Client;
@@ -64,12 +64,7 @@ fn initiators(window: &Window, numbers: Numbers) -> Vec<[String; 9]> {
             numbers.mean(counts.other_time, counts.others),
         ]
     };
-    let mut rows: Vec<_> =
-        breakdown.each.iter().map(|one| line(&table::plain(&one.name), &one.counts)).collect();
-    if breakdown.others != IscsiCounts::default() {
-        rows.push(line("(other)", &breakdown.others));
-    }
-    rows
+    shown(breakdown).map(|(name, counts)| line(&table::plain(name), counts)).collect()
 }
 
 fn volumes(window: &Window, numbers: Numbers) -> Vec<[String; 10]> {
@@ -88,9 +83,10 @@ fn volumes(window: &Window, numbers: Numbers) -> Vec<[String; 10]> {
             numbers.count(counts.flushes),
         ]
     };
-    let mut rows: Vec<_> = breakdown.each.iter().map(|one| line(&one.name, &one.counts)).collect();
-    if breakdown.others != VolumeCounts::default() {
-        rows.push(line("(other)", &breakdown.others));
-    }
-    rows
+    shown(breakdown).map(|(name, counts)| line(name, counts)).collect()
+}
+
+/// All but others that were asked nothing.
+fn shown<T: Counted + PartialEq>(breakdown: &Breakdown<T>) -> impl Iterator<Item = (&str, &T)> {
+    breakdown.rows().filter(|(name, counts)| *name != OTHERS || **counts != T::default())
 }

@@ -1,6 +1,6 @@
 //! `cistern nfsstat`: what NFS clients ask for, in the form of illumos' nfsstat(8).
 
-use api_types::{NFS_PROCEDURES, NfsCounts};
+use api_types::{NFS_PROCEDURES, NfsCounts, OTHERS};
 
 use super::{Numbers, Pace, Window, json};
 use crate::client::Client;
@@ -50,17 +50,9 @@ pub fn run(args: &[String], client: &Client, io: &mut Io<'_>) -> Result<(), Stop
     })
 }
 
-fn of(counts: &NfsCounts, procedure: &str) -> u64 {
-    counts.calls.get(procedure).copied().unwrap_or(0)
-}
-
-fn calls(counts: &NfsCounts) -> u64 {
-    counts.calls.values().sum()
-}
-
 /// The general numbers, by name.
 fn general(counts: &NfsCounts) -> [(&'static str, u64); 4] {
-    let all = calls(counts) + counts.mount_calls + counts.refused;
+    let all = counts.requests() + counts.mount_calls + counts.refused;
     [("calls", all), ("badcalls", counts.refused), ("repeats", counts.replays), ("mount", counts.mount_calls)]
 }
 
@@ -70,12 +62,12 @@ fn server(window: &Window, numbers: Numbers, io: &mut Io<'_>) -> Result<(), Stop
     writeln!(io.out, "\nServer nfs:")?;
     row(general.iter().map(|(name, _)| (*name).to_owned()), io)?;
     row(general.iter().map(|(_, number)| numbers.count(*number)), io)?;
-    let all = calls(&total);
+    let all = total.requests();
     writeln!(io.out, "Version 3: ({} calls)", numbers.count(all))?;
     for procedures in NFS_PROCEDURES.chunks(PER_LINE) {
         row(procedures.iter().map(|name| (*name).to_owned()), io)?;
         let share = |name: &&str| {
-            let number = of(&total, name);
+            let number = total.of(name);
             format!("{} {}%", numbers.count(number), number * 100 / all.max(1))
         };
         row(procedures.iter().map(share), io)?;
@@ -91,7 +83,7 @@ fn row(fields: impl Iterator<Item = String>, io: &mut Io<'_>) -> Result<(), Stop
 /// A name and its number a line.
 fn bare(window: &Window, numbers: Numbers, io: &mut Io<'_>) -> Result<(), Stop> {
     let total = window.counts.program.nfs.clients.total();
-    let procedures = NFS_PROCEDURES.iter().map(|name| (*name, of(&total, name)));
+    let procedures = NFS_PROCEDURES.iter().map(|name| (*name, total.of(name)));
     for (name, number) in general(&total).into_iter().chain(procedures) {
         writeln!(io.out, "{name}\t{}", numbers.count(number))?;
     }
@@ -101,21 +93,20 @@ fn bare(window: &Window, numbers: Numbers, io: &mut Io<'_>) -> Result<(), Stop> 
 fn clients(window: &Window, numbers: Numbers, is_bare: bool, io: &mut Io<'_>) -> Result<(), Stop> {
     let breakdown = &window.counts.program.nfs.clients;
     let line = |name: &str, counts: &NfsCounts| {
-        let (reads, writes) = (of(counts, "read"), of(counts, "write"));
+        let (reads, writes) = (counts.of("read"), counts.of("write"));
         [
             name.to_owned(),
-            numbers.count(calls(counts)),
+            numbers.count(counts.requests()),
             numbers.count(reads),
             numbers.bytes(counts.read_bytes),
             numbers.count(writes),
             numbers.bytes(counts.write_bytes),
-            numbers.count(calls(counts) - reads - writes),
+            numbers.count(counts.requests() - reads - writes),
             numbers.count(counts.refused),
         ]
     };
-    let mut rows: Vec<_> = breakdown.each.iter().map(|one| line(&one.name, &one.counts)).collect();
-    if calls(&breakdown.others) + breakdown.others.refused > 0 {
-        rows.push(line("(other)", &breakdown.others));
-    }
-    table::print(io, CLIENTS, rows, is_bare)
+    let is_shown =
+        |(name, counts): &(&str, &NfsCounts)| *name != OTHERS || counts.requests() + counts.refused > 0;
+    let rows = breakdown.rows().filter(is_shown).map(|(name, counts)| line(name, counts));
+    table::print(io, CLIENTS, rows.collect(), is_bare)
 }

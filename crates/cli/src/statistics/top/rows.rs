@@ -125,23 +125,12 @@ pub fn rows(window: &Window, view: View, order: Order) -> Vec<Row> {
     let Statistics { file_systems, volumes, disks, program, .. } = &window.counts;
     let mut rows: Vec<Row> = match view {
         View::Clients => {
-            let nfs = program.nfs.clients.each.iter().map(|one| of_client(&one.name, &one.counts));
-            let iscsi = program.iscsi.initiators.each.iter();
-            let iscsi = iscsi.map(|one| of_initiator(&one.name, &one.counts));
-            let others = [
-                of_client(OTHERS, &program.nfs.clients.others),
-                of_initiator(OTHERS, &program.iscsi.initiators.others),
-            ];
-            nfs.chain(iscsi).chain(others).collect()
+            let nfs = program.nfs.clients.rows().map(|(name, counts)| of_client(name, counts));
+            let iscsi = program.iscsi.initiators.rows().map(|(name, counts)| of_initiator(name, counts));
+            nfs.chain(iscsi).collect()
         }
-        View::Files => {
-            let each = file_systems.each.iter().map(|one| of_files(&one.name, &one.counts));
-            each.chain([of_files(OTHERS, &file_systems.others)]).collect()
-        }
-        View::Volumes => {
-            let each = volumes.each.iter().map(|one| of_volume(&one.name, &one.counts));
-            each.chain([of_volume(OTHERS, &volumes.others)]).collect()
-        }
+        View::Files => file_systems.rows().map(|(name, counts)| of_files(name, counts)).collect(),
+        View::Volumes => volumes.rows().map(|(name, counts)| of_volume(name, counts)).collect(),
         View::Disks => disks.iter().map(of_disk).collect(),
     };
     rows.retain(|row| row.ops > 0 || view == View::Disks);
@@ -161,8 +150,6 @@ pub fn rows(window: &Window, view: View, order: Order) -> Vec<Row> {
     rows
 }
 
-const OTHERS: &str = "(other)";
-
 impl Row {
     fn divide(&mut self, seconds: f64) {
         let seconds = seconds.max(1e-3);
@@ -177,14 +164,13 @@ fn mean(time: u64, count: u64) -> u64 {
 }
 
 fn of_client(name: &str, counts: &NfsCounts) -> Row {
-    let of = |procedure: &str| counts.calls.get(procedure).copied().unwrap_or(0);
     Row {
         name: name.to_owned(),
         by: "nfs".to_owned(),
-        ops: counts.calls.values().sum(),
-        reads: of("read"),
+        ops: counts.requests(),
+        reads: counts.of("read"),
         read_bytes: counts.read_bytes,
-        writes: of("write"),
+        writes: counts.of("write"),
         write_bytes: counts.write_bytes,
         time: 0,
     }
@@ -194,7 +180,7 @@ fn of_initiator(name: &str, counts: &IscsiCounts) -> Row {
     Row {
         name: name.to_owned(),
         by: "iscsi".to_owned(),
-        ops: counts.reads + counts.writes + counts.others,
+        ops: counts.commands(),
         reads: counts.reads,
         read_bytes: counts.read_bytes,
         writes: counts.writes,
@@ -249,20 +235,7 @@ fn of_disk(disk: &DiskStatistics) -> Row {
 pub fn summary(window: &Window, version: &str) -> Vec<String> {
     let Statistics { program, jobs, .. } = &window.counts;
     let a_second = |number: u64| (number as f64 / window.seconds.max(1e-3)).round() as u64;
-    let nfs = program.nfs.clients.each.iter().map(|one| &one.counts).chain([&program.nfs.clients.others]);
-    let (mut calls, mut read, mut written) = (0, 0, 0);
-    for counts in nfs {
-        calls += counts.calls.values().sum::<u64>();
-        read += counts.read_bytes;
-        written += counts.write_bytes;
-    }
-    let iscsi = program.iscsi.initiators.each.iter().map(|one| &one.counts);
-    let (mut commands, mut in_all, mut out_all) = (0, 0, 0);
-    for counts in iscsi.chain([&program.iscsi.initiators.others]) {
-        commands += counts.reads + counts.writes + counts.others;
-        out_all += counts.read_bytes;
-        in_all += counts.write_bytes;
-    }
+    let (nfs, iscsi) = (program.nfs.clients.total(), program.iscsi.initiators.total());
     let process = program.process;
     let percent = 100.0 * process.processor_time as f64 / 1e9 / window.seconds.max(1e-3);
     let rates = |count: u64, read: u64, written: u64| {
@@ -275,8 +248,12 @@ pub fn summary(window: &Window, version: &str) -> Vec<String> {
             nicebytes(process.resident),
             jobs.running
         ),
-        format!("NFS    {}", rates(calls, read, written)),
-        format!("iSCSI  {}   sessions {}", rates(commands, out_all, in_all), program.iscsi.sessions),
+        format!("NFS    {}", rates(nfs.requests(), nfs.read_bytes, nfs.write_bytes)),
+        format!(
+            "iSCSI  {}   sessions {}",
+            rates(iscsi.commands(), iscsi.read_bytes, iscsi.write_bytes),
+            program.iscsi.sessions
+        ),
     ]
 }
 
