@@ -84,6 +84,11 @@ pub struct DatasetInfo {
 }
 
 impl DatasetInfo {
+    /// The exact form of a property; `None`: it was not asked for. Empty where it does not apply.
+    pub fn value(&self, name: &str) -> Option<&str> {
+        self.props.iter().find(|prop| prop.name == name).map(|prop| prop.value.as_str())
+    }
+
     /// A number that is another as soon as anything of this is. It means nothing to another build.
     pub fn version(&self) -> u64 {
         let mut hasher = DefaultHasher::new();

@@ -25,23 +25,18 @@ pub struct Candidate {
 /// Names of the properties that a [`Candidate`] is made of.
 const PROPERTIES: [&str; 5] = ["mountpoint", "canmount", "overlay", "inconsistent", "sharenfs"];
 
-/// The exact value of a property, where the dataset has it.
-fn value<'a>(info: &'a DatasetInfo, name: &str) -> Option<&'a str> {
-    info.props.iter().find(|prop| prop.name == name).map(|prop| prop.value.as_str())
-}
-
 impl Candidate {
     fn of(info: &DatasetInfo) -> Candidate {
         Candidate {
             dataset: info.name.clone(),
-            mountpoint: value(info, "mountpoint").unwrap_or("none").to_owned(),
-            canmount: value(info, "canmount").unwrap_or("on").to_owned(),
-            overlay: value(info, "overlay") == Some("on"),
+            mountpoint: info.value("mountpoint").unwrap_or("none").to_owned(),
+            canmount: info.value("canmount").unwrap_or("on").to_owned(),
+            overlay: info.value("overlay") == Some("on"),
             is_by_name: info.props.iter().any(|prop| {
                 prop.name == "mountpoint" && matches!(prop.source, Source::Default | Source::Inherited(_))
             }),
-            is_partly_received: value(info, "inconsistent") == Some("1"),
-            sharenfs: value(info, "sharenfs").unwrap_or("off").to_owned(),
+            is_partly_received: info.value("inconsistent") == Some("1"),
+            sharenfs: info.value("sharenfs").unwrap_or("off").to_owned(),
         }
     }
 

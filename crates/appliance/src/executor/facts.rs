@@ -27,13 +27,9 @@ fn filter(root: &str, depth: Option<u32>, kinds: &[DatasetKind], props: &[&str])
     }
 }
 
-fn value<'a>(info: &'a DatasetInfo, name: &str) -> &'a str {
-    info.props.iter().find(|prop| prop.name == name).map_or("", |prop| prop.value.as_str())
-}
-
 /// A number that a property is; 0 where it does not apply.
 fn number(info: &DatasetInfo, name: &str) -> u64 {
-    value(info, name).parse().unwrap_or(0)
+    info.value(name).and_then(|value| value.parse().ok()).unwrap_or(0)
 }
 
 fn time(info: &DatasetInfo) -> i64 {
@@ -138,7 +134,7 @@ fn view(pool: &dyn Pool, of_pool: &OfPool, guid: u64, name: &str) -> Result<Opti
     let replica = listed.last().is_some_and(|newest| {
         newest.props.iter().any(|prop| prop.name == PROPERTY && prop.source == Source::Received)
     });
-    let token = value(&head, "receive_resume_token");
+    let token = head.value("receive_resume_token").unwrap_or_default();
     let dataset = Dataset {
         guid,
         created: time(&head),

@@ -288,7 +288,7 @@ impl LocalPool {
             };
         };
         if !is_new {
-            return Ok(if value(&found, "inconsistent") == "1" { Before::Part } else { Before::Whole });
+            return Ok(if found.value("inconsistent") == Some("1") { Before::Part } else { Before::Whole });
         }
         if !request.force {
             return Err(refuse(kind, ReceiveFault::DatasetExists { dataset: name() }));
@@ -301,7 +301,7 @@ impl LocalPool {
         if u64::from(one.begin.objset_type) == ObjsetType::Zvol.number() {
             self.check_volume_target(dataset, kind)?;
         }
-        if !value(&found, "origin").is_empty() {
+        if found.value("origin").is_some_and(|origin| !origin.is_empty()) {
             return Err(refuse(kind, ReceiveFault::IsClone { dataset: name() }));
         }
         Ok(Before::Whole)
@@ -344,11 +344,6 @@ enum Before {
     /// A receive was interrupted when it was new.
     Part,
     Whole,
-}
-
-/// A property of a dataset; empty where it has none.
-fn value<'a>(info: &'a DatasetInfo, name: &str) -> &'a str {
-    info.props.iter().find(|prop| prop.name == name).map_or("", |prop| &prop.value)
 }
 
 /// A begin that may be followed; `None` where the stream has ended.

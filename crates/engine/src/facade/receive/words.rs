@@ -10,7 +10,7 @@ use refusal::{Action, Reason, ReceiveFault, Refused, Stream};
 
 use super::super::convert::api_error;
 use super::super::pool::LocalPool;
-use super::{refuse, value};
+use super::refuse;
 
 /// What was to come of a stream.
 #[derive(Clone, Copy)]
@@ -73,6 +73,6 @@ impl LocalPool {
     /// With what its sender can go on, if a receive into the dataset was interrupted.
     pub(in super::super) fn token_of(&self, dataset: &str) -> Option<String> {
         let found = self.dataset(dataset).ok()??;
-        Some(value(&found, "receive_resume_token").to_owned()).filter(|token| !token.is_empty())
+        found.value("receive_resume_token").map(str::to_owned).filter(|token| !token.is_empty())
     }
 }
