@@ -132,7 +132,8 @@ fn kill_all(leader: u32, mark: &str) {
     tracing::warn!(leader, "of a program that was ended something is still there");
 }
 
-/// The processes of a program that are alive.
+/// The processes of a program that are alive. Its first one leads a session of its own; the number
+/// of that may be another process's once it has ended.
 fn members(leader: u32, mark: &str) -> BTreeSet<u32> {
     let mut parents: BTreeMap<u32, u32> = BTreeMap::new();
     let mut members = BTreeSet::new();
@@ -144,7 +145,7 @@ fn members(leader: u32, mark: &str) -> BTreeSet<u32> {
             continue;
         }
         parents.insert(pid, parent);
-        if session == leader || pid == leader || has_mark(pid, mark) {
+        if session == leader || has_mark(pid, mark) {
             members.insert(pid);
         }
     }
