@@ -156,21 +156,23 @@ fn of_dataset(what: &AlertKind) -> Words {
             ),
             "See what takes them, and what should destroy them: zfs list -t snapshot.",
         ),
-        AlertKind::Stale { dataset, newest, limit } => words(
-            format!("{dataset} has no new snapshot"),
-            match newest {
-                Some(at) => format!(
-                    "The newest snapshot of {dataset} is of {}. Its property org.cistern:freshness allows {}.",
-                    utc(*at),
-                    span(*limit)
-                ),
-                None => format!(
-                    "{dataset} has no snapshot. Its property org.cistern:freshness allows {} without one.",
-                    span(*limit)
-                ),
-            },
-            "Look at what should take snapshots of it, or send them here.",
-        ),
+        AlertKind::Stale { dataset, newest, limit, service } => {
+            let who = match service {
+                Some(id) => format!("Service {id}"),
+                None => "Its property org.cistern:freshness".to_owned(),
+            };
+            let limit = span(*limit);
+            words(
+                format!("{dataset} has no new snapshot"),
+                match newest {
+                    Some(at) => {
+                        format!("The newest snapshot of {dataset} is of {}. {who} allows {limit}.", utc(*at))
+                    }
+                    None => format!("{dataset} has no snapshot. {who} allows {limit} without one."),
+                },
+                "Look at what should take snapshots of it, or send them here.",
+            )
+        }
         _ => unreachable!("it is about a dataset"),
     }
 }

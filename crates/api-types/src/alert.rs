@@ -170,11 +170,15 @@ pub enum AlertKind {
         ups: String,
     },
     /// The newest snapshot of a dataset is older than its property `org.cistern:freshness` allows,
-    /// in seconds. `newest` is when it was taken; `None`: there is none.
+    /// or a service that looks after it, in seconds. `newest` is when it was taken; `None`: there
+    /// is none.
     Stale {
         dataset: String,
         newest: Option<i64>,
         limit: u64,
+        /// `None`: the property says so.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        service: Option<String>,
     },
     /// Seconds by which the wall clock was set, or jumped.
     ClockJumped {

@@ -47,8 +47,9 @@ pub fn check(facts: Facts, limit: u64, now: Time, fault: &mut Option<Stale>) -> 
     }
 }
 
-/// The first moment at which it is older than it may be.
-fn becomes_stale(facts: Facts, limit: u64) -> Option<Time> {
+/// The first moment at which it is older than it may be. `limit` is in seconds; `None`: never, if
+/// the facts stay.
+pub fn becomes_stale(facts: Facts, limit: u64) -> Option<Time> {
     if facts.unchanged && facts.newest.is_some() {
         return None;
     }

@@ -5,6 +5,8 @@
 //! wrong when it was taken: the newest of the others counts.
 
 use api_types::{AlertKind, AlertSettings, ClearCause, Severity};
+use services::freshness::{Facts, becomes_stale};
+use stdx::span;
 
 use crate::book::Finding;
 
@@ -22,6 +24,10 @@ pub struct Dataset {
     pub promised: u64,
     /// The property [`FRESHNESS`], where it is set.
     pub freshness: Option<String>,
+    /// What a service allows, in seconds, and which: of a dataset that has changed.
+    pub stale_after: Option<(u64, String)>,
+    /// Nothing was written since the newest snapshot.
+    pub unchanged: bool,
     /// When it was made, in seconds since 1970.
     pub created: i64,
     pub snapshots: u64,
@@ -92,24 +98,30 @@ fn of_snapshots(dataset: &Dataset, settings: &AlertSettings, findings: &mut Vec<
     }
 }
 
+/// By what its property allows, and a service; the stricter is told.
+///
+/// # Errors
+/// What is wrong with the property, which then allows anything.
 fn of_freshness(dataset: &Dataset, now: i64, findings: &mut Vec<Finding>) -> Result<(), String> {
-    let Some(text) = &dataset.freshness else { return Ok(()) };
-    let Some(limit) = span(text).map_err(|NoSpan| {
-        format!("{FRESHNESS} of {} is no span of time: write 1d, 12h or 30m", dataset.name)
-    })?
-    else {
-        return Ok(());
-    };
+    let read = dataset.freshness.as_deref().map_or(Ok(None), span);
+    let by_property = read.ok().flatten().map(|limit| (limit, None, false));
+    let by_service =
+        dataset.stale_after.as_ref().map(|(limit, id)| (*limit, Some(id.clone()), dataset.unchanged));
     // Who has none had as much time as its age.
-    let since = dataset.newest.unwrap_or(dataset.created.min(now));
-    let age = u64::try_from(now.saturating_sub(since)).unwrap_or(0);
-    if age > limit {
-        let what = AlertKind::Stale { dataset: dataset.name.clone(), newest: dataset.newest, limit };
+    let (newest, since) = (dataset.newest, dataset.created.min(now));
+    let is_stale = |(limit, _, unchanged): &(u64, Option<String>, bool)| {
+        becomes_stale(Facts { newest, since, unchanged: *unchanged }, *limit).is_some_and(|at| at <= now)
+    };
+    let stale = [by_property, by_service].into_iter().flatten().filter(is_stale);
+    if let Some((limit, service, _)) = stale.min_by_key(|(limit, ..)| *limit) {
+        let age = u64::try_from(now.saturating_sub(newest.unwrap_or(since))).unwrap_or(0);
         // Twice as old is no delay any more.
         let severity = if age / 2 > limit { Severity::Error } else { Severity::Warning };
+        let what = AlertKind::Stale { dataset: dataset.name.clone(), newest, limit, service };
         findings.push(Finding::new(severity, what));
     }
-    Ok(())
+    let wrong = || format!("{FRESHNESS} of {} is no span of time: write 1d, 12h or 30m", dataset.name);
+    read.map(drop).map_err(|NoSpan| wrong())
 }
 
 /// Why something is over that is not found any more.
@@ -129,6 +141,7 @@ pub fn cause(pools: &[PoolDatasets], what: &AlertKind) -> ClearCause {
         (None, _) => ClearCause::DatasetGone,
         (Some(dataset), AlertKind::Stale { .. }) => match dataset.freshness.as_deref().map(span) {
             Some(Ok(Some(_))) => ClearCause::WithinLimits,
+            _ if dataset.stale_after.is_some() => ClearCause::WithinLimits,
             _ => ClearCause::DatasetGone,
         },
         _ => ClearCause::WithinLimits,
@@ -144,21 +157,7 @@ pub fn span(text: &str) -> Result<Option<u64>, NoSpan> {
     if ["", "-", "off", "none"].contains(&text) {
         return Ok(None);
     }
-    let unit = text.chars().next_back().ok_or(NoSpan)?;
-    let seconds = match unit {
-        's' => 1,
-        'm' => 60,
-        'h' => 3_600,
-        'd' => 86_400,
-        'w' => 7 * 86_400,
-        _ => return Err(NoSpan),
-    };
-    let digits = &text[..text.len() - 1];
-    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
-        return Err(NoSpan);
-    }
-    let number: u64 = digits.parse().map_err(|_| NoSpan)?;
-    number.checked_mul(seconds).filter(|span| *span > 0).map(Some).ok_or(NoSpan)
+    span::parse(text, &span::UNITS).filter(|seconds| *seconds > 0).map(Some).ok_or(NoSpan)
 }
 
 #[cfg(test)]

@@ -31,7 +31,12 @@ fn all() -> Vec<AlertKind> {
         AlertKind::LinkDown { interface: "eth0".into() },
         AlertKind::UpsOnBattery { ups: "main".into(), charge: Some(80), seconds: Some(900) },
         AlertKind::UpsLow { ups: "main".into() },
-        AlertKind::Stale { dataset: "tank/a".into(), newest: Some(1_795_855_205), limit: 86_400 },
+        AlertKind::Stale {
+            dataset: "tank/a".into(),
+            newest: Some(1_795_855_205),
+            limit: 86_400,
+            service: None,
+        },
         AlertKind::ClockJumped { seconds: -3_600 },
         AlertKind::ServiceFailed { service: "auto-snap".into(), why: "no room".into() },
         AlertKind::CheckSilent { check: AlertCheckName::Smart, seconds: 200 },

@@ -1,5 +1,6 @@
 //! What administrators and operators ask of services.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use api_types::{
@@ -47,6 +48,30 @@ impl Services {
     pub fn all(&self) -> Vec<Service> {
         let state = self.lock();
         state.services.values().map(|service| self.shown(&state, service)).collect()
+    }
+
+    /// How old the newest snapshot of a dataset may be, in seconds, and which service says so: by
+    /// the guids of the datasets that auto-snap services with such a limit cover. Those that are
+    /// disabled say nothing; of several the strictest counts.
+    pub fn stale_limits(&self) -> BTreeMap<u64, (u64, String)> {
+        let mut limits: BTreeMap<u64, (u64, String)> = BTreeMap::new();
+        for service in self.lock().services.values() {
+            let ServiceSpec::AutoSnap(policy) = &service.instance.spec else { continue };
+            let (Some(limit), Work::Snapshots(snapshots)) = (policy.stale_after, &service.work) else {
+                continue;
+            };
+            if service.instance.state == ServiceState::Disabled {
+                continue;
+            }
+            for guid in snapshots.coverage.datasets.keys() {
+                let said = (limit, service.instance.id.clone());
+                limits
+                    .entry(*guid)
+                    .and_modify(|known| *known = said.clone().min(known.clone()))
+                    .or_insert(said);
+            }
+        }
+        limits
     }
 
     /// # Errors

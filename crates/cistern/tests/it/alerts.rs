@@ -570,3 +570,26 @@ fn routes_and_settings_are_changed_as_they_were_read_or_not_at_all() {
     assert_eq!(daemon.run(&["notify", "list"]).done(), "alerts are told to nobody (cistern notify add)\n");
     daemon.stop();
 }
+
+/// What a service is told to allow is looked at, for as long as it is enabled.
+#[test]
+fn a_dataset_without_the_snapshots_that_its_service_promises_is_told() {
+    let scratch = Scratch::new("alerts-service");
+    let daemon = Daemon::start_with(&scratch, "state", &QUICK);
+    daemon.zpool(&format!("create -m none tank {}", scratch.image("a", 128))).done();
+    daemon.zfs("create tank/home").done();
+    let create = "svc create auto-snap home --target tank/home --level yearly=1 --stale-after 1s";
+    daemon.run(&create.split(' ').collect::<Vec<_>>()).done();
+    let snapshots = || daemon.zfs("list -H -o name -t snapshot -r tank").done();
+    until("the first snapshot", || !snapshots().is_empty());
+    std::thread::sleep(Duration::from_secs(3));
+    assert!(!is_open(&daemon, "stale"), "nothing has changed since");
+    daemon.zfs(&format!("destroy {}", snapshots().trim())).done();
+    until("it is told", || is_open(&daemon, "stale"));
+    let shown = daemon.run(&["alert", "list"]).done();
+    let id = shown.lines().find(|line| line.contains("tank/home")).and_then(|line| line.split(' ').next());
+    let shown = daemon.run(&["alert", "show", id.expect("a number")]).done();
+    assert!(shown.contains("tank/home has no snapshot. Service home allows 1 s without one."), "{shown}");
+    daemon.run(&["svc", "disable", "home"]).done();
+    until("it is over", || !is_open(&daemon, "stale"));
+}

@@ -26,7 +26,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("api-types", &["refusal"]),
     ("services", &["api-types", "stdx"]),
     ("appliance", &["engine-api", "api-types", "services", "stdx"]),
-    ("alerts", &["api-types"]),
+    ("alerts", &["api-types", "services", "stdx"]),
     ("notify", &["alerts", "api-types"]),
     ("machine", &["api-types", "stdx"]),
     ("api", &["appliance", "engine-api", "api-types", "counters", "machine", "sockets", "stdx"]),

@@ -70,6 +70,28 @@ fn stamps_that_are_wrong_make_nothing_fresh_for_years() {
 }
 
 #[test]
+fn what_a_service_allows_counts_for_what_has_changed() {
+    let mut pools = dataset(None, &[NOW - 3 * HOUR]);
+    pools[0].datasets[0].stale_after = Some((7_200, "home".into()));
+    let stale =
+        |pools: &[PoolDatasets]| judged(pools).into_iter().map(|found| found.what).collect::<Vec<_>>();
+    assert!(
+        matches!(&stale(&pools)[..], [AlertKind::Stale { limit: 7_200, service: Some(id), .. }] if id == "home")
+    );
+    assert_eq!(cause(&dataset(None, &[NOW]), &stale(&pools)[0]), ClearCause::DatasetGone);
+    // The stricter of two is told, once.
+    pools[0].datasets[0].freshness = Some("1h".into());
+    assert!(matches!(stale(&pools)[..], [AlertKind::Stale { limit: 3_600, service: None, .. }]));
+    pools[0].datasets[0].freshness = Some("soon".into());
+    assert_eq!(findings(&pools, &AlertSettings::default(), NOW).0.len(), 1, "nonsense hides no service");
+    pools[0].datasets[0].freshness = None;
+    pools[0].datasets[0].unchanged = true;
+    assert!(stale(&pools).is_empty());
+    pools[0].datasets[0].newest = None;
+    assert_eq!(stale(&pools).len(), 1, "it has no snapshot at all");
+}
+
+#[test]
 fn nonsense_in_a_property_is_said_and_stops_nothing() {
     let mut pools = dataset(Some("soon"), &[]);
     pools[0].datasets.push(Dataset {

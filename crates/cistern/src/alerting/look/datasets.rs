@@ -29,9 +29,10 @@ impl Look for Datasets {
         let engine = &self.0.engine;
         let mut unknown: BTreeSet<String> = engine.to_come().into_iter().collect();
         let now = desk.now().wall;
+        let limits = self.0.services.stale_limits();
         let (mut seen, mut failure) = (Vec::new(), None);
         for pool in engine.pools() {
-            match hurried(|| of_pool(&*pool, now, &|| desk.is_ending())) {
+            match hurried(|| of_pool(&*pool, &limits, now, &|| desk.is_ending())) {
                 Ok(Some(found)) => seen.push(found),
                 // The program ends.
                 Ok(None) => {
@@ -61,10 +62,15 @@ impl Look for Datasets {
 }
 
 /// What is seen of a pool; `None`: it was not looked to the end.
-fn of_pool(pool: &dyn Pool, now: i64, is_over: &dyn Fn() -> bool) -> Result<Option<PoolDatasets>> {
+fn of_pool(
+    pool: &dyn Pool,
+    limits: &BTreeMap<u64, (u64, String)>,
+    now: i64,
+    is_over: &dyn Fn() -> bool,
+) -> Result<Option<PoolDatasets>> {
     let mut found = PoolDatasets { pool: pool.name(), ..PoolDatasets::default() };
     let mut all: BTreeMap<String, Dataset> = BTreeMap::new();
-    let props = ["available", "creation", "refreservation", "referenced", "volsize", FRESHNESS];
+    let props = ["available", "creation", "refreservation", "referenced", "volsize", "written", FRESHNESS];
     let heads = filter(&[DatasetKind::Filesystem, DatasetKind::Volume], &props);
     let whole = pages(pool, &heads, is_over, &mut |info| {
         if info.name == found.pool {
@@ -75,7 +81,9 @@ fn of_pool(pool: &dyn Pool, now: i64, is_over: &dyn Fn() -> bool) -> Result<Opti
         let dataset = Dataset {
             name: info.name.clone(),
             promised: volsize.saturating_sub(has),
-            freshness: value(&info, FRESHNESS).map(str::to_owned),
+            freshness: info.value(FRESHNESS).map(str::to_owned),
+            stale_after: limits.get(&info.guid).cloned(),
+            unchanged: number(&info, "written") == 0,
             created: i64::try_from(number(&info, "creation")).unwrap_or(0),
             snapshots: 0,
             newest: None,
@@ -120,12 +128,7 @@ fn pages(
     }
 }
 
-fn value<'a>(info: &'a DatasetInfo, name: &str) -> Option<&'a str> {
-    let prop = info.props.iter().find(|prop| prop.name == name)?;
-    Some(prop.value.as_str()).filter(|value| !["", "-"].contains(value))
-}
-
 /// What does not apply is 0.
 fn number(info: &DatasetInfo, name: &str) -> u64 {
-    value(info, name).and_then(|value| value.parse().ok()).unwrap_or(0)
+    info.value(name).and_then(|value| value.parse().ok()).unwrap_or(0)
 }
