@@ -17,6 +17,7 @@ mod contenders;
 mod datasets;
 mod engine_alone;
 mod fuse_peers;
+mod http;
 mod iscsi;
 mod kernels;
 mod lab;
@@ -33,6 +34,7 @@ mod process;
 mod report;
 mod results;
 mod scans;
+mod services;
 mod suite;
 mod trees;
 

@@ -5,8 +5,8 @@ use load::Fail;
 use crate::options::Options;
 use crate::results::{COMPARED, MEASURED, Results};
 use crate::{
-    api, cold, contenders, datasets, engine_alone, iscsi, kernels, measure, memory, report, scans, suite,
-    trees,
+    api, cold, contenders, datasets, engine_alone, iscsi, kernels, measure, memory, report, scans, services,
+    suite, trees,
 };
 
 /// Names of all parts, in the order in which they run.
@@ -17,6 +17,7 @@ pub fn all() -> Vec<String> {
         cold::PART,
         memory::PART,
         api::PART,
+        services::PART,
         iscsi::PART,
         engine_alone::PART,
         scans::PART,
@@ -96,8 +97,11 @@ pub fn joined(first: Vec<Measured>, mut second: Vec<Measured>) -> Vec<Measured> 
 fn measure_all(options: &Options, about: &str, finish: &mut dyn FnMut(&str, Result<Results, Fail>)) {
     let (over_nfs, locally) = suite::split(&options.parts);
     let wants = |part: &str| options.parts.iter().any(|wanted| wanted == part);
-    let (needs_memory, needs_api, needs_trees) = (wants(memory::PART), wants(api::PART), wants(trees::PART));
-    if !over_nfs.is_empty() || !locally.is_empty() || needs_memory || needs_api || needs_trees {
+    let needs_trees = wants(trees::PART);
+    let (needs_memory, needs_api, needs_services) =
+        (wants(memory::PART), wants(api::PART), wants(services::PART));
+    let is_served = !over_nfs.is_empty() || needs_memory || needs_api || needs_services;
+    if is_served || !locally.is_empty() || needs_trees {
         match contenders::start(options, !over_nfs.is_empty(), !locally.is_empty() || needs_trees) {
             Ok(mut all) => {
                 for part in over_nfs {
@@ -114,6 +118,9 @@ fn measure_all(options: &Options, about: &str, finish: &mut dyn FnMut(&str, Resu
                 }
                 if needs_api {
                     finish(api::PART, api::measure(&mut all.ours, about));
+                }
+                if needs_services {
+                    finish(services::PART, services::measure(&mut all.ours, about));
                 }
             }
             Err(error) => finish("the servers", Err(error)),

@@ -1,0 +1,144 @@
+//! Automatic snapshots of many datasets: what they take, and what a client notices of them.
+//!
+//! All datasets are looked after by one service by the hour, and some by another one every minute.
+//! The client writes stable blocks over NFS to a file system of its own; it is watched for as long
+//! before there are services as while they work.
+
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+use load::{Blocks, Crowd, Fail, Outcome, Share, Work};
+
+use crate::http::Http;
+use crate::ours::Ours;
+use crate::results::{Figure, Results};
+
+pub const PART: &str = "services";
+
+const CACHE: &str = "512M";
+/// That have a snapshot every hour, and of them those that have one every minute.
+const DATASETS: usize = 10_000;
+const OFTEN: usize = 1_000;
+/// How long the client writes: some snapshots of a minute.
+const MINUTES: u32 = 2;
+const WATCHED: Duration = Duration::from_secs(60 * MINUTES as u64);
+/// How long it may take until all datasets have their first snapshots.
+const FIRST: Duration = Duration::from_secs(600);
+const WRITERS: usize = 4;
+
+pub fn measure(ours: &mut Ours, about: &str) -> Result<Results, Fail> {
+    eprintln!("bench: {PART}");
+    ours.start_anew(&["--cache", CACHE])?;
+    let share = ours.make_share()?;
+    let mut http = Http::connect(&ours.socket())?;
+    make_datasets(&mut http)?;
+    let (alone, idle) = watch(ours, &share)?;
+
+    let resident = ours.resident("VmRSS")?;
+    let hourly = "svc create auto-snap all --target bench/all --recursive --level hourly=24 --snapshots 48";
+    let begun = Instant::now();
+    ours.command(&words(hourly))?;
+    let first = made(ours, "bench/all", DATASETS, begun)?;
+    let after = ours.resident("VmRSS")?;
+    let planned = plan(&mut http)?;
+    let (beside_hourly, hourly) = watch(ours, &share)?;
+
+    let minutely = "svc create auto-snap often --target bench/all/often --recursive --level often:1m=10";
+    let begun = Instant::now();
+    ours.command(&words(minutely))?;
+    made(ours, "bench/all/often", 2 * OFTEN, begun)?;
+    let (beside_often, often) = watch(ours, &share)?;
+    let groups = groups(ours)?;
+    let peak = ours.resident("VmHWM")?;
+
+    let figure = |name: &str, value: String, goal: &str| Figure {
+        name: name.to_owned(),
+        value,
+        goal: goal.to_owned(),
+    };
+    let waited = |outcome: &Outcome| {
+        let millis = |per_mille| outcome.latency(per_mille).as_secs_f64() * 1e3;
+        format!("{:.1} / {:.0} ms", millis(990), millis(1000))
+    };
+    let core = |share: f64| format!("{share:.2} % of a core");
+    Ok(Results {
+        part: PART.to_owned(),
+        title: "Automatic snapshots".to_owned(),
+        about: about.to_owned(),
+        figures: vec![
+            figure("the first snapshots of all datasets", format!("{first:.1} s"), ""),
+            figure("resident before and after them", format!("{resident} and {after} MiB"), ""),
+            figure("the plan of all datasets, asked for", format!("{planned:.2} s"), "< 1 s"),
+            figure("stable write without services, p99 / longest", waited(&alone), ""),
+            figure("the same beside the service of each hour", waited(&beside_hourly), "no longer"),
+            figure("the same beside that of each minute too", waited(&beside_often), "no longer"),
+            figure("processor for the service of each hour", core(hourly - idle), "< 1 %"),
+            figure("processor for both", core(often - idle), ""),
+            figure("groups of the snapshots of a minute", format!("{groups}"), "a few"),
+            figure("resident at the most", format!("{peak} MiB"), ""),
+        ],
+        ..Results::default()
+    })
+}
+
+fn words(line: &str) -> Vec<&str> {
+    line.split(' ').collect()
+}
+
+fn make_datasets(http: &mut Http) -> Result<(), Fail> {
+    let mut make = |name: String| {
+        let body = format!(r#"{{"name":"bench/{name}","no_mount":true}}"#);
+        http.ask("POST", "/v1/datasets", &body).map(drop)
+    };
+    make("all".into())?;
+    make("all/often".into())?;
+    (1..OFTEN).try_for_each(|number| make(format!("all/often/{number:05}")))?;
+    (OFTEN + 1..DATASETS).try_for_each(|number| make(format!("all/{number:05}")))
+}
+
+/// What a client waited for, and the percentage of a core that the daemon took without the client.
+fn watch(ours: &Ours, share: &Share) -> Result<(Outcome, f64), Fail> {
+    let used = ours.processor_time()?;
+    std::thread::sleep(WATCHED);
+    let used = ours.processor_time()?.saturating_sub(used);
+    let blocks = Blocks { block: 4 << 10, size: 64 << 20, is_random: true };
+    let outcome = share.run(Work::Write { blocks, is_sync: true }, &Crowd::new(WRITERS, WATCHED))?;
+    Ok((outcome, used.as_secs_f64() / WATCHED.as_secs_f64() * 100.0))
+}
+
+/// Waits until there are so many snapshots below; seconds since `begun`.
+fn made(ours: &Ours, below: &str, wanted: usize, begun: Instant) -> Result<f64, Fail> {
+    while begun.elapsed() < FIRST {
+        let listed = ours.command(&["zfs", "list", "-H", "-t", "snapshot", "-o", "name", "-r", below])?;
+        if listed.lines().count() >= wanted {
+            return Ok(begun.elapsed().as_secs_f64());
+        }
+        std::thread::sleep(Duration::from_millis(200));
+    }
+    Err(format!("{below} has no {wanted} snapshots after {} s", FIRST.as_secs()).into())
+}
+
+/// Seconds until the service of all datasets said what it would do.
+fn plan(http: &mut Http) -> Result<f64, Fail> {
+    let begun = Instant::now();
+    http.ask("GET", "/v1/services/all/plan", "")?;
+    Ok(begun.elapsed().as_secs_f64())
+}
+
+/// In how many transaction groups the newest snapshots of each minute's were made.
+fn groups(ours: &Ours) -> Result<usize, Fail> {
+    let list = "zfs list -H -p -t snapshot -o name,createtxg -r bench/all/often";
+    let listed = ours.command(&words(list))?;
+    let mut newest: Vec<(&str, u64)> = Vec::new();
+    for line in listed.lines().filter(|line| line.contains("@auto-often-")) {
+        let (name, group) = line.split_once('\t').ok_or("a snapshot without a group")?;
+        let dataset = name.split_once('@').map_or(name, |(dataset, _)| dataset);
+        // Snapshots of a dataset are listed in the order in which they were made.
+        match newest.last_mut().filter(|(last, _)| *last == dataset) {
+            Some((_, last)) => *last = group.parse()?,
+            None => newest.push((dataset, group.parse()?)),
+        }
+    }
+    let groups: BTreeSet<u64> = newest.iter().map(|(_, group)| *group).collect();
+    Ok(groups.len())
+}
