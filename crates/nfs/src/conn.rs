@@ -74,8 +74,8 @@ impl Conn {
     /// Works on a record; false when the peer talks nonsense. The reply is in the outbox, not yet
     /// written, or promised.
     fn work(&self, class: usize, record: &[u8], mut lease: Lease) -> bool {
-        let watch = self.pace.watch(class);
-        let begun = watch.begun;
+        let begun = Instant::now();
+        let watch = self.pace.watch(class, begun);
         // A panic is a broken invariant in the engine; it must not take other clients' connections
         // along.
         let answer = catch_unwind(AssertUnwindSafe(|| self.service.begin(&self.session, record)));

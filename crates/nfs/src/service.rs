@@ -250,9 +250,10 @@ impl Service {
         }
         let work = |out: &mut Out| hurried(|| v3::run(cx, call.procedure, call.args, out));
         let mut ticket = None;
-        let (addr, now) = (cx.client.ip().to_canonical(), self.start.elapsed().as_secs());
+        let addr = cx.client.ip().to_canonical();
+        let now = || self.start.elapsed().as_secs();
         if v3::is_remembered(call.procedure) {
-            match self.cache.begin(Key::new(addr, call), now) {
+            match self.cache.begin(Key::new(addr, call), now()) {
                 Verdict::Run(given) => ticket = Some(given),
                 Verdict::Drop => return Begun::Answer(Answer::Nothing),
                 Verdict::Replay(head) => return Begun::Answer(Answer::Reply(again(cx, head.to_vec()))),
@@ -261,7 +262,7 @@ impl Service {
         let (reply, keeping) = if v3::is_kept(call.procedure) {
             let id = drc::id(addr, call);
             let find = || hurried(|| v3::find(cx, call.args, &id.digest));
-            if now <= DRC_SECONDS
+            if now() <= DRC_SECONDS
                 && let Some(happened) = find()
             {
                 let reply = again_from_before(cx, call, happened);

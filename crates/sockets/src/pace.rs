@@ -43,10 +43,11 @@ impl<const CLASSES: usize> Pace<CLASSES> {
         self.0[class].store(old - old / 8 + new / 8, Ordering::Relaxed);
     }
 
-    /// To be started before a request of this class is worked on, by the thread that does.
-    pub fn watch(&self, class: usize) -> Watch {
+    /// Before a request of this class is worked on, by the thread that does: it begins now, which is
+    /// for the caller to say.
+    pub fn watch(&self, class: usize, begun: Instant) -> Watch {
         let spent = (self.of(class) > SUSPECT).then(spent).flatten();
-        Watch { class, spent, begun: Instant::now() }
+        Watch { class, spent, begun }
     }
 
     /// The request has been worked on: for so long by the clock.
@@ -70,8 +71,7 @@ pub struct Watch {
     class: usize,
     /// By this thread before, where it is asked.
     spent: Option<Spent>,
-    /// When it was started.
-    pub begun: Instant,
+    begun: Instant,
 }
 
 /// What a thread has done so far.

@@ -83,7 +83,7 @@ impl Session {
         drop((gate, turn));
         let is_quick = |class| self.pace.of(class) < FAST;
         if class_of(&gathered.command).is_some_and(is_quick) {
-            self.execute(&task, gathered);
+            self.execute(&task, gathered, task.begun);
         } else {
             self.hand_on(task, gathered);
         }
@@ -107,26 +107,24 @@ impl Session {
     fn hand_on(self: &Arc<Self>, task: Arc<Task>, gathered: Gathered) {
         let session = self.clone();
         self.crew.submit(move || {
-            session.execute(&task, gathered);
+            session.execute(&task, gathered, Instant::now());
             task.connection.deliver();
         });
     }
 
     /// Does it, and answers it or puts it aside: somebody has to send that, and keep what is
-    /// promised.
-    fn execute(self: &Arc<Self>, task: &Arc<Task>, gathered: Gathered) {
+    /// promised. Work on it begins now.
+    fn execute(self: &Arc<Self>, task: &Arc<Task>, gathered: Gathered, now: Instant) {
         let Gathered { command, data, mut lease } = gathered;
-        let watch = class_of(&command).map(|class| self.pace.watch(class));
+        let watch = class_of(&command).map(|class| self.pace.watch(class, now));
         let work = || match task.fate.get() {
             Some(_) => Begun::Ended(cleared()),
             None => self.target().begin(&self.nexus, task.lun, &command.cdb, &data),
         };
         let begun = unless_it_panics(work, Begun::Ended);
-        if let Some(watch) = watch {
-            self.pace.end(watch);
-        }
+        let ended = watch.map_or_else(Instant::now, |watch| now + self.pace.end(watch));
         match begun {
-            Begun::Ended(answer) => self.end(task, &command, answer, lease),
+            Begun::Ended(answer) => self.end(task, &command, answer, lease, ended),
             promised @ Begun::Promised(..) => {
                 let state = lock(&self.state);
                 task.executed.store(true, SeqCst);
@@ -137,14 +135,14 @@ impl Session {
                 lease.iter_mut().for_each(|lease| lease.resize(SHORT_ANSWER));
                 connection.promises.put(Box::new(move || {
                     let answer = unless_it_panics(|| promised.end(), |failed| failed);
-                    session.end(&task, &command, answer, lease);
+                    session.end(&task, &command, answer, lease, Instant::now());
                 }));
             }
         }
     }
 
-    fn end(&self, task: &Arc<Task>, command: &Command, answer: Answer, lease: Option<Lease>) {
-        let (bytes, took) = (answer.taken.max(answer.data.len()), task.begun.elapsed());
+    fn end(&self, task: &Arc<Task>, command: &Command, answer: Answer, lease: Option<Lease>, ended: Instant) {
+        let (bytes, took) = (answer.taken.max(answer.data.len()), ended - task.begun);
         let mut state = lock(&self.state);
         // The answer tells already that there is room for another.
         state.working -= 1;

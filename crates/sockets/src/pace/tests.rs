@@ -3,7 +3,7 @@ use super::*;
 /// Works on requests of class 0 until their average no longer depends on what was before.
 fn requests(pace: &Pace<1>, work: impl Fn()) -> Duration {
     for _ in 0..30 {
-        let watch = pace.watch(0);
+        let watch = pace.watch(0, Instant::now());
         work();
         pace.end(watch);
     }
@@ -22,7 +22,7 @@ fn waiting_counts_and_is_forgotten_again() {
 #[test]
 fn one_slow_request_does_not_make_a_class_slow() {
     let pace = Pace::new([Duration::ZERO]);
-    let watch = pace.watch(0);
+    let watch = pace.watch(0, Instant::now());
     std::thread::sleep(Duration::from_millis(50));
     pace.end(watch);
     assert!(pace.of(0) < FAST && pace.of(0) > SUSPECT, "{:?}", pace.of(0));
