@@ -8,6 +8,7 @@ mod acme;
 mod alerts;
 mod atime;
 mod broker;
+mod budgets;
 mod cachefile;
 mod clients;
 mod coherence;

@@ -8,6 +8,7 @@ use std::process::Command;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::daemon::{Daemon, PROGRAM, Ran, Scratch, program, timed};
+use crate::suspended::until;
 use crate::zdb::stop_and_check;
 
 const HOUR: u64 = 3600;
@@ -126,7 +127,11 @@ fn a_day_of_sanoid_syncoid_and_zfs_auto_snapshot() {
     for name in ["tank/data", "tank/data/mail", "tank/auto"] {
         site.here.zfs(&format!("create {name}")).done();
     }
+    svc(&site, "create auto-snap own --target tank --recursive --level often:1m=100");
+    until("the first of its own", || !services_own(&site, "tank/data/mail").is_empty());
+    let before = services_own(&site, "tank/data/mail");
     timed("sanoid for a day", || a_day(&mut site));
+    beside_others(&site, &before);
     timed("syncoid", || replicas(&mut site));
     timed("zfs-auto-snapshot", || auto_snapshots(&mut site));
     let Site { scratch, mut here, mut there, .. } = site;
@@ -167,6 +172,37 @@ fn a_day(site: &mut Site) {
     assert!(ran.status == 0 && ran.out.contains("OK ZPOOL tank : ONLINE"), "{ran:?}");
     let ran = sanoid(site, "--monitor-capacity");
     assert!(ran.status == 0, "{ran:?}");
+}
+
+/// sanoid left alone what a service of ours made meanwhile, and the service leaves what is sanoid's.
+fn beside_others(site: &Site, before: &[String]) {
+    let own = services_own(site, "tank/data/mail");
+    assert!(before.iter().all(|name| own.contains(name)), "{before:?}\n{own:?}");
+    let others = |of: &[String]| {
+        let all = site.snapshots(&site.here, "tank/data/mail");
+        all.into_iter().filter(|name| !of.contains(name)).collect::<Vec<_>>()
+    };
+    let theirs = others(&own);
+    svc(site, "set own --level often:yearly=1");
+    until("all but the newest are gone", || {
+        svc(site, "run own");
+        services_own(site, "tank/data/mail").len() == 1
+    });
+    assert_eq!(others(&own), theirs);
+    svc(site, "remove own");
+}
+
+fn svc(site: &Site, line: &str) {
+    site.here.run(&["svc"].into_iter().chain(line.split(' ')).collect::<Vec<_>>()).done();
+}
+
+/// The snapshots of a dataset that a service of ours made.
+fn services_own(site: &Site, dataset: &str) -> Vec<String> {
+    let property = "org.cistern:service";
+    let line = format!("list -H -o name,{property} -s createtxg -t snapshot -d 1 {dataset}");
+    let listed = site.here.zfs(&line).done();
+    let own = listed.lines().filter_map(|line| line.split_once("\town "));
+    own.map(|(name, _)| name.split('@').nth(1).expect("a snapshot").to_owned()).collect()
 }
 
 fn replicas(site: &mut Site) {
