@@ -34,7 +34,8 @@ pub const EXPORT: &str = "\
 usage: cistern export-config [-o FILE] [--json] [--secrets]
 
 Writes what this appliance is set to, as a file that 'cistern diff' and 'cistern apply' take: datasets with their properties,
-shares, iSCSI mappings and delegations, accounts, tunables. No data, no snapshots, no passwords.
+shares, iSCSI mappings and delegations, services, routes and settings of alerts, accounts, tunables. No data, no snapshots, no
+passwords, no secrets of routes.
 
   -o FILE     into this file, which is there whole or as it was     (default: standard output)
   --json      as JSON, for programs; 'diff' and 'apply' do not take that
@@ -66,7 +67,8 @@ fails; run again, it goes on from there.
 
   -n, --dry-run   show the steps, and do nothing
   -y, --yes       do not ask
-  --prune         also take away what the file does not have: accounts, delegations, properties that are set, tunables
+  --prune         also take away what the file does not have: accounts, delegations, properties that are set, tunables,
+                  services, routes
 
 examples:
   cistern apply -n appliance.toml
@@ -134,14 +136,26 @@ fn both(path: &str, client: &Client, io: &mut Io<'_>) -> Result<(State, State), 
     let path = Path::new(path);
     let wanted = file::read(path)?;
     let properties = || wanted.dataset.values().flat_map(|dataset| &dataset.properties);
-    if properties().any(|(name, value)| state::tells_secret(name, value)) {
+    let mut routes = wanted.route.iter().flatten();
+    if properties().any(|(name, value)| state::tells_secret(name, value))
+        || routes.any(|(_, route)| route.tells_secret())
+    {
         let about = std::fs::metadata(path);
         if about.is_ok_and(|about| about.permissions().mode() & 0o077 != 0) {
             writeln!(io.err, "{} has secrets, and others can read it: chmod 600", path.display())?;
         }
     }
     let with_secrets = properties().any(|(name, value)| state::has_secret(name, value));
-    Ok((gather(client, with_secrets, io)?, wanted))
+    let current = gather(client, with_secrets, io)?;
+    let is_there = |name: &String| current.route.as_ref().is_some_and(|there| there.contains_key(name));
+    for (name, _) in wanted.route.iter().flatten().filter(|(name, it)| it.tells_secret() && is_there(name)) {
+        let name = plain(name);
+        writeln!(
+            io.err,
+            "route {name}: keeps its secret, and a URL of the same host: 'cistern notify set' sets them"
+        )?;
+    }
+    Ok((current, wanted))
 }
 
 /// Gives whether both are equal.

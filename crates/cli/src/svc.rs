@@ -5,6 +5,8 @@ mod schedule;
 mod spec;
 mod words;
 
+pub use words::kind;
+
 use crate::client::Client;
 use crate::command::Io;
 use crate::fail::{Stop, no_command, usage};

@@ -62,6 +62,18 @@ fn fill(daemon: &Daemon) {
     daemon.run(&["user", "change", "eve", "--disable"]).done();
     daemon.run(&["tunable", "set", "zfs_txg_timeout=7"]).done();
     daemon.run(&["log", "info,nfs=debug"]).done();
+    for line in [
+        "svc create auto-snap home --target tank/shares --recursive --exclude tank/shares/win --level hourly=24 \
+            --level night:daily@02:30=90d,least=3 --budget 20% --stale-after 1d",
+        "svc create auto-scrub scrub --pool tank --schedule monthly@1 --window 22:00-06:00 --disabled",
+        "svc create auto-trim trim --schedule weekly@sunday --zone Europe/Berlin",
+        "svc create script report --schedule yearly --seconds 60 --disabled -- /bin/true -a --b=c",
+        "notify add log syslog --to udp:127.0.0.1:9 --least error",
+        "notify add ops mail --server 127.0.0.1:9 --tls none --from nas@example.org --to ops@example.org --disable",
+        "alert settings full_warning=75 ups_stops=off",
+    ] {
+        daemon.run(&line.split_whitespace().collect::<Vec<_>>()).done();
+    }
 }
 
 fn export(daemon: &Daemon) -> String {
@@ -148,6 +160,9 @@ fn what_a_file_does_not_have_stays_and_is_taken_away_when_asked_for() {
         "only with --prune: tank: take from @ops: rollback,snapshot",
         "only with --prune: user bob: remove",
         "only with --prune: tunable zfs_txg_timeout: back to 5 (is 7)",
+        "only with --prune: service home: remove; what it has made stays",
+        "only with --prune: route ops: remove, with its secret",
+        "alerts: set full_warning=80 (is 75), ups_stops=on (is off)",
     ] {
         assert!(kept.contains(line), "{line}: {kept}");
     }
@@ -223,6 +238,8 @@ fn a_file_that_makes_no_sense_changes_nothing() {
         (more("[dataset.\"tank/a\\nb\"]"), "invalid character '?' in name"),
         (more("[dataset.\"tank/a\\u0000\"]"), "invalid character '?' in name"),
         (more("[dataset.\"tank/new\".properties]\n\"a:b\" = \"\\u0000\""), "and no NUL"),
+        (more("[service.new]\nspec = { kind = \"fly\" }"), "unknown variant `fly`"),
+        (more("[route.new]\ntarget = { syslog = 1 }"), "column 21: wanted string or table"),
         (more("[tunable]\nzfs_txg_timeout = 0"), "is not between"),
     ] {
         fs::write(&file, text).expect("written");
@@ -253,6 +270,54 @@ fn a_file_that_makes_no_sense_changes_nothing() {
     }
     daemon.stop();
     assert_eq!(daemon.run(&["diff", &file]).status, 2, "there is no daemon");
+}
+
+#[test]
+fn what_lets_a_route_in_is_in_no_export_and_stays_where_it_is() {
+    let scratch = Scratch::new("config-routes");
+    let (mut one, mut other) = (pool(&scratch, "one"), pool(&scratch, "other"));
+    let file = scratch.text("file.toml");
+    let url = format!("https://127.0.0.1:9/{SECRET}");
+    one.run(&["notify", "add", "chat", "webhook", "--form", "slack", "--url", &url]).done();
+    let mail =
+        "notify add ops mail --server 127.0.0.1 --from a@b.example --to c@d.example --user u --secret-stdin";
+    let mut command = one.command(&mail.split(' ').collect::<Vec<_>>());
+    let mut child = command.stdin(Stdio::piped()).spawn().expect("it runs");
+    std::io::Write::write_all(&mut child.stdin.take().expect("piped"), MUTUAL.as_bytes()).expect("written");
+    assert!(child.wait().expect("it ends").success());
+    one.run(&["export-config", "--secrets", "-o", &file]);
+    let text = fs::read_to_string(&file).expect("read");
+    assert!(text.contains("[route.chat]\n") && text.contains("[route.ops]\n"), "{text}");
+    assert!(!text.contains(SECRET) && !text.contains(MUTUAL), "{text}");
+    assert_eq!(one.run(&["diff", &file]).status, 0);
+
+    // Elsewhere it is made with what a person has written, and with nothing else.
+    let refused = other.run(&["apply", "-y", &file]);
+    assert!(refused.status == 1 && refused.err.contains("route chat: the file has not its whole URL"));
+    fs::write(&file, text.replace("https://127.0.0.1:9/…", &url)).expect("written");
+    let done = other.run(&["apply", "-y", &file]);
+    assert!(
+        done.status == 0 && done.out.contains("route chat: add, slack:https://127.0.0.1:9/…"),
+        "{done:?}"
+    );
+    assert!(!done.out.contains(SECRET), "{done:?}");
+    assert_eq!(export(&other), text);
+    let again = other.run(&["apply", "-y", "--prune", &file]);
+    assert_eq!((again.status, again.out.as_str()), (0, "nothing is to be changed\n"));
+    assert!(again.err.contains("route chat: keeps its secret"), "{again:?}");
+
+    // What is there keeps it when something else is set.
+    fs::write(&file, text.replace("least = \"warning\"", "least = \"error\"")).expect("written");
+    one.run(&["apply", "-y", &file]).done();
+    let routes: Value = serde_json::from_str(&one.run(&["notify", "list", "--json"]).done()).expect("JSON");
+    assert_eq!(routes[1]["route"]["has_secret"], true, "{routes}");
+    assert_eq!(routes[0]["route"]["least"], "error", "{routes}");
+    let sent = one.run(&["notify", "test", "chat"]);
+    assert!(sent.status == 1 && !sent.err.contains("/…"), "{sent:?}");
+    for daemon in [&mut one, &mut other] {
+        assert!(!daemon.log().contains(SECRET) && !daemon.log().contains(MUTUAL), "{}", daemon.log());
+        daemon.stop();
+    }
 }
 
 #[test]

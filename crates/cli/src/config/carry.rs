@@ -4,13 +4,14 @@ use std::fs::File;
 use std::io::Read;
 
 use api_types::{
-    Allow, Changed, DatasetCreate, Inherit, LogFilter, PropertiesSet, PropertyChange, Secret, TunableSet,
-    Unallow, User, UserAdd, UserChange, Warnings, routes,
+    AlertRoute, AlertSettings, Allow, Changed, DatasetCreate, Inherit, LogFilter, PropertiesSet,
+    PropertyChange, RouteAdd, RouteChange, Secret, ServiceAsk, ServiceCommand, ServiceCreate, ServiceSet,
+    TunableSet, Unallow, User, UserAdd, UserChange, Warnings, routes,
 };
 use stdx::os_error::words;
 
 use super::plan::Step;
-use super::state::{Account, Dataset, Kind, grant, unset_value};
+use super::state::{Account, Dataset, Kind, Route, Service, grant, unset_value};
 use crate::client::Client;
 use crate::fail::Stop;
 
@@ -68,7 +69,52 @@ pub fn carry_out(step: &Step, client: &Client) -> Result<Warnings, Stop> {
             client.post::<LogFilter>(routes::LOG, &LogFilter { filter: filter.clone() })?;
             Ok(Warnings::default())
         }
+        Step::Alerts { settings, .. } => {
+            client.post::<AlertSettings>(routes::ALERT_SETTINGS, settings)?;
+            Ok(Warnings::default())
+        }
+        Step::AddRoute { name, is } => {
+            let Route { target, least, disabled, secret } = is.clone();
+            let new = RouteAdd { name: name.clone(), target, least, disabled, secret };
+            client.post::<AlertRoute>(routes::ALERT_ROUTES, &new)?;
+            Ok(Warnings::default())
+        }
+        Step::ChangeRoute { name, is, .. } => {
+            let Route { target, least, disabled, .. } = is.clone();
+            let (target, least, disabled) = (Some(target), Some(least), Some(disabled));
+            let change = RouteChange { target, least, disabled, secret: None };
+            client.post::<AlertRoute>(&routes::at(routes::ALERT_ROUTE_CHANGE, name), &change)?;
+            Ok(Warnings::default())
+        }
+        Step::RemoveRoute { name } => {
+            client.post::<()>(&routes::at(routes::ALERT_ROUTE_REMOVE, name), &())?;
+            Ok(Warnings::default())
+        }
+        Step::AddService { name, is: Service { disabled, spec } } => {
+            let new = ServiceCreate { id: name.clone(), spec: spec.clone(), enabled: !disabled };
+            client.post::<api_types::Service>(routes::SERVICES, &new)?;
+            Ok(Warnings::default())
+        }
+        Step::ChangeService { name, before, is } => change_service(client, name, before, is),
+        Step::RemoveService { name } => {
+            client.post::<()>(&routes::at(routes::SERVICE_REMOVE, name), &())?;
+            Ok(Warnings::default())
+        }
     }
+}
+
+fn change_service(client: &Client, name: &str, before: &Service, is: &Service) -> Result<Warnings, Stop> {
+    if before.spec != is.spec {
+        let spec = is.spec.clone();
+        let path = routes::at(routes::SERVICE_SPEC, name);
+        client.post::<api_types::Service>(&path, &ServiceSet { spec })?;
+    }
+    if before.disabled != is.disabled {
+        let command = if is.disabled { ServiceCommand::Disable } else { ServiceCommand::Enable };
+        let path = routes::at(routes::SERVICE_COMMAND, name);
+        client.post::<api_types::Service>(&path, &ServiceAsk { command })?;
+    }
+    Ok(Warnings::default())
 }
 
 fn creation(name: &str, is: &Dataset) -> DatasetCreate {

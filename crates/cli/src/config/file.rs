@@ -12,12 +12,12 @@ use std::marker::PhantomData;
 use std::path::Path;
 
 use serde::de::{DeserializeSeed, Error, MapAccess, Visitor};
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize};
 use stdx::number;
 use stdx::os_error::words;
 use toml::de::DeTable;
 
-use super::state::{Account, Dataset, Place, State, VERSION, canonical, grant, place};
+use super::state::{Account, Dataset, Place, Route, Service, State, VERSION, canonical, grant, place};
 use crate::fail::{Stop, fail};
 use crate::table::plain;
 use crate::zfs::{is_permission, name_fault};
@@ -25,20 +25,32 @@ use crate::zfs::{is_permission, name_fault};
 /// Largest file that is written and read, in bytes: some 40,000 datasets. Whatever it has, reading
 /// it takes some 40 times as much memory, and seconds.
 const LARGEST: u64 = 16 << 20;
-/// Longest name of a user, and highest number that one may be given (`machine`).
+/// Longest name of a user or service, of a route, and highest number that a user may be given
+/// (`machine`).
 const LONGEST_NAME: usize = 32;
+const LONGEST_ROUTE: usize = 64;
 const HIGHEST_UID: u32 = 2_100_000_000;
 
 const HEAD: &str = "\
 # The configuration of a Cistern appliance, as 'cistern export-config' has written it.
 # 'cistern diff FILE' tells how an appliance differs, 'cistern apply FILE' changes it. No data is in here, no snapshot, no
-# password. Each list that it was made of is of one moment, but not all of the same one.
+# password, no secret of a route. Each list that it was made of is of one moment, but not all of the same one.
 ";
 const LOG: &str = "\n# What the daemon logs, until it ends.\n";
 const TUNABLES: &str =
     "\n# Tunables that are not at their defaults; they hold until the daemon ends.\n[tunable]\n";
 const USERS: &str =
     "\n# Accounts for HTTPS. Who is added by 'apply' has no password: cistern user change NAME --password\n";
+const ALERTS: &str = "\n# From where on something is an alert.\n";
+const ROUTES: &str = "
+# Whom alerts are told. What lets a route in is not here: a route that is there keeps its secret and its URL. To have one made,
+# write the URL whole, and where it takes one 'secret = \"...\"'.
+[route]
+";
+const SERVICES: &str = "
+# What looks after the data. A file without [service] or [route] says nothing of these.
+[service]
+";
 const DATASETS: &str = "
 # File systems and volumes. 'created' is fixed since the dataset was made; 'properties' are those that are set here, all
 # others are inherited; 'received' came with a stream, and is told only; 'allow' is what 'zfs allow' delegates here.
@@ -49,14 +61,55 @@ const END: &str = "\n# A file without this line was not written whole.\n[end]\n"
 pub fn write(state: &State) -> Result<String, Stop> {
     let mut text = format!("{HEAD}version = {VERSION}\n");
     // Writing to a text cannot fail.
-    let _ = write_to(&mut text, state);
+    let _ = write_machine(&mut text, state);
+    if let Some(settings) = &state.alerts {
+        text.push_str(ALERTS);
+        write_table(&mut text, "alerts", table(settings)?);
+    }
+    if let Some(routes) = &state.route {
+        text.push_str(ROUTES);
+        for (name, route) in routes {
+            write_table(&mut text, &format!("route.{}", key(name)), table(&route.public())?);
+        }
+    }
+    if let Some(services) = &state.service {
+        text.push_str(SERVICES);
+        for (name, service) in services {
+            let at = format!("service.{}", key(name));
+            text.push_str(&format!("[{at}]\ndisabled = {}\n", service.disabled));
+            write_table(&mut text, &format!("{at}.spec"), table(&service.spec)?);
+        }
+    }
+    let _ = write_datasets(&mut text, state);
+    text.push_str(END);
     match text.len() as u64 {
         ..=LARGEST => Ok(text),
         _ => fail(format!("the configuration has more than {LARGEST} bytes, and no file takes that")),
     }
 }
 
-fn write_to(text: &mut String, state: &State) -> fmt::Result {
+/// What the API has, as TOML has it.
+fn table(what: &impl Serialize) -> Result<toml::Table, Stop> {
+    toml::Table::try_from(what).map_err(|error| Stop::Fail(format!("no file can have this: {error}")))
+}
+
+/// A table, with each value on its line; of a list of tables, each of these.
+fn write_table(text: &mut String, name: &str, table: toml::Table) {
+    text.push_str(&format!("[{name}]\n"));
+    for (name, value) in table {
+        let name = key(&name);
+        match value.as_array() {
+            Some(list) if list.iter().any(toml::Value::is_table) => {
+                text.push_str(&format!("{name} = [\n"));
+                list.iter().for_each(|value| text.push_str(&format!("  {value},\n")));
+                text.push_str("]\n");
+            }
+            _ => text.push_str(&format!("{name} = {value}\n")),
+        }
+    }
+}
+
+fn write_machine(text: &mut String, state: &State) -> fmt::Result {
     if let Some(filter) = &state.log {
         writeln!(text, "{LOG}log = {}", quoted(filter))?;
     }
@@ -74,13 +127,16 @@ fn write_to(text: &mut String, state: &State) -> fmt::Result {
         let role = role.word();
         write!(text, "[user.{}]\nrole = \"{role}\"\n{uid}disabled = {disabled}\n", key(name))?;
     }
+    Ok(())
+}
+
+fn write_datasets(text: &mut String, state: &State) -> fmt::Result {
     if !state.dataset.is_empty() {
         text.push_str(DATASETS);
     }
     for (name, dataset) in &state.dataset {
         write_dataset(text, &quoted(name), dataset, &state.user)?;
     }
-    text.push_str(END);
     Ok(())
 }
 
@@ -260,6 +316,25 @@ pub fn users<'de, D: Deserializer<'de>>(from: D) -> Result<BTreeMap<String, Acco
         _ => Ok(account),
     };
     from.deserialize_map(Table(name, account))
+}
+
+pub fn alert_routes<'de, D: Deserializer<'de>>(from: D) -> Result<Option<BTreeMap<String, Route>>, D::Error> {
+    let name = |name: &str| {
+        let good = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+        let is_name = (1..=LONGEST_ROUTE).contains(&name.len()) && name.bytes().all(good);
+        (!is_name).then(|| format!("a route's name has 1 to {LONGEST_ROUTE} of a-z, A-Z, 0-9 and '._-'"))
+    };
+    from.deserialize_map(Table(name, |_, route: Route| Ok(route))).map(Some)
+}
+
+pub fn services<'de, D: Deserializer<'de>>(from: D) -> Result<Option<BTreeMap<String, Service>>, D::Error> {
+    let name = |name: &str| {
+        let good = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+        let is_name = (1..=LONGEST_NAME).contains(&name.len()) && name.bytes().all(good);
+        (!is_name).then(|| format!("a service's name has 1 to {LONGEST_NAME} of a-z, 0-9 and '-'"))
+    };
+    let service = |_: &str, Service { disabled, spec }: Service| Ok(Service::new(disabled, spec));
+    from.deserialize_map(Table(name, service)).map(Some)
 }
 
 pub fn datasets<'de, D: Deserializer<'de>>(from: D) -> Result<BTreeMap<String, Dataset>, D::Error> {

@@ -7,12 +7,13 @@ use std::collections::BTreeMap;
 
 use api_types::refusal::Reason;
 use api_types::{
-    DatasetInfo, DatasetKind, DatasetQuery, Delegation, LogFilter, Me, PropValue, Role, Source, SpaceUse,
-    Spender, Tunable, User, is_of_machine, kind, routes,
+    AlertRoute, DatasetInfo, DatasetKind, DatasetQuery, Delegation, LogFilter, Me, PropValue, Role,
+    RouteStatus, ServiceState, Source, SpaceUse, Spender, Tunable, User, is_of_machine, kind, routes,
 };
 
 use super::state::{
-    Account, Dataset, Kind, Known, Place, State, VERSION, canonical, grantees, place, shown, unset_value,
+    Account, Dataset, Kind, Known, Place, Route, Service, State, VERSION, canonical, grantees, place, shown,
+    unset_value,
 };
 use crate::client::{CallError, Client};
 use crate::command::Io;
@@ -38,6 +39,17 @@ pub fn gather(client: &Client, with_secrets: bool, io: &mut Io<'_>) -> Result<St
     for User { name, role, uid, disabled, .. } in client.get::<Vec<User>>(routes::USERS)? {
         state.user.insert(name, Account { role, uid: Some(uid), disabled });
     }
+    state.alerts = Some(client.get(routes::ALERT_SETTINGS)?);
+    let told = client.get::<Vec<RouteStatus>>(routes::ALERT_ROUTES)?.into_iter().map(|status| status.route);
+    let route = |AlertRoute { name, target, least, disabled, .. }| {
+        (name, Route { target, least, disabled, secret: None })
+    };
+    state.route = Some(told.map(route).collect());
+    let services: Vec<api_types::Service> = client.get(routes::SERVICES)?;
+    let service = |service: api_types::Service| {
+        (service.id, Service::new(service.state == ServiceState::Disabled, service.spec))
+    };
+    state.service = Some(services.into_iter().map(service).collect());
     let datasets: Vec<DatasetInfo> = match with_secrets {
         true => client.post(routes::DATASET_SECRETS, &DatasetQuery::default())?,
         false => client.get(routes::DATASETS)?,

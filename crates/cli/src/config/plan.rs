@@ -7,11 +7,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use api_types::{DEFAULT_VOLBLOCKSIZE, PropertyDef};
+use api_types::{AlertSettings, DEFAULT_VOLBLOCKSIZE, PropertyDef, RouteTarget, WebhookForm, WebhookRoute};
 use serde::Serialize;
+use serde_json::Value;
 
-use super::state::{Account, Dataset, Kind, Known, State, revealed, shown, unset_value};
+use super::state::{Account, Dataset, Kind, Known, Route, Service, State, revealed, shown, unset_value};
+use crate::alert::shown as shown_value;
+use crate::notify::place;
 use crate::props::{Domain, ISCSI};
+use crate::svc::kind;
 use crate::table::plain;
 
 /// Space that is kept, and follows a volume's size where nobody says otherwise.
@@ -80,6 +84,35 @@ pub enum Step {
         before: String,
         filter: String,
     },
+    Alerts {
+        before: AlertSettings,
+        settings: AlertSettings,
+    },
+    AddRoute {
+        name: String,
+        is: Route,
+    },
+    /// It keeps its secret, and a URL that is the same as far as it is told.
+    ChangeRoute {
+        name: String,
+        before: Route,
+        is: Route,
+    },
+    RemoveRoute {
+        name: String,
+    },
+    AddService {
+        name: String,
+        is: Service,
+    },
+    ChangeService {
+        name: String,
+        before: Service,
+        is: Service,
+    },
+    RemoveService {
+        name: String,
+    },
 }
 
 /// Why a file cannot be had.
@@ -130,6 +163,18 @@ pub enum Obstacle {
         value: u64,
         min: u64,
         max: u64,
+    },
+    /// Of a webhook that is to be made, or to go to another host.
+    NoUrl {
+        route: String,
+    },
+    NoRoutingKey {
+        route: String,
+    },
+    ServiceKind {
+        service: String,
+        is: String,
+        wanted: String,
     },
 }
 
@@ -197,6 +242,8 @@ pub fn compare(current: &State, wanted: &State) -> Comparison {
     found.find_others(current, wanted, &pools);
     found.compare_users(current, wanted);
     found.compare_machine(current, wanted);
+    found.compare_routes(current, wanted);
+    found.compare_services(current, wanted);
     found.steps.sort_by_key(|step| (rank(step), number(step)));
     found
 }
@@ -224,8 +271,17 @@ fn rank(step: &Step) -> u8 {
         Step::Set { property, .. } if property == ISCSI => 4,
         Step::Create { .. } | Step::Grow { .. } | Step::Set { .. } => 2,
         Step::Allow { .. } => 3,
-        Step::Tune { .. } | Step::Log { .. } => 5,
-        Step::Unallow { .. } | Step::Untune { .. } => 6,
+        Step::Tune { .. }
+        | Step::Log { .. }
+        | Step::Alerts { .. }
+        | Step::AddRoute { .. }
+        | Step::ChangeRoute { .. }
+        | Step::AddService { .. }
+        | Step::ChangeService { .. } => 5,
+        Step::Unallow { .. }
+        | Step::Untune { .. }
+        | Step::RemoveRoute { .. }
+        | Step::RemoveService { .. } => 6,
         // There is always an administrator; and who does all this may lose his own rights by it.
         Step::ChangeUser { account, .. } if account.is_administrator() => 7,
         Step::ChangeUser { .. } => 8,
@@ -438,7 +494,74 @@ impl Comparison {
         {
             self.steps.push(Step::Log { before: before.clone(), filter: filter.clone() });
         }
+        if let (Some(before), Some(settings)) = (&current.alerts, &wanted.alerts)
+            && before != settings
+        {
+            self.steps.push(Step::Alerts { before: before.clone(), settings: settings.clone() });
+        }
     }
+
+    fn compare_routes(&mut self, current: &State, wanted: &State) {
+        let (Some(there), Some(wanted)) = (&current.route, &wanted.route) else { return };
+        for (name, route) in wanted {
+            let before = there.get(name);
+            // A webhook keeps its URL while it goes to the same host.
+            let keeps = before.is_some_and(|it| url(it).is_some() && url(it) == url(&route.public()));
+            let is = if keeps { route.public() } else { route.clone() };
+            if is.lacks_url() && !keeps {
+                self.obstacles.push(Obstacle::NoUrl { route: name.clone() });
+                continue;
+            }
+            let name = name.clone();
+            match before {
+                None if takes_key(&is) && is.secret.is_none() => {
+                    self.obstacles.push(Obstacle::NoRoutingKey { route: name });
+                }
+                None => self.steps.push(Step::AddRoute { name, is }),
+                Some(before) => {
+                    let is = Route { secret: None, ..is };
+                    if *before != is {
+                        self.steps.push(Step::ChangeRoute { name, before: before.clone(), is });
+                    }
+                }
+            }
+        }
+        let gone = there.keys().filter(|name| !wanted.contains_key(*name));
+        self.steps.extend(gone.map(|name| Step::RemoveRoute { name: name.clone() }));
+    }
+
+    fn compare_services(&mut self, current: &State, wanted: &State) {
+        let (Some(there), Some(wanted)) = (&current.service, &wanted.service) else { return };
+        for (name, service) in wanted {
+            let (name, is) = (name.clone(), service.clone());
+            match there.get(&name) {
+                None => self.steps.push(Step::AddService { name, is }),
+                Some(before) if kind(&before.spec) != kind(&is.spec) => {
+                    let (is, wanted) = (kind(&before.spec).to_owned(), kind(&is.spec).to_owned());
+                    self.obstacles.push(Obstacle::ServiceKind { service: name, is, wanted });
+                }
+                Some(before) if *before != is => {
+                    self.steps.push(Step::ChangeService { name, before: before.clone(), is });
+                }
+                Some(_) => {}
+            }
+        }
+        let gone = there.keys().filter(|name| !wanted.contains_key(*name));
+        self.steps.extend(gone.map(|name| Step::RemoveService { name: name.clone() }));
+    }
+}
+
+/// Where a webhook goes.
+fn url(route: &Route) -> Option<&str> {
+    match &route.target {
+        RouteTarget::Webhook(webhook) => Some(&webhook.url),
+        RouteTarget::Mail(_) | RouteTarget::Syslog(_) => None,
+    }
+}
+
+/// Whether the daemon takes such a route with a secret alone.
+fn takes_key(route: &Route) -> bool {
+    matches!(route.target, RouteTarget::Webhook(WebhookRoute { form: WebhookForm::Pagerduty, .. }))
 }
 
 /// A property of creation that an appliance does not tell is at its default.
@@ -451,7 +574,12 @@ impl Step {
     pub fn takes_away(&self) -> bool {
         matches!(
             self,
-            Step::Unset { .. } | Step::Unallow { .. } | Step::RemoveUser { .. } | Step::Untune { .. }
+            Step::Unset { .. }
+                | Step::Unallow { .. }
+                | Step::RemoveUser { .. }
+                | Step::Untune { .. }
+                | Step::RemoveRoute { .. }
+                | Step::RemoveService { .. }
         )
     }
 
@@ -464,6 +592,7 @@ impl Step {
                 *before = before.take().map(|before| shown(property, &before));
             }
             Step::Unset { property, before, .. } => *before = shown(property, before),
+            Step::AddRoute { is, .. } | Step::ChangeRoute { is, .. } => *is = is.public(),
             _ => {}
         }
         step
@@ -507,8 +636,57 @@ impl fmt::Display for Step {
             Step::Tune { name, before, value } => format!("tunable {name}: {value} (is {before})"),
             Step::Untune { name, before, value } => format!("tunable {name}: back to {value} (is {before})"),
             Step::Log { before, filter } => format!("log: {filter} (is {before})"),
+            Step::Alerts { before, settings } => {
+                format!("alerts: set {}", differences(&before, &settings))
+            }
+            Step::AddRoute { name, is } => {
+                format!("route {name}: add, {}{}", place(&is.target), off(is.disabled))
+            }
+            Step::ChangeRoute { name, before, is } => {
+                format!("route {name}: set {}", differences(&before, &is))
+            }
+            Step::RemoveRoute { name } => format!("route {name}: remove, with its secret"),
+            Step::AddService { name, is } => {
+                format!("service {name}: add, {}{}", kind(&is.spec), off(is.disabled))
+            }
+            Step::ChangeService { name, before, is } => {
+                format!("service {name}: set {}", differences(&before, &is))
+            }
+            Step::RemoveService { name } => {
+                format!("service {name}: remove; what it has made stays")
+            }
         };
         f.write_str(&plain(&text))
+    }
+}
+
+fn off(disabled: bool) -> &'static str {
+    if disabled { ", disabled" } else { "" }
+}
+
+/// What is another value in the second: `a.b=2 (is 1)`. A list counts as one value.
+fn differences(before: &impl Serialize, is: &impl Serialize) -> String {
+    let mut found = Vec::new();
+    match (serde_json::to_value(before), serde_json::to_value(is)) {
+        (Ok(before), Ok(is)) => add_differences("", &before, &is, &mut found),
+        // What JSON cannot have is nothing of ours.
+        (Err(error), _) | (_, Err(error)) => found.push(error.to_string()),
+    }
+    found.join(", ")
+}
+
+fn add_differences(name: &str, before: &Value, is: &Value, found: &mut Vec<String>) {
+    match (before, is) {
+        (Value::Object(old), Value::Object(new)) => {
+            let names: BTreeSet<&String> = old.keys().chain(new.keys()).collect();
+            for key in names {
+                let of = |map: &serde_json::Map<String, Value>| map.get(key).cloned().unwrap_or(Value::Null);
+                let dot = if name.is_empty() { "" } else { "." };
+                add_differences(&format!("{name}{dot}{key}"), &of(old), &of(new), found);
+            }
+        }
+        _ if before != is => found.push(format!("{name}={} (is {})", shown_value(is), shown_value(before))),
+        _ => {}
     }
 }
 
@@ -555,6 +733,19 @@ impl fmt::Display for Obstacle {
             Obstacle::NoTunable { name } => format!("there is no tunable '{name}'"),
             Obstacle::OutOfRange { tunable, value, min, max } => {
                 format!("tunable {tunable}: {value} is not between {min} and {max}")
+            }
+            Obstacle::NoUrl { route } => {
+                format!(
+                    "route {route}: the file has not its whole URL, which is told to nobody: write it there"
+                )
+            }
+            Obstacle::NoRoutingKey { route } => {
+                format!(
+                    "route {route}: PagerDuty takes a routing key: write it into the file as its 'secret'"
+                )
+            }
+            Obstacle::ServiceKind { service, is, wanted } => {
+                format!("service {service}: is {is} and cannot become {wanted}")
             }
         };
         f.write_str(&plain(&text))

@@ -6,7 +6,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use api_types::{
-    DatasetKind, Edit, Grant, Grantee, PropType, Role, Setting, is_dataset_at_property, is_user_property,
+    AlertSettings, DatasetKind, Edit, Grant, Grantee, PropType, Role, RouteTarget, Secret, ServiceSpec,
+    Setting, Severity, is_dataset_at_property, is_user_property,
 };
 use serde::{Deserialize, Serialize};
 use stdx::number;
@@ -41,6 +42,15 @@ pub struct State {
     pub tunable: BTreeMap<String, u64>,
     #[serde(deserialize_with = "super::file::users")]
     pub user: BTreeMap<String, Account>,
+    /// From where on something is an alert; a file may leave it open.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub alerts: Option<AlertSettings>,
+    /// Whom alerts are told; a file may leave it open.
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "super::file::alert_routes")]
+    pub route: Option<BTreeMap<String, Route>>,
+    /// What looks after the data; a file may leave it open.
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "super::file::services")]
+    pub service: Option<BTreeMap<String, Service>>,
     #[serde(deserialize_with = "super::file::datasets")]
     pub dataset: BTreeMap<String, Dataset>,
     /// All tunables that an appliance has; no file has them.
@@ -76,6 +86,64 @@ impl Account {
     /// And can log in.
     pub fn is_administrator(&self) -> bool {
         self.role == Role::Administrator && !self.disabled
+    }
+}
+
+/// A route of alerts. What lets it in, its secret and the path of a webhook's URL, only people write
+/// into a file; a route that is there keeps what it has.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Route {
+    pub target: RouteTarget,
+    pub least: Severity,
+    pub disabled: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub secret: Option<Secret>,
+}
+
+/// What stands for the rest of a URL that is not told.
+const UNTOLD: &str = "/…";
+
+impl Route {
+    /// Without what lets it in: a URL as the daemon tells it.
+    pub fn public(&self) -> Route {
+        let mut route = Route { secret: None, ..self.clone() };
+        if let RouteTarget::Webhook(webhook) = &mut route.target
+            && let Some((scheme, rest)) = webhook.url.split_once("://")
+        {
+            let host = rest.split(['/', '?', '#']).next().unwrap_or(rest);
+            webhook.url = format!("{scheme}://{host}{UNTOLD}");
+        }
+        route
+    }
+
+    /// Whether it is a webhook whose URL is not told whole.
+    pub fn lacks_url(&self) -> bool {
+        matches!(&self.target, RouteTarget::Webhook(webhook) if webhook.url.ends_with(UNTOLD))
+    }
+
+    /// Whether it has what lets it in, in the clear.
+    pub fn tells_secret(&self) -> bool {
+        *self != self.public()
+    }
+}
+
+/// A service, and whether it is at work.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Service {
+    #[serde(default)]
+    pub disabled: bool,
+    pub spec: ServiceSpec,
+}
+
+impl Service {
+    /// Without the guids of its targets, which are of one machine.
+    pub fn new(disabled: bool, mut spec: ServiceSpec) -> Service {
+        if let ServiceSpec::AutoSnap(policy) = &mut spec {
+            policy.targets.iter_mut().for_each(|target| target.guid = None);
+        }
+        Service { disabled, spec }
     }
 }
 

@@ -95,6 +95,14 @@ fn what_is_wrong_is_told_with_its_place() {
         ("[user.a]\nuid = 0\n", "line 3, column 1: a user's number is from 1"),
         ("[user.a]\nrole = \"king\"\n", "line 4, column 8: unknown variant `king`"),
         ("[tunable]\nx = -1\n", "line 4, column 5: invalid value"),
+        ("[route.\"a b\"]\n", "line 3, column 8: a route's name has"),
+        ("[route.a]\nhas_secret = true\n", "line 4, column 1: unknown field `has_secret`"),
+        ("[route.a]\ntarget = { pigeon = {} }\n", "line 4, column 12: unknown variant `pigeon`"),
+        ("[service.A]\nspec.kind = \"script\"\n", "line 3, column 10: a service's name has"),
+        ("[service.a]\n", "line 3, column 1: missing field `spec`"),
+        ("[service.a]\nspec = { kind = \"fly\" }\n", "unknown variant `fly`"),
+        ("[service.a.spec]\nkind = \"auto-scrub\"\npools = 7\n", "invalid type: integer"),
+        ("[alerts]\nfull_warning = 256\n", "line 4, column 16: invalid value"),
     ] {
         let text = format!("{head}{text}");
         assert!(refused(&text).contains(why), "{text}: {}", refused(&text));
@@ -111,6 +119,9 @@ fn a_secret_is_no_part_of_a_complaint() {
         format!("[dataset.v]\n{mapping}\"\n"),
         format!("[dataset.v]\nproperties = {{ {mapping} }}\n"),
         "[dataset.v]\nproperties = \"user=u,secret=correcthorse\"\n".to_owned(),
+        "[route.r]\nsecret = \"correcthorse\"\nleast = \"none\"\n".to_owned(),
+        "[route.r]\nsecret = \"correcthorse\ntarget = 1\"\n".to_owned(),
+        "[route.r]\ntarget = { webhook = { url = 7, secret = \"correcthorse\" } }\n".to_owned(),
     ] {
         let why = refused(&format!("version = 1\n{wrong}[end]\n"));
         assert!(why.starts_with("line ") && !why.contains("correcthorse"), "{wrong}: {why}");

@@ -1,6 +1,10 @@
 use std::collections::BTreeSet;
 
-use api_types::Role;
+use api_types::{
+    AlertSettings, AutoSnapPolicy, MailRoute, Role, Schedule, ScriptLimits, ScriptPolicy, Secret,
+    ServiceSpec, Severity, SnapBudget, SnapKeep, SnapLevel, SnapNaming, SnapTarget, SpaceBudget,
+    UpkeepPolicy, When, Window,
+};
 use stdx::prng::Prng;
 
 use super::*;
@@ -44,8 +48,78 @@ fn random_dataset(random: &mut Prng, kind: Kind) -> Dataset {
     dataset
 }
 
+fn webhook(url: &str, form: WebhookForm) -> RouteTarget {
+    RouteTarget::Webhook(WebhookRoute { url: url.into(), form, ..WebhookRoute::default() })
+}
+
+fn random_route(random: &mut Prng) -> Route {
+    let target = match random.below(3) {
+        0 => RouteTarget::default(),
+        1 => RouteTarget::Mail(MailRoute {
+            server: "mail".into(),
+            to: vec!["a@b".into(); random.below(3) as usize],
+            roots: random.chance(1, 2).then(|| TEXTS.concat() + "\n\n"),
+            ..MailRoute::default()
+        }),
+        _ => webhook(pick(random, &["https://a:1/…", "http://b/…"]), WebhookForm::Slack),
+    };
+    Route { target, least: Severity::Error, disabled: random.chance(1, 2), secret: None }
+}
+
+fn random_service(random: &mut Prng, kind: u64) -> Service {
+    let when = match random.below(3) {
+        0 => When::Hour { step: 1, minute: 0 },
+        1 => When::Month { day: 31, hour: 3, minute: random.below(60) as u8 },
+        _ => When::Cron { pattern: "*/5 * * * *".into() },
+    };
+    let schedule = Schedule { when, zone: random.chance(1, 2).then(|| "Europe/Berlin".into()) };
+    let window = random.chance(1, 2).then_some(Window { from: 1_320, until: 360 });
+    let upkeep = UpkeepPolicy { pools: vec!["p".into()], schedule: schedule.clone(), window };
+    let spec = match kind {
+        0 => ServiceSpec::AutoScrub(upkeep),
+        1 => ServiceSpec::AutoTrim(upkeep),
+        2 => ServiceSpec::Script(ScriptPolicy {
+            program: "/bin/true".into(),
+            arguments: TEXTS.map(str::to_owned).to_vec(),
+            schedule,
+            limits: ScriptLimits::default(),
+        }),
+        _ => ServiceSpec::AutoSnap(AutoSnapPolicy {
+            targets: vec![SnapTarget { dataset: "p/a".into(), ..SnapTarget::default() }; 2],
+            levels: vec![SnapLevel {
+                name: "x".into(),
+                schedule,
+                keep: SnapKeep { count: Some(random.below(9) as u32), age: None, at_least: 1 },
+            }],
+            budget: SnapBudget { space: Some(SpaceBudget::Bytes { bytes: 1 << 40 }), snapshots: 9 },
+            skip_unchanged: random.chance(1, 2),
+            naming: SnapNaming::Template { template: "{level}-{time}".into() },
+            stale_after: random.chance(1, 2).then_some(86_400),
+        }),
+    };
+    Service::new(random.chance(1, 2), spec)
+}
+
+fn watch(random: &mut Prng, state: &mut State) {
+    if random.chance(4, 5) {
+        let full_warning = random.below(3) as u8 + 70;
+        let ups = random.chance(1, 2).then(|| "main@localhost".into());
+        state.alerts = Some(AlertSettings { full_warning, ups, ..AlertSettings::default() });
+    }
+    if random.chance(4, 5) {
+        let names: Vec<&str> = ["a", "B.c_d-1", "ops"].into_iter().filter(|_| random.chance(1, 2)).collect();
+        state.route = Some(names.into_iter().map(|name| (name.into(), random_route(random))).collect());
+    }
+    if random.chance(4, 5) {
+        let kinds: Vec<u64> = (0..4).filter(|_| random.chance(1, 2)).collect();
+        let service = |kind| (format!("s-{kind}"), random_service(random, kind));
+        state.service = Some(kinds.into_iter().map(service).collect());
+    }
+}
+
 pub fn random_state(random: &mut Prng) -> State {
     let mut state = State { version: VERSION, ..State::default() };
+    watch(random, &mut state);
     state.log = random.chance(1, 2).then(|| pick(random, &["info", "off"]).into());
     for (name, default) in [("a", 1), ("b", 2), ("c", u64::MAX)] {
         state.known.insert(name.into(), Known { default, min: 0, max: u64::MAX });
@@ -78,6 +152,9 @@ pub fn random_state(random: &mut Prng) -> State {
 
 /// What an appliance tells of itself: what is at its default is not set.
 fn told(mut state: State) -> State {
+    state.alerts.get_or_insert_default();
+    state.route.get_or_insert_default();
+    state.service.get_or_insert_default();
     for dataset in state.dataset.values_mut() {
         dataset.properties.retain(|name, value| unset_value(name).is_none_or(|unset| unset != *value));
     }
@@ -140,9 +217,26 @@ fn carry(state: &mut State, step: &Step) {
             state.tunable.insert(name, value);
         }
         Step::Log { filter, .. } => state.log = Some(filter),
+        Step::Alerts { settings, .. } => state.alerts = Some(settings),
+        step => carry_named(state, step),
     }
     assert!(has_administrator(state) || !had_administrator, "{step}");
     *state = told(std::mem::take(state));
+}
+
+fn carry_named(state: &mut State, step: Step) {
+    let (routes, services) = (state.route.as_mut().expect("told"), state.service.as_mut().expect("told"));
+    match step {
+        Step::AddRoute { name, is } => {
+            assert!(!is.lacks_url() && routes.insert(name, is.public()).is_none());
+        }
+        Step::ChangeRoute { name, is, .. } => assert!(routes.insert(name, is.public()).is_some()),
+        Step::RemoveRoute { name } => assert!(routes.remove(&name).is_some()),
+        Step::AddService { name, is } => assert!(services.insert(name, is).is_none()),
+        Step::ChangeService { name, before, is } => assert_eq!(services.insert(name, is), Some(before)),
+        Step::RemoveService { name } => assert!(services.remove(&name).is_some()),
+        other => panic!("{other}"),
+    }
 }
 
 #[test]
@@ -157,7 +251,10 @@ fn a_plan_that_is_done_leaves_what_was_wanted() {
                 refused += 1;
                 // Here nothing else can stand in the way.
                 let is_known = |obstacle: &Obstacle| {
-                    matches!(obstacle, Obstacle::Smaller { .. } | Obstacle::NoAdministrator)
+                    matches!(
+                        obstacle,
+                        Obstacle::Smaller { .. } | Obstacle::NoAdministrator | Obstacle::NoUrl { .. }
+                    )
                 };
                 assert!(!obstacles.is_empty() && obstacles.iter().all(is_known), "{seed}: {obstacles:?}");
                 continue;
@@ -177,6 +274,11 @@ fn a_plan_that_is_done_leaves_what_was_wanted() {
         assert_eq!(plan(&after, &wanted), Ok((Vec::new(), untouched.clone())), "{seed}");
         let mut expected = told(wanted.clone());
         expected.log = expected.log.or(before.log.clone());
+        // What a file leaves open stays.
+        let open = before.clone();
+        expected.alerts = wanted.alerts.clone().or(open.alerts);
+        expected.route = wanted.route.clone().or(open.route);
+        expected.service = wanted.service.clone().or(open.service);
         for (name, dataset) in &before.dataset {
             expected.dataset.entry(name.clone()).or_insert_with(|| dataset.clone());
         }
@@ -264,6 +366,84 @@ fn all_that_stands_in_the_way_is_told_together() {
             "tunable some: 10 is not between 1 and 9",
         ]
     );
+}
+
+fn routes(list: &[(&str, Route)]) -> State {
+    let route = list.iter().map(|(name, route)| ((*name).to_owned(), route.clone())).collect();
+    State { route: Some(route), ..State::default() }
+}
+
+fn services(list: &[(&str, &Service)]) -> State {
+    let service = list.iter().map(|(name, service)| ((*name).to_owned(), (*service).clone())).collect();
+    State { service: Some(service), ..State::default() }
+}
+
+/// Steps, then what is in the way.
+fn lines(current: &State, wanted: &State) -> Vec<String> {
+    let found = compare(current, wanted);
+    let json = serde_json::to_string(&found.clone().public()).expect("JSON");
+    assert!(!json.contains("hook7") && !json.contains("key7"), "{json}");
+    let steps = found.steps.iter().map(ToString::to_string);
+    steps.chain(found.obstacles.iter().map(ToString::to_string)).collect()
+}
+
+#[test]
+fn a_route_keeps_what_lets_it_in_and_is_made_with_what_a_person_writes() {
+    let slack = |url: &str| Route { target: webhook(url, WebhookForm::Slack), ..Route::default() };
+    let pager = |secret: Option<&str>| Route {
+        target: webhook("https://pd/v2", WebhookForm::Pagerduty),
+        secret: secret.map(|text| Secret(text.to_owned())),
+        ..Route::default()
+    };
+    let (none, there) = (routes(&[]), routes(&[("r", slack("https://a/…"))]));
+    let whole = routes(&[("r", slack("https://a/hook7"))]);
+    assert_eq!(
+        lines(&none, &there),
+        ["route r: the file has not its whole URL, which is told to nobody: write it there"]
+    );
+    assert_eq!(lines(&none, &whole), ["route r: add, slack:https://a/…"]);
+    assert_eq!(lines(&there, &whole), [""; 0], "it has that URL, as far as it is told");
+    let disabled = Route { disabled: true, ..slack("https://a/hook7") };
+    let found = compare(&there, &routes(&[("r", disabled)]));
+    assert_eq!(found.steps[0].to_string(), "route r: set disabled=on (is off)");
+    let keeps = |step: &Step| matches!(step, Step::ChangeRoute { is, .. } if is.lacks_url());
+    assert!(keeps(&found.steps[0]), "{found:?}");
+    assert_eq!(
+        lines(&there, &routes(&[("r", slack("https://b/hook7"))])),
+        ["route r: set target.webhook.url=https://b/… (is https://a/…)"]
+    );
+    let elsewhere = lines(&there, &routes(&[("r", slack("https://b/…"))]));
+    assert!(elsewhere.iter().any(|line| line.ends_with("write it there")), "{elsewhere:?}");
+    assert_eq!(
+        lines(&none, &routes(&[("p", pager(None))])),
+        ["route p: PagerDuty takes a routing key: write it into the file as its 'secret'"]
+    );
+    assert_eq!(
+        lines(&none, &routes(&[("p", pager(Some("key7")))])),
+        ["route p: add, pagerduty:https://pd/…"]
+    );
+    assert_eq!(lines(&there, &State::default()), [""; 0], "a file may say nothing of routes");
+    assert_eq!(lines(&there, &none), ["route r: remove, with its secret"]);
+}
+
+#[test]
+fn a_service_is_made_set_and_taken_away_and_stays_of_its_kind() {
+    let mut random = Prng::new(1);
+    let (snap, scrub) = (random_service(&mut random, 3), random_service(&mut random, 0));
+    let mut spec = snap.spec.clone();
+    if let ServiceSpec::AutoSnap(policy) = &mut spec {
+        policy.budget.snapshots = 10;
+        policy.targets[0].guid = Some(7);
+    }
+    let set = Service::new(!snap.disabled, spec);
+    let there = services(&[("s", &snap)]);
+    let steps = lines(&there, &services(&[("s", &set)]));
+    assert!(steps.len() == 1 && steps[0].starts_with("service s: set disabled="), "{steps:?}");
+    assert!(steps[0].ends_with("spec.budget.snapshots=10 (is 9)"), "{steps:?}");
+    let kinds = lines(&there, &services(&[("s", &scrub)]));
+    assert_eq!(kinds, ["service s: is auto-snap and cannot become auto-scrub"]);
+    assert_eq!(lines(&there, &services(&[])), ["service s: remove; what it has made stays"]);
+    assert_eq!(lines(&there, &State::default()), [""; 0], "a file may say nothing of services");
 }
 
 #[test]
