@@ -29,10 +29,10 @@ fn levels(daemon: &Daemon) -> Vec<String> {
     listed.lines().map(|stamp| stamp.split(' ').nth(1).expect("a level").to_owned()).collect()
 }
 
-fn write(client: &Client, seed: u64) -> Result<(), String> {
+fn write(client: &Client, path: &str, seed: u64) -> Result<(), String> {
     let mut bytes = vec![0; FILE as usize];
     stdx::prng::Prng::new(seed).fill(&mut bytes);
-    client.write_file("/file", 0o644, &bytes).map_err(|error| error.to_string())
+    client.write_file(path, 0o644, &bytes).map_err(|error| error.to_string())
 }
 
 #[test]
@@ -50,7 +50,7 @@ fn snapshots_are_thinned_to_their_space_and_a_full_dataset_says_why_it_has_no_mo
     for turn in 0..SNAPSHOTS {
         svc(&daemon, &format!("set s --level l{turn}:yearly=1")).done();
         until("its snapshot", || levels(&daemon).len() as u64 == turn + 1);
-        write(&client, turn).expect("written");
+        write(&client, "/file", turn).expect("written");
     }
     daemon.zpool("sync tank").done();
     let held = number(&daemon, "usedbysnapshots");
@@ -68,7 +68,7 @@ fn snapshots_are_thinned_to_their_space_and_a_full_dataset_says_why_it_has_no_mo
     // The dataset is full.
     daemon.zfs(&format!("set quota={} tank/d", number(&daemon, "used") + MIB / 2)).done();
     until("the space is gone", || number(&daemon, "available") < MIB);
-    assert!(write(&client, 9).is_err(), "there is no room");
+    assert!(write(&client, "/more", 9).is_err(), "there is no room");
     svc(&daemon, "set s --level l4:yearly=1 --level more:yearly=1").done();
     until("why not", || svc(&daemon, "plan s").done().contains("there is no space"));
     svc(&daemon, "run s").done();
