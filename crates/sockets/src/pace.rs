@@ -43,8 +43,8 @@ impl<const CLASSES: usize> Pace<CLASSES> {
         self.0[class].store(old - old / 8 + new / 8, Ordering::Relaxed);
     }
 
-    /// Before a request of this class is worked on, by the thread that does: it begins now, which is
-    /// for the caller to say.
+    /// To be called before a request of this class is worked on, by the thread that does: it begins
+    /// at the time that the caller gives, now.
     pub fn watch(&self, class: usize, begun: Instant) -> Watch {
         let spent = (self.of(class) > SUSPECT).then(spent).flatten();
         Watch { class, spent, begun }

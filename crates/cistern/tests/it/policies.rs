@@ -174,7 +174,8 @@ fn a_day(site: &mut Site) {
     assert!(ran.status == 0, "{ran:?}");
 }
 
-/// sanoid left alone what a service of ours made meanwhile, and the service leaves what is sanoid's.
+/// sanoid left alone what a service of ours made meanwhile, and the service leaves what is
+/// sanoid's.
 fn beside_others(site: &Site, before: &[String]) {
     let own = services_own(site, "tank/data/mail");
     assert!(before.iter().all(|name| own.contains(name)), "{before:?}\n{own:?}");

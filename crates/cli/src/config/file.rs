@@ -318,7 +318,7 @@ pub fn users<'de, D: Deserializer<'de>>(from: D) -> Result<BTreeMap<String, Acco
     from.deserialize_map(Table(name, account))
 }
 
-pub fn alert_routes<'de, D: Deserializer<'de>>(from: D) -> Result<Option<BTreeMap<String, Route>>, D::Error> {
+pub fn routes<'de, D: Deserializer<'de>>(from: D) -> Result<Option<BTreeMap<String, Route>>, D::Error> {
     let name = |name: &str| {
         let good = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
         let is_name = (1..=LONGEST_ROUTE).contains(&name.len()) && name.bytes().all(good);

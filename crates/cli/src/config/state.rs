@@ -46,7 +46,7 @@ pub struct State {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub alerts: Option<AlertSettings>,
     /// Whom alerts are told; a file may leave it open.
-    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "super::file::alert_routes")]
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "super::file::routes")]
     pub route: Option<BTreeMap<String, Route>>,
     /// What looks after the data; a file may leave it open.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "super::file::services")]
@@ -89,8 +89,8 @@ impl Account {
     }
 }
 
-/// A route of alerts. What lets it in, its secret and the path of a webhook's URL, only people write
-/// into a file; a route that is there keeps what it has.
+/// A route of alerts. What lets it in, its secret and the path of a webhook's URL, only people
+/// write into a file; a route that is there keeps what it has.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Route {
