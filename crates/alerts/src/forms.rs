@@ -50,7 +50,13 @@ fn dedup(message: &Message) -> String {
 }
 
 fn turn(message: &Message) -> &'static str {
-    message.about.as_ref().map_or("several", |turn| turn.turn.word())
+    let nothing = if is_report(message) { "report" } else { "several" };
+    message.about.as_ref().map_or(nothing, |turn| turn.turn.word())
+}
+
+/// A report is no trouble, whatever it tells of.
+fn is_report(message: &Message) -> bool {
+    message.pages.is_some()
 }
 
 fn is_over(message: &Message) -> bool {
@@ -72,11 +78,12 @@ fn whole(message: &Message) -> Value {
 }
 
 fn chat(form: WebhookForm, message: &Message) -> Value {
-    let colour = match (is_over(message), message.severity) {
-        (true, _) => "#2e7d32",
-        (false, Severity::Warning) => "#f9a825",
-        (false, Severity::Error) => "#ef6c00",
-        (false, Severity::Critical) => "#c62828",
+    let colour = match message.severity {
+        _ if is_over(message) => "#2e7d32",
+        _ if is_report(message) => "#3b82f6",
+        Severity::Warning => "#f9a825",
+        Severity::Error => "#ef6c00",
+        Severity::Critical => "#c62828",
     };
     let title = cut(&message.title, SUMMARY);
     let line = format!("{}: {title}", message.host);
@@ -116,11 +123,12 @@ fn pager(message: &Message, key: &str) -> Value {
 }
 
 fn ntfy(message: &Message, topic: &str) -> Value {
-    let (priority, tag) = match (is_over(message), message.severity) {
-        (true, _) => (2, "white_check_mark"),
-        (false, Severity::Warning) => (3, "warning"),
-        (false, Severity::Error) => (4, "x"),
-        (false, Severity::Critical) => (5, "rotating_light"),
+    let (priority, tag) = match message.severity {
+        _ if is_over(message) => (2, "white_check_mark"),
+        _ if is_report(message) => (2, "bar_chart"),
+        Severity::Warning => (3, "warning"),
+        Severity::Error => (4, "x"),
+        Severity::Critical => (5, "rotating_light"),
     };
     json!({
         "topic": topic,

@@ -20,7 +20,7 @@ pub mod kinds;
 pub mod message;
 pub mod outbox;
 pub mod syslog;
-mod text;
+pub mod text;
 pub mod words;
 
 /// Now, by both clocks.

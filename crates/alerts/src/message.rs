@@ -28,6 +28,25 @@ pub struct Message {
     pub title: String,
     /// Lines.
     pub text: String,
+    /// Of the weekly report: what mail has in place of `text`.
+    pub pages: Option<Pages>,
+}
+
+/// What is told in full, as text and as HTML; either says all of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pages {
+    pub text: String,
+    /// Pictures are named in it by `cid:` and their name.
+    pub html: String,
+    pub pictures: Vec<Inline>,
+}
+
+/// A picture of a page.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Inline {
+    /// Letters and digits.
+    pub name: String,
+    pub png: Vec<u8>,
 }
 
 impl Message {
@@ -51,6 +70,7 @@ impl Message {
             text: format!(
                 "Somebody asked for a test of route {route}. Nothing is wrong. Alerts of {host} come by this way.\n"
             ),
+            pages: None,
         }
     }
 
@@ -65,6 +85,7 @@ impl Message {
             at,
             title: title(turn),
             text: body(turn),
+            pages: None,
         }
     }
 
@@ -104,6 +125,7 @@ impl Message {
             at,
             title: format!("{raised} alerts, {worse} worse, {over} over"),
             text,
+            pages: None,
         }
     }
 }

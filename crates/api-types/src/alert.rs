@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::known::Known;
-use crate::{Health, SuspendCause};
+use crate::{Health, SuspendCause, Weekday};
 
 /// How bad it is, by what it does to data and to those who use it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
@@ -421,6 +421,11 @@ pub struct AlertSettings {
     pub ups: Option<String>,
     /// When its battery is nearly empty, the daemon exports its pools and ends.
     pub ups_stops: bool,
+    /// A report is told each week, on this day at this hour of the machine's time zone.
+    pub report: bool,
+    pub report_day: Weekday,
+    #[schemars(range(min = 0, max = 23))]
+    pub report_hour: u8,
 }
 
 impl Default for AlertSettings {
@@ -439,6 +444,9 @@ impl Default for AlertSettings {
             smart: true,
             ups: None,
             ups_stops: true,
+            report: true,
+            report_day: Weekday::Monday,
+            report_hour: 7,
         }
     }
 }
@@ -478,4 +486,27 @@ pub struct AlertEvent {
     pub severity: Severity,
     pub subject: String,
     pub title: String,
+}
+
+/// `GET /v1/alert-report`: the report of the last week, as it is now.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct AlertReport {
+    /// The time that it is about: seconds since 1970.
+    pub from: i64,
+    pub to: i64,
+    /// One line.
+    pub title: String,
+    /// What there is to know, a sentence each.
+    pub summary: Vec<String>,
+    /// All of it as text.
+    pub text: String,
+    /// All of it as a page of HTML, with its pictures within.
+    pub html: String,
+}
+
+/// `POST /v1/alert-report`: the report is sent now.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct AlertReportSent {
+    /// The routes that it goes by. What does not arrive is tried again.
+    pub routes: Vec<String>,
 }

@@ -195,6 +195,8 @@ pub const ALERT: &str = "/v1/alerts/{id}";
 pub const ALERT_ACKNOWLEDGE: &str = "/v1/alerts/{id}/acknowledge";
 /// POST → [`crate::Alert`]: it is over, until it is found again
 pub const ALERT_CLEAR: &str = "/v1/alerts/{id}/clear";
+/// GET [`crate::AlertReport`] · POST → [`crate::AlertReportSent`]
+pub const ALERT_REPORT: &str = "/v1/alert-report";
 /// GET every [`crate::AlertCheck`]
 pub const ALERT_CHECKS: &str = "/v1/alert-checks";
 /// GET [`crate::AlertSettings`] · POST, answered with the same

@@ -1,8 +1,8 @@
 //! What the API needs of whoever keeps alerts and tells them.
 
 use api_types::{
-    Alert, AlertCheck, AlertEvent, AlertRoute, AlertSettings, AlertsQuery, RouteAdd, RouteChange,
-    RouteStatus, RouteTested,
+    Alert, AlertCheck, AlertEvent, AlertReport, AlertReportSent, AlertRoute, AlertSettings, AlertsQuery,
+    RouteAdd, RouteChange, RouteStatus, RouteTested,
 };
 use machine::{AlertPage, Denied, Fault};
 
@@ -43,6 +43,10 @@ pub trait AlertDesk: Send + Sync {
     fn add_route(&self, new: RouteAdd) -> Result<AlertRoute, DeskFault>;
     fn change_route(&self, name: &str, change: RouteChange) -> Result<AlertRoute, DeskFault>;
     fn remove_route(&self, name: &str) -> Result<(), DeskFault>;
+    /// The report of the last week. It waits for pools.
+    fn report(&self) -> Result<AlertReport, DeskFault>;
+    /// Has the report sent. Gives the routes that it goes by.
+    fn send_report(&self) -> Result<AlertReportSent, DeskFault>;
     fn test_route(&self, name: &str) -> Result<RouteTested, DeskFault>;
     /// Tells each turn of an alert from now on. To be called once.
     fn listen(&self, tell: Box<dyn Fn(AlertEvent) + Send + Sync>);

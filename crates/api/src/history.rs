@@ -3,27 +3,31 @@
 
 use std::sync::Weak;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
-use std::time::Duration;
 
 use api_types::{Counted, PoolStatus, Statistics};
 use machine::history::EVERY;
 use stdx::patience::hurried;
 
 use crate::app::App;
-use crate::recorder::now;
 use crate::statistics;
 
-/// Looks every [`EVERY`] seconds and notes what came in between, until nobody can send any more.
+/// Notes what came every [`EVERY`] seconds of the recorder's clock, until nobody can send any more.
 pub fn follow(app: &Weak<App>, stopped: &Receiver<()>) {
     let mut before: Option<Statistics> = None;
+    let mut noted = None;
+    let look = app.upgrade().and_then(|app| Some(app.history.as_ref()?.look));
+    let Some(look) = look else { return };
     loop {
-        // Once for each row, on time.
-        let until_next = EVERY - now() % EVERY;
-        if stopped.recv_timeout(Duration::from_secs(until_next)) != Err(RecvTimeoutError::Timeout) {
+        if stopped.recv_timeout(look) != Err(RecvTimeoutError::Timeout) {
             return;
         }
         let Some(app) = app.upgrade() else { return };
         let Some(recorder) = &app.history else { return };
+        // Once for each row, whichever way the clock goes.
+        let row = recorder.now() / EVERY;
+        if noted.replace(row) == Some(row) {
+            continue;
+        }
         let (pools, seen) = hurried(|| {
             let pools = statistics::pools(&app);
             let seen = statistics::of(&app, &pools);
@@ -39,8 +43,9 @@ pub fn follow(app: &Weak<App>, stopped: &Receiver<()>) {
 fn values(since: &Statistics, pools: &[PoolStatus]) -> Vec<(String, f64)> {
     let seconds = (since.uptime as f64 / 1e9).max(1e-3);
     let rate = |count: u64| count as f64 / seconds;
-    // Seconds that one took, of so many nanoseconds that all took.
-    let mean = |time: u64, count: u64| if count == 0 { 0.0 } else { time as f64 / 1e9 / count as f64 };
+    // Seconds that one took, of so many nanoseconds that all took. Where there was none it is not
+    // known, which is no 0 in the mean of an hour.
+    let mean = |time: u64, count: u64| if count == 0 { f64::NAN } else { time as f64 / 1e9 / count as f64 };
     let (files, volumes) = (since.file_systems.total(), since.volumes.total());
     let nfs = since.program.nfs.clients.total();
     let iscsi = since.program.iscsi.initiators.total();

@@ -57,6 +57,7 @@ pub use desk::{AlertDesk, DeskFault};
 pub use https::certificate::{KeptCertificate, Unfit};
 pub use keeper::{Kept, StateKeeper};
 pub use program::Program;
+pub use recorder::HistoryConfig;
 pub use rights::Right;
 pub use server::{AccountsConfig, ApiServer, Config, FOR_OWNER, HttpsConfig, Served, listen, serve};
 pub use table::{description, routes};

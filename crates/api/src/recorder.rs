@@ -4,10 +4,10 @@
 //! told in the log, once until it works again.
 
 use std::io;
-use std::path::Path;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use api_types::{History, HistorySeries, SeriesQuery, kind};
 use machine::history::{self, Opened};
@@ -20,17 +20,31 @@ const MOST: u64 = 10_000;
 const USUAL: u64 = 1_000;
 const MOST_SERIES: usize = 16;
 
+/// Where and when what is done is noted.
+pub struct HistoryConfig {
+    /// The file, which need not be there.
+    pub path: PathBuf,
+    /// What time it is: seconds since 1970.
+    pub clock: Box<dyn Fn() -> u64 + Send + Sync>,
+    /// How often it is looked what time it is.
+    pub look: Duration,
+}
+
 /// What was noted.
 pub struct Recorder {
+    clock: Box<dyn Fn() -> u64 + Send + Sync>,
+    /// As in [`HistoryConfig`].
+    pub look: Duration,
     kept: Mutex<history::History>,
     is_failing: AtomicBool,
 }
 
 impl Recorder {
     /// Opens a history, or begins one. `None`: that cannot be, which was told.
-    pub fn open(path: &Path) -> Option<Recorder> {
+    pub fn open(config: HistoryConfig) -> Option<Recorder> {
+        let HistoryConfig { path, clock, look } = config;
         let shown = path.display();
-        let kept = match history::History::open(path) {
+        let kept = match history::History::open(&path) {
             Ok((kept, Opened::New | Opened::AsItWas)) => kept,
             Ok((kept, Opened::Damaged { kept: old })) => {
                 tracing::error!(old = %old.display(), "{shown} was damaged and is kept; a new history was begun");
@@ -41,7 +55,7 @@ impl Recorder {
                 return None;
             }
         };
-        Some(Recorder { kept: Mutex::new(kept), is_failing: AtomicBool::new(false) })
+        Some(Recorder { clock, look, kept: Mutex::new(kept), is_failing: AtomicBool::new(false) })
     }
 
     /// A panic under it left the file as it was, or one row of it half written.
@@ -49,9 +63,14 @@ impl Recorder {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// What time it is: seconds since 1970.
+    pub fn now(&self) -> u64 {
+        (self.clock)()
+    }
+
     /// Notes what was done since the last row.
     pub fn note(&self, values: &[(String, f64)]) {
-        match self.kept().note(now(), values) {
+        match self.kept().note(self.now(), values) {
             Ok(()) => self.is_failing.store(false, Relaxed),
             Err(error) if !self.is_failing.swap(true, Relaxed) => {
                 tracing::warn!(why = words(&error), "what is done is not noted in the history");
@@ -64,7 +83,7 @@ impl Recorder {
     pub fn read(&self, asked: &SeriesQuery) -> Result<History, Refusal> {
         let kept = self.kept();
         let names: Vec<String> = kept.names().map(str::to_owned).collect();
-        let (now, points) = (now(), asked.points.unwrap_or(USUAL).clamp(1, MOST));
+        let (now, points) = (self.now(), asked.points.unwrap_or(USUAL).clamp(1, MOST));
         let to = asked.to.unwrap_or(now);
         let from = asked.from.unwrap_or(to.saturating_sub(3600));
         if from > to {
@@ -85,9 +104,4 @@ impl Recorder {
         let series = series.map(|(name, values)| HistorySeries { name: (*name).to_owned(), values });
         Ok(History { step: part.step, first: part.first, series: series.collect(), names })
     }
-}
-
-/// Seconds since 1970. A clock that is before that is as good as one that is wrong otherwise.
-pub fn now() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }

@@ -13,11 +13,12 @@ use crate::https::certificate::Certificates;
 use crate::identify::{Front, identify};
 use crate::keeper::StateKeeper;
 use crate::program::Program;
-use crate::recorder::Recorder;
+use crate::recorder::{HistoryConfig, Recorder};
+use crate::statistics;
 use crate::table::router;
 use crate::web::Web;
 use crate::words::failure;
-use api_types::CertificateInfo;
+use api_types::{CertificateInfo, History, SeriesQuery, Statistics};
 use appliance::{Appliance, Ledger, MOST_JOBS, Record, Services, untold};
 use axum::Router;
 use axum::extract::ConnectInfo;
@@ -63,8 +64,8 @@ pub struct Config {
     pub keeper: Option<Arc<dyn StateKeeper>>,
     /// `None`: nobody looks after the data.
     pub services: Option<Arc<Services>>,
-    /// The file of the history, which need not be there; `None`: what is done is not noted.
-    pub history: Option<PathBuf>,
+    /// `None`: what is done is not noted.
+    pub history: Option<HistoryConfig>,
     /// `None`: there are no alerts.
     pub desk: Option<Arc<dyn AlertDesk>>,
 }
@@ -170,7 +171,7 @@ pub fn serve(
         services: config.services.clone(),
         desk: config.desk.clone(),
     };
-    let history = config.history.as_deref().and_then(Recorder::open);
+    let history = config.history.and_then(Recorder::open);
     let app = Shared::new(App::new(appliance, program, config.version, jobs, house, history));
     if let Some(services) = &config.services {
         let feed = app.feed.clone();
@@ -321,6 +322,22 @@ impl ApiServer {
         // Where HTTPS is off, there is nothing to look at.
         let certificates = self.app.certificates().ok().cloned();
         move || certificates.as_ref().map(|certificates| certificates.info())
+    }
+
+    /// What was noted of what the appliance does; `None`: that cannot be read.
+    pub fn history(&self) -> impl Fn(&SeriesQuery) -> Option<History> + Send + Sync + use<> {
+        let app = Arc::downgrade(&self.app);
+        // Why it cannot, who asks by the API is told.
+        move |asked| app.upgrade()?.history.as_ref()?.read(asked).ok()
+    }
+
+    /// All counts of the appliance as they are now; `None`: the server is gone.
+    pub fn statistics(&self) -> impl Fn() -> Option<Statistics> + Send + Sync + use<> {
+        let app = Arc::downgrade(&self.app);
+        move || {
+            let app = app.upgrade()?;
+            Some(statistics::of(&app, &statistics::pools(&app)))
+        }
     }
 
     /// Takes no new request, lets those under way end, removes the socket if it is its own.

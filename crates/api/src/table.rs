@@ -21,23 +21,23 @@ use crate::rights::{BODY_MAX, Bodies, Right};
 use crate::statistics::counted;
 use api_types::{
     AbortReceive, AcmeSet, AcmeStatus, ActiveFault, Advice, AdviceQuestion, Alert, AlertAcknowledge,
-    AlertCheck, AlertRoute, AlertSettings, AlertsQuery, Allow, AuditQuery, AuditRecord, BookmarkCreate,
-    CertificateInfo, CertificateSet, Changed, CloneCreate, Condemn, Counts, CreationOptions, DatasetCreate,
-    DatasetDestroy, DatasetInfo, DatasetPlan, DatasetQuery, DedupEstimate, DedupEstimateQuery, Delegation,
-    DeletedFiles, DestroyOptions, DestroyPlan, DiffEntry, DiffQuery, EventStreamQuery, EventsCleared,
-    EventsQuery, Fault, FaultCancel, FeatureInfo, FirstAdministrator, History, HistoryQuery, HistoryRecord,
-    Hold, HoldRequest, ImportSearch, Importable, Inherit, IscsiSession, Job, JobLog, JobQuery, KeepIn,
-    Keeping, KeyBegin, KeyConfirm, KeyMade, KeyRemove, LabelClear, LogFilter, LogIn, LoggedIn, MachineBackup,
-    Me, Mount, MountOutcome, MountRequest, PoolAdd, PoolAttach, PoolCheckpoint, PoolClear, PoolImport,
-    PoolInitialize, PoolOffline, PoolOnline, PoolReguid, PoolRelease, PoolReopen, PoolScan, PoolSpec,
-    PoolStatus, PoolTrim, PoolVdev, ProjectPage, ProjectQuery, ProjectSet, ProjectsSet, Promote, PropValue,
-    PropertiesQuery, PropertiesSet, PropertyTables, Receive, RecoveryCodes, Rename, Rollback, RouteAdd,
-    RouteChange, RouteStatus, RouteTested, SecurityKey, SendRequest, SeriesQuery, Service, ServiceAsk,
-    ServiceClock, ServiceCreate, ServiceLog, ServicePlan, ServicePlanQuery, ServiceSet, ServiceSpec, Share,
-    ShareRequest, SnapshotCreate, SpaceExplained, SpaceUse, SpaceUseQuery, StateRestore, StateRestored,
-    StateVersion, StateVersionsQuery, Statistics, Token, TokenAdd, TokenMade, TotpBegin, TotpConfirm,
-    TotpOffer, Tunable, TunableSet, Unallow, UnmountRequest, Upgradable, User, UserAdd, UserChange,
-    UserSession, VdevTallies, Version, Zevent, kind, routes,
+    AlertCheck, AlertReport, AlertReportSent, AlertRoute, AlertSettings, AlertsQuery, Allow, AuditQuery,
+    AuditRecord, BookmarkCreate, CertificateInfo, CertificateSet, Changed, CloneCreate, Condemn, Counts,
+    CreationOptions, DatasetCreate, DatasetDestroy, DatasetInfo, DatasetPlan, DatasetQuery, DedupEstimate,
+    DedupEstimateQuery, Delegation, DeletedFiles, DestroyOptions, DestroyPlan, DiffEntry, DiffQuery,
+    EventStreamQuery, EventsCleared, EventsQuery, Fault, FaultCancel, FeatureInfo, FirstAdministrator,
+    History, HistoryQuery, HistoryRecord, Hold, HoldRequest, ImportSearch, Importable, Inherit, IscsiSession,
+    Job, JobLog, JobQuery, KeepIn, Keeping, KeyBegin, KeyConfirm, KeyMade, KeyRemove, LabelClear, LogFilter,
+    LogIn, LoggedIn, MachineBackup, Me, Mount, MountOutcome, MountRequest, PoolAdd, PoolAttach,
+    PoolCheckpoint, PoolClear, PoolImport, PoolInitialize, PoolOffline, PoolOnline, PoolReguid, PoolRelease,
+    PoolReopen, PoolScan, PoolSpec, PoolStatus, PoolTrim, PoolVdev, ProjectPage, ProjectQuery, ProjectSet,
+    ProjectsSet, Promote, PropValue, PropertiesQuery, PropertiesSet, PropertyTables, Receive, RecoveryCodes,
+    Rename, Rollback, RouteAdd, RouteChange, RouteStatus, RouteTested, SecurityKey, SendRequest, SeriesQuery,
+    Service, ServiceAsk, ServiceClock, ServiceCreate, ServiceLog, ServicePlan, ServicePlanQuery, ServiceSet,
+    ServiceSpec, Share, ShareRequest, SnapshotCreate, SpaceExplained, SpaceUse, SpaceUseQuery, StateRestore,
+    StateRestored, StateVersion, StateVersionsQuery, Statistics, Token, TokenAdd, TokenMade, TotpBegin,
+    TotpConfirm, TotpOffer, Tunable, TunableSet, Unallow, UnmountRequest, Upgradable, User, UserAdd,
+    UserChange, UserSession, VdevTallies, Version, Zevent, kind, routes,
 };
 use axum::Router;
 use axum::body::Bytes;
@@ -228,6 +228,10 @@ requests! {
             Nothing, Nothing => AlertSettings, "From where on something is an alert.");
         change(Administrator, routes::ALERT_SETTINGS, alerts::set_settings;
             Nothing, AlertSettings => AlertSettings, "Sets from where on something is an alert.");
+        read(Reader, routes::ALERT_REPORT, alerts::report;
+            Nothing, Nothing => AlertReport, "The report of the last week.");
+        change(Operator, routes::ALERT_REPORT, alerts::send_report;
+            Nothing, Nothing => AlertReportSent, "Sends the report of the last week by all routes that take it.");
         read(Reader, routes::ALERT_ROUTES, alerts::route_list;
             Nothing, Nothing => Vec<RouteStatus>, "The routes that alerts are told by, and how they do.");
         change(Administrator, routes::ALERT_ROUTES, alerts::add_route;

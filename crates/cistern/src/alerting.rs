@@ -2,7 +2,8 @@
 //!
 //! Each check looks from a thread of its own ([`checks`]) and hands in what it has found. The
 //! [`desk`] makes alerts of it, keeps them in the machine's database, and answers the API. The
-//! [`post`] sends what routes are to be told. The rules are those of crate `alerts`.
+//! [`post`] sends what routes are to be told, and [`week`] the weekly report. The rules are those
+//! of crates `alerts` and `report`.
 //!
 //! Invariants: nothing here is waited for by who serves data. A check or a route that hangs holds
 //! one thread, and nobody else.
@@ -13,6 +14,7 @@ mod desk;
 mod look;
 mod post;
 mod route;
+mod week;
 
 use std::io;
 use std::sync::Arc;
@@ -20,7 +22,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use api::StateKeeper;
-use api_types::CertificateInfo;
+use api_types::{CertificateInfo, History, SeriesQuery, Statistics};
 use appliance::Services;
 use env::{Clock, Entropy};
 use machine::Machine;
@@ -49,6 +51,12 @@ pub struct Sights {
     pub keeper: Arc<dyn StateKeeper>,
     /// The certificate of HTTPS.
     pub certificate: Box<dyn Fn() -> Option<CertificateInfo> + Send + Sync>,
+    /// The wall clock leaps on purpose.
+    pub leaps: bool,
+    /// What was noted of what the appliance does; `None`: that cannot be read.
+    pub history: Box<dyn Fn(&SeriesQuery) -> Option<History> + Send + Sync>,
+    /// All that is counted; `None`: nobody knows.
+    pub statistics: Box<dyn Fn() -> Option<Statistics> + Send + Sync>,
     /// How often each check looks.
     pub every: Duration,
 }
@@ -68,7 +76,9 @@ impl Alerting {
     /// Begins to look and to tell. To be called when the pools of the last run are there or still
     /// to come.
     pub fn start(desk: Arc<Desk>, sights: Sights) -> io::Result<Alerting> {
-        let mut threads = checks::start(&desk, sights)?;
+        let sights = Arc::new(sights);
+        let mut threads = checks::start(&desk, &sights)?;
+        threads.push(week::start(&desk, &sights)?);
         threads.push(post::start(&desk)?);
         Ok(Alerting { desk, threads })
     }

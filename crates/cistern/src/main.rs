@@ -26,6 +26,7 @@ mod serve;
 mod services;
 mod state_file;
 mod statistics;
+mod trial;
 mod turns;
 mod versions;
 mod withdrawn;

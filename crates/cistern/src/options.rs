@@ -38,6 +38,9 @@ Runs the appliance in the foreground until it is told to stop (Ctrl-C, SIGTERM);
   --checks-every SPAN  how often the checks look that find alerts, from 1s on                (default: 60s)
   --automount          mount file systems through FUSE when they are created or imported
   --first-start        on the first start, make the pool tank on image files under DIR/disks and share tank/share
+  --trial              schedules need not wait: whenever no service has anything to do, the calendar leaps to when one
+                       has. To try a month of snapshots in minutes, never for data that matters: it takes a state
+                       folder of its own
   --config FILE        options of this list as name = value, for what the command line leaves out (cistern.toml(5)), or
                        'off'                  (default: /etc/cistern/cistern.toml where that is there)
   --log FILTER         error, warn, info, debug or trace, also by part: info,nfs=debug   (default: $CISTERN_LOG or info);
@@ -125,6 +128,8 @@ pub struct Options {
     pub checks_every: Duration,
     pub automount: bool,
     pub first_start: bool,
+    /// The calendar leaps.
+    pub trial: bool,
     pub log: Option<String>,
 }
 
@@ -148,6 +153,7 @@ pub fn parse(args: &[String], memory: u64, is_root: bool) -> Result<Option<Optio
         checks_every: CHECKS_EVERY,
         automount: false,
         first_start: false,
+        trial: false,
         log: None,
     };
     let mut args = args.iter();
@@ -180,6 +186,7 @@ pub fn parse(args: &[String], memory: u64, is_root: bool) -> Result<Option<Optio
             "--checks-every" => options.checks_every = span(name, &value()?)?,
             "--automount" => options.automount = switch(name, inline.as_deref())?,
             "--old-handles" => options.old_handles = switch(name, inline.as_deref())?,
+            "--trial" => options.trial = switch(name, inline.as_deref())?,
             "--first-start" => options.first_start = switch(name, inline.as_deref())?,
             "--help" | "-h" => return Ok(None),
             _ => return Err(format!("unrecognized option '{arg}'")),

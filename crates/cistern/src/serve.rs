@@ -9,11 +9,11 @@ use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::Duration;
 
-use api::{AlertDesk, ApiServer, Config};
+use api::{AlertDesk, ApiServer, Config, HistoryConfig};
 use appliance::Appliance;
 use engine::{LocalEngine, Options as EngineOptions};
 use engine_api::Engine;
-use env::{Env, Keepsake, MemoryFile};
+use env::{Clock, Env, Keepsake, MemoryFile};
 use mounter::Mounter;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -34,12 +34,15 @@ use crate::protocols::{self, Parts, Protocol};
 use crate::remember::Memory;
 use crate::remembering::RememberingEngine;
 use crate::services::{self, Runner};
+use crate::trial::Trial;
 use crate::versions::Keeper;
 use crate::{config_file, first_start, host, keep, logging};
 
 /// How long servers wait for the pools of the last run. A client that asks for one that is still to
 /// come is told to ask again, which it does after seconds: a start that takes less is not noticed.
 const START_PATIENCE: Duration = Duration::from_secs(10);
+/// How often it is looked whether a row of the history is due.
+const HISTORY_LOOK: Duration = Duration::from_secs(1);
 
 /// Exit status of the daemon.
 pub fn run(args: &[String]) -> i32 {
@@ -97,23 +100,15 @@ impl Daemon {
             None => None,
         };
         let keepsake = keep.clone().map(|file| file as Arc<dyn Keepsake>);
-        let env = Env { keepsake, ..Env::real() };
+        let real = Env::real();
+        let (clock, entropy) = (real.clock.clone(), real.entropy.clone());
+        let trial = Trial::open(&state, options.trial, clock.clone())?;
+        let calendar = trial.clone().map_or(clock.clone(), |trial| trial as Arc<dyn Clock>);
+        let env = Env { keepsake, clock: calendar.clone(), ..real };
         host::allow_many_files();
         // What clients make the servers hold is part of what the cache promises.
         let budget = Arc::new(Budget::new(Limits::within(options.cache)));
-        let (hostid, hostid_file) = host::id(&state, env.entropy.u64());
-        let engine_options = EngineOptions {
-            cache: options.cache,
-            outside: budget.held(),
-            dirty: options.dirty,
-            search: search(options, &state),
-            hostid,
-            hostid_file,
-            hostname: host::name(),
-            cachefile: cachefile(options, &state),
-            stage: Children::of_this_program(),
-            ..EngineOptions::default()
-        };
+        let engine_options = engine_options(options, &state, &budget, env.entropy.u64());
         let memory = Memory::load(&state).map_err(|error| {
             format!("{}: the list of pools cannot be read: {error}", state.join("pools").display())
         })?;
@@ -121,7 +116,6 @@ impl Daemon {
             format!("{}: the list of jobs cannot be read: {error}", state.join("jobs").display())
         })?;
         let is_first = memory.absent().is_empty();
-        let (clock, entropy) = (env.clock.clone(), env.entropy.clone());
         let engine = RememberingEngine::new(env, engine_options, memory);
         let limits = fuse::Limits::within(options.cache, budget.held());
         let mounter = options.mount_broker.clone().map_or_else(Mounter::here, Mounter::broker);
@@ -131,9 +125,10 @@ impl Daemon {
         // The socket first: it tells whether another daemon runs here, before any disk is touched.
         let socket = options.socket.clone().unwrap_or_else(|| state.join("cistern.sock"));
         let mut house = House::open(&state, clock.clone(), entropy.clone());
-        let desk = house.machine().and_then(|it| alerting::open(it, &clock, &entropy));
-        let keeper = Keeper::new(engine.clone(), house.machine(), clock.clone(), &state, host::name());
-        let services = services::open(engine.clone(), house.machine(), clock, entropy.clone());
+        let desk = house.machine().and_then(|it| alerting::open(it, &calendar, &entropy));
+        let keeper = Keeper::new(engine.clone(), house.machine(), clock, &state, host::name());
+        let time = (calendar.clone(), trial.clone());
+        let services = services::open(engine.clone(), house.machine(), time, entropy.clone());
         let config = Config {
             socket: socket.clone(),
             inherited: inherited.unix(&socket),
@@ -142,7 +137,7 @@ impl Daemon {
             https: house.https(options.https, &inherited),
             keeper: Some(keeper.clone()),
             services: Some(services.clone()),
-            history: Some(state.join("history")),
+            history: Some(history(&state, calendar, trial.is_some())),
             desk: desk.clone().map(|desk| desk as Arc<dyn AlertDesk>),
         };
         let appliance =
@@ -171,11 +166,19 @@ impl Daemon {
         }
         keeper.start().map_err(|error| error.to_string())?;
         let at_work = services.clone();
-        let services = Runner::start(services).map_err(|error| error.to_string())?;
+        let services = Runner::start(services, trial.clone()).map_err(|error| error.to_string())?;
         let watches = Watches::start(engine.local()).map_err(|error| error.to_string())?;
         let (every, certificate) = (options.checks_every, Box::new(api.certificate()));
-        let sights =
-            Sights { engine: engine.clone(), services: at_work, keeper: keeper.clone(), certificate, every };
+        let sights = Sights {
+            engine: engine.clone(),
+            services: at_work,
+            keeper: keeper.clone(),
+            certificate,
+            leaps: trial.is_some(),
+            history: Box::new(api.history()),
+            statistics: Box::new(api.statistics()),
+            every,
+        };
         let alerting = desk.map(|desk| Alerting::start(desk, sights)).transpose();
         let alerting = alerting.map_err(|error| error.to_string())?;
         announce(&engine, &socket, &protocols, &house.lines(&api));
@@ -284,6 +287,22 @@ fn say(text: &str) {
     drop(writeln!(std::io::stderr(), "cistern: {text}"));
 }
 
+fn engine_options(options: &Options, state: &Path, budget: &Budget, random: u64) -> EngineOptions {
+    let (hostid, hostid_file) = host::id(state, random);
+    EngineOptions {
+        cache: options.cache,
+        outside: budget.held(),
+        dirty: options.dirty,
+        search: search(options, state),
+        hostid,
+        hostid_file,
+        hostname: host::name(),
+        cachefile: cachefile(options, state),
+        stage: Children::of_this_program(),
+        ..EngineOptions::default()
+    }
+}
+
 /// Whole, as property `cachefile` has it.
 fn cachefile(options: &Options, state: &Path) -> Option<String> {
     let path = match options.cachefile.as_deref() {
@@ -292,6 +311,17 @@ fn cachefile(options: &Options, state: &Path) -> Option<String> {
         None => state.join("zpool.cache"),
     };
     Some(path.to_string_lossy().into_owned())
+}
+
+/// Where and when what is done is noted.
+fn history(state: &Path, clock: Arc<dyn Clock>, leaps: bool) -> HistoryConfig {
+    // A clock that is before 1970 is as good as one that is wrong otherwise.
+    let clock = Box::new(move || u64::try_from(clock.wall().secs).unwrap_or(0));
+    HistoryConfig {
+        path: state.join("history"),
+        clock,
+        look: if leaps { HISTORY_LOOK / 10 } else { HISTORY_LOOK },
+    }
 }
 
 fn search(options: &Options, state: &Path) -> Vec<String> {

@@ -21,6 +21,7 @@ use machine::Machine;
 use services::clock::Reading;
 
 use crate::host;
+use crate::trial::{PAUSE, Trial};
 use shelf::Cabinet;
 
 /// How long the daemon's end waits for what is under way.
@@ -31,14 +32,19 @@ struct Here {
     clock: Arc<dyn Clock>,
     entropy: Arc<dyn Entropy>,
     boot: u64,
+    trial: Option<Arc<Trial>>,
 }
 
 impl World for Here {
     fn reading(&self) -> Reading {
-        let wall = self.clock.wall().secs;
+        let (wall, ahead) = match &self.trial {
+            Some(trial) => trial.now(),
+            None => (self.clock.wall().secs, 0),
+        };
         // Where the kernel does not say it, time passes with this program.
         let passed = host::uptime().unwrap_or_else(|| self.clock.now().0 / 1_000_000_000);
-        Reading { boot: self.boot, monotonic: passed, wall }
+        // In a trial, time has passed that was left out.
+        Reading { boot: self.boot, monotonic: passed.saturating_add_signed(ahead), wall }
     }
 
     fn zone(&self, name: Option<&str>) -> Option<TimeZone> {
@@ -61,10 +67,10 @@ impl World for Here {
 pub fn open(
     engine: Arc<dyn Engine>,
     machine: Option<Arc<Machine>>,
-    clock: Arc<dyn Clock>,
+    (clock, trial): (Arc<dyn Clock>, Option<Arc<Trial>>),
     entropy: Arc<dyn Entropy>,
 ) -> Arc<Services> {
-    let world = Arc::new(Here { clock, entropy, boot: host::boot() });
+    let world = Arc::new(Here { clock, entropy, boot: host::boot(), trial });
     Services::new(engine, world, Arc::new(Cabinet(machine)), api::problem)
 }
 
@@ -76,9 +82,11 @@ pub struct Runner {
 
 impl Runner {
     /// To be called when the pools of the last run are here, or still to come.
-    pub fn start(services: Arc<Services>) -> io::Result<Runner> {
+    pub fn start(services: Arc<Services>, trial: Option<Arc<Trial>>) -> io::Result<Runner> {
         let at_work = services.clone();
-        let thread = thread::Builder::new().name("services".to_owned()).spawn(move || work(&at_work))?;
+        let thread = thread::Builder::new()
+            .name("services".to_owned())
+            .spawn(move || work(&at_work, trial.as_deref()))?;
         Ok(Runner { services, thread })
     }
 
@@ -93,9 +101,16 @@ impl Runner {
     }
 }
 
-fn work(services: &Services) {
+fn work(services: &Services, trial: Option<&Trial>) {
     loop {
-        let (tasks, wait) = services.due();
+        let (tasks, mut wait) = services.due();
+        if let Some(trial) = trial.filter(|_| tasks.is_empty() && services.rest(Duration::ZERO)) {
+            let next = services.all().into_iter().filter_map(|service| Some(service.next?.at));
+            if let Some(next) = next.min() {
+                trial.leap(next);
+                wait = PAUSE;
+            }
+        }
         for task in tasks {
             let thread = thread::Builder::new().name(task.name().to_owned());
             // Dropped for want of a thread, it hands in itself.

@@ -5,7 +5,10 @@ use crate::command::Io;
 use crate::fail::{Stop, no_command, usage};
 use crate::table::{plain, time};
 use crate::{getopt, table};
-use api_types::{Alert, AlertAcknowledge, AlertCheck, AlertSettings, CheckState, Severity, routes};
+use api_types::{
+    Alert, AlertAcknowledge, AlertCheck, AlertReport, AlertReportSent, AlertSettings, CheckState, Severity,
+    routes,
+};
 use serde_json::Value;
 
 pub const USAGE: &str = "\
@@ -15,11 +18,13 @@ usage: cistern alert list [--all] [--severity SEVERITY] [-n NUMBER] [-H] [-p] [-
        cistern alert clear ID
        cistern alert checks [-H] [-p] [--json]
        cistern alert settings [NAME=VALUE]... [--json]
+       cistern alert report [--html | --json]
+       cistern alert report --now
 
 What is wrong with pools, disks, datasets and this machine, the newest first. An alert is open as long as a check finds it, and is
 over by itself. 'ack' says that somebody looks after it. 'clear' ends it at once; if it is found again, it is raised again.
 'checks' shows what looks, and what cannot. 'settings' shows from where on something is an alert, and sets that. Whom alerts are
-told: cistern notify.
+told: cistern notify. 'report' shows the report of the last week, which routes are sent each week on 'report_day' at 'report_hour'.
 
   --all                  also those that are over
   --severity SEVERITY    this bad or worse: warning (the default), error or critical
@@ -27,11 +32,14 @@ told: cistern notify.
   --undo                 nobody looks after it any more
   -H, -p                 for programs: without a head, times in seconds since 1970
   --json                 what the daemon says, as JSON
+  --html                 as a page with pictures, for a browser
+  --now                  sends the report now, by all routes that take it
 
 examples:
   cistern alert list
   cistern alert ack 7
   cistern alert settings full_warning=75 ups=main@localhost
+  cistern alert report --html > report.html
   zfs set org.cistern:freshness=1d tank/home
 ";
 /// Alerts that are asked for at a time.
@@ -52,6 +60,7 @@ pub fn run(args: &[String], client: &Client, io: &mut Io<'_>) -> Result<(), Stop
         }
         Some("checks") => checks(rest, client, io),
         Some("settings") => settings(rest, client, io),
+        Some("report") => report(rest, client, io),
         Some("help" | "--help" | "-h") => Ok(write!(io.out, "{USAGE}")?),
         other => no_command(other),
     }
@@ -179,6 +188,32 @@ fn checks(args: &[String], client: &Client, io: &mut Io<'_>) -> Result<(), Stop>
     };
     const HEAD: [&str; 5] = ["CHECK", "STATE", "LAST", "MS", "WHY"];
     table::print(io, HEAD, checks.iter().map(row).collect(), options.has("H"))
+}
+
+fn report(args: &[String], client: &Client, io: &mut Io<'_>) -> Result<(), Stop> {
+    let options = getopt::parse_as(args, "j", &[("json", "j"), ("html", "html"), ("now", "now")])?;
+    options.none()?;
+    let kinds = ["j", "html", "now"].into_iter().filter(|kind| options.has(kind)).count();
+    if kinds > 1 {
+        return usage("only one of --json, --html and --now");
+    }
+    if options.has("now") {
+        let sent: AlertReportSent = client.post(routes::ALERT_REPORT, &())?;
+        let names: Vec<String> = sent.routes.iter().map(|name| plain(name)).collect();
+        return Ok(match names.as_slice() {
+            [] => writeln!(io.out, "no route takes reports (cistern notify add)")?,
+            names => writeln!(io.out, "sent by {}; what does not arrive is tried again", names.join(", "))?,
+        });
+    }
+    let report: AlertReport = client.get(routes::ALERT_REPORT)?;
+    if options.has("j") {
+        return table::json(io, &report);
+    }
+    if options.has("html") {
+        return Ok(write!(io.out, "{}", report.html)?);
+    }
+    // A daemon that lies moves no cursor.
+    Ok(report.text.lines().try_for_each(|line| writeln!(io.out, "{}", plain(line)))?)
 }
 
 fn settings(args: &[String], client: &Client, io: &mut Io<'_>) -> Result<(), Stop> {

@@ -8,7 +8,7 @@
 //! newest [`MOST_OVER`] stay.
 
 use api_types::{Alert, AlertSettings, AlertTurn, Severity};
-use rusqlite::{OptionalExtension, Row, Transaction, params};
+use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
 
 use crate::Machine;
 use crate::fault::Fault;
@@ -18,6 +18,8 @@ use crate::schema::number;
 const MOST_OVER: i64 = 10_000;
 /// The name of [`AlertSettings`] among settings.
 const SETTINGS: &str = "alerts";
+/// The name of what is kept of the weekly report.
+const REPORT: &str = "report";
 
 /// What has become of an alert, and the routes that are to be told.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -144,22 +146,35 @@ impl Machine {
 
     /// From where on something is an alert.
     pub fn alert_settings(&self) -> Result<AlertSettings, Fault> {
-        let value: Option<String> = self.store.read(|db| {
-            let sql = "SELECT value FROM settings WHERE name = ?1";
-            db.query_row(sql, [SETTINGS], |row| row.get(0)).optional().map_err(Fault::from)
-        })?;
+        let value = self.store.read(|db| setting(db, SETTINGS))?;
         value.map_or_else(|| Ok(AlertSettings::default()), |value| read(&value))
     }
 
     pub fn set_alert_settings(&self, settings: &AlertSettings) -> Result<(), Fault> {
         let value = written(settings)?;
-        self.store.change_accounts(|db| {
-            let sql = "INSERT INTO settings (name, value) VALUES (?1, ?2)
-                ON CONFLICT (name) DO UPDATE SET value = excluded.value";
-            db.execute(sql, [SETTINGS, &value])?;
-            Ok(())
-        })
+        self.store.change_accounts(|db| set(db, SETTINGS, &value))
     }
+
+    /// What is kept of the weekly report: text of whoever sends it.
+    pub fn report_kept(&self) -> Result<Option<String>, Fault> {
+        self.store.read(|db| setting(db, REPORT))
+    }
+
+    pub fn keep_report(&self, kept: &str) -> Result<(), Fault> {
+        self.store.change(|db| set(db, REPORT, kept))
+    }
+}
+
+fn setting(db: &Connection, name: &str) -> Result<Option<String>, Fault> {
+    let sql = "SELECT value FROM settings WHERE name = ?1";
+    db.query_row(sql, [name], |row| row.get(0)).optional().map_err(Fault::from)
+}
+
+fn set(db: &Transaction<'_>, name: &str, value: &str) -> Result<(), Fault> {
+    let sql = "INSERT INTO settings (name, value) VALUES (?1, ?2)
+        ON CONFLICT (name) DO UPDATE SET value = excluded.value";
+    db.execute(sql, [name, value])?;
+    Ok(())
 }
 
 type Raw = (u64, String, String, String, String);

@@ -34,6 +34,7 @@ mod secret;
 mod services;
 mod sessions;
 mod store;
+mod tallies;
 mod throttle;
 mod tokens;
 mod totp;
@@ -55,6 +56,7 @@ pub use repeats::{Claim, KeptAnswer, Keyed, LONGEST as LONGEST_ANSWER};
 pub use routes::Route;
 pub use services::KeptService;
 pub use store::Found;
+pub use tallies::Tally;
 pub use tokens::NewToken;
 pub use users::{NewUser, UserChange};
 

@@ -11,7 +11,8 @@ use rusqlite::{Connection, Row, TransactionBehavior};
 use crate::fault::Fault;
 
 /// Step N makes version N + 1 of version N.
-pub(crate) const STEPS: &[&str] = &[VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5, VERSION_6];
+pub(crate) const STEPS: &[&str] =
+    &[VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5, VERSION_6, VERSION_7];
 
 /// "CSTN": the mark of our databases in SQLite's header.
 const APPLICATION: i64 = 0x4353_544e;
@@ -187,6 +188,19 @@ CREATE TABLE notes (
 ) STRICT;
 CREATE INDEX notes_of_route ON notes (route);
 CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
+";
+
+/// What services did, hour by hour ([`crate::Tally`]); hours are counted since 1970.
+const VERSION_7: &str = "
+CREATE TABLE service_hours (
+    service TEXT NOT NULL,
+    hour INTEGER NOT NULL,
+    runs INTEGER NOT NULL,
+    failed INTEGER NOT NULL,
+    done INTEGER NOT NULL,
+    destroyed INTEGER NOT NULL,
+    PRIMARY KEY (service, hour)
+) STRICT, WITHOUT ROWID;
 ";
 
 /// What a database is.

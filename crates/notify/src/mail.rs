@@ -4,10 +4,10 @@
 
 use std::time::Duration;
 
-use alerts::message::Message;
+use alerts::message::{Inline, Message, Pages};
 use api_types::{MailRoute, MailTls};
 use lettre::message::header::{ContentType, HeaderName, HeaderValue};
-use lettre::message::{Mailbox, MessageBuilder};
+use lettre::message::{Attachment, Mailbox, MessageBuilder, MultiPart, SinglePart};
 use lettre::transport::smtp::authentication::Credentials;
 use lettre::transport::smtp::client::{Certificate, CertificateStore, Tls, TlsParameters};
 use lettre::transport::smtp::extension::ClientId;
@@ -78,19 +78,30 @@ fn write(route: &MailRoute, message: &Message) -> Result<lettre::Message, Failur
         builder
             .message_id(Some(format!("<{}@{host}>", message.id)))
             .subject(format!("[{host}] {}", line(&message.title)))
-            .header(ContentType::TEXT_PLAIN)
     };
     let mut builder = head(lettre::Message::builder().from(address(&route.from)?));
     for to in &route.to {
         builder = builder.to(address(to)?);
     }
-    let mut mail = builder
-        .body(format!("{}\n{}", message.title, message.text))
-        .map_err(|error| Failure::Here(error.to_string()))?;
+    let mail = match &message.pages {
+        None => builder.header(ContentType::TEXT_PLAIN).body(format!("{}\n{}", message.title, message.text)),
+        Some(pages) => builder.multipart(parts(pages)?),
+    };
+    let mut mail = mail.map_err(|error| Failure::Here(error.to_string()))?;
     // So that no absence is answered (RFC 3834).
     let name = HeaderName::new_from_ascii_str("Auto-Submitted");
     mail.headers_mut().insert_raw(HeaderValue::new(name, "auto-generated".to_owned()));
     Ok(mail)
+}
+
+/// Text, and in its place for who can see it a page with its pictures (RFC 2046, 2387).
+fn parts(pages: &Pages) -> Result<MultiPart, Failure> {
+    let png: ContentType = "image/png".parse().map_err(|_| Failure::Here("no type of pictures".into()))?;
+    let page = MultiPart::related().singlepart(SinglePart::html(pages.html.clone()));
+    let page = pages.pictures.iter().fold(page, |page, Inline { name, png: bytes }| {
+        page.singlepart(Attachment::new_inline(name.clone()).body(bytes.clone(), png.clone()))
+    });
+    Ok(MultiPart::alternative().singlepart(SinglePart::plain(pages.text.clone())).multipart(page))
 }
 
 /// A name of a host as protocols take it.

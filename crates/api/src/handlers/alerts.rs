@@ -10,8 +10,8 @@ use crate::page::{MOST, Page, address};
 use crate::path::Path;
 use crate::problem::refuse;
 use api_types::{
-    Alert, AlertAcknowledge, AlertCheck, AlertRoute, AlertSettings, AlertsQuery, By, RouteStatus,
-    RouteTested, kind, routes,
+    Alert, AlertAcknowledge, AlertCheck, AlertReport, AlertReportSent, AlertRoute, AlertSettings,
+    AlertsQuery, By, RouteStatus, RouteTested, kind, routes,
 };
 use axum::Json;
 use axum::extract::{ConnectInfo, State};
@@ -142,4 +142,15 @@ pub async fn test_route(State(app): State<Shared>, Path(name): Path<String>) -> 
     let desk = app.desk()?.clone();
     let tested = patient(app, move |_| Ok(desk.test_route(&name))).await?;
     Ok(Json(tested?))
+}
+
+/// It asks the pools, so it takes none of the places of accounts.
+pub async fn report(State(app): State<Shared>) -> Answer<AlertReport> {
+    let desk = app.desk()?.clone();
+    let told = patient(app, move |_| Ok(desk.report())).await?;
+    Ok(Json(told?))
+}
+
+pub async fn send_report(State(app): State<Shared>) -> Answer<AlertReportSent> {
+    ask(&app, |desk| desk.send_report()).await.map(Json)
 }

@@ -23,14 +23,13 @@ const EVENTS_PATIENCE: u64 = 250_000_000;
 const APART: Duration = Duration::from_secs(1);
 
 /// Begins all of them.
-pub fn start(desk: &Arc<Desk>, sights: Sights) -> io::Result<Vec<JoinHandle<()>>> {
-    let sights = Arc::new(sights);
+pub fn start(desk: &Arc<Desk>, sights: &Arc<Sights>) -> io::Result<Vec<JoinHandle<()>>> {
     let begin = |look: Box<dyn Look>| {
         let (desk, sights) = (desk.clone(), sights.clone());
         let name = format!("check-{}", look.check().word());
         thread::Builder::new().name(name).spawn(move || run(&desk, &sights, look))
     };
-    all(&sights).into_iter().map(begin).collect()
+    all(sights).into_iter().map(begin).collect()
 }
 
 fn run(desk: &Desk, sights: &Sights, mut look: Box<dyn Look>) {

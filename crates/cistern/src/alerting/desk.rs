@@ -19,12 +19,15 @@ use alerts::message::Message;
 use alerts::outbox::{Batch, Note, Outbox};
 use api::{AlertDesk, DeskFault};
 use api_types::{
-    Alert, AlertCheck, AlertCheckName as Check, AlertEvent, AlertKind, AlertRoute, AlertSettings,
-    AlertsQuery, CheckState, ClearCause, RouteAdd, RouteChange, RouteFailure, RouteStatus, RouteTested,
-    Severity,
+    Alert, AlertCheck, AlertCheckName as Check, AlertEvent, AlertKind, AlertReport, AlertReportSent,
+    AlertRoute, AlertSettings, AlertsQuery, CheckState, ClearCause, RouteAdd, RouteChange, RouteFailure,
+    RouteStatus, RouteTested, Severity,
 };
 use env::{Clock, Entropy, lock};
-use machine::{AlertPage, AlertTurned, Denied, Fault, Machine, Route};
+use machine::{AlertPage, AlertTurned, Denied, Fault, Machine, Route, Tally};
+use report::Facts;
+use report::queue::Queue;
+use services::schedule::Calendar;
 
 use super::route;
 
@@ -49,11 +52,14 @@ pub struct Desk {
     /// Rings when there is something to send, or to end.
     bell: Condvar,
     tell: OnceLock<Box<dyn Fn(AlertEvent) + Send + Sync>>,
+    /// Sees what a report is made of.
+    week: OnceLock<Box<dyn Fn() -> Option<Facts> + Send + Sync>>,
 }
 
 struct Inner {
     book: Book,
     outbox: Outbox,
+    reports: Queue,
     routes: BTreeMap<String, Route>,
     settings: AlertSettings,
     /// What the database did not take.
@@ -65,6 +71,12 @@ struct Inner {
 }
 
 impl Inner {
+    /// The routes that reports go by.
+    fn report_routes(&self) -> Vec<String> {
+        let takes = self.routes.values().filter(|route| route::takes_reports(route));
+        takes.map(|route| route.name.clone()).collect()
+    }
+
     fn has_untried(&self) -> bool {
         self.routes.values().filter(|route| !route.disabled).any(|route| {
             let state = self.outbox.state(&route.name);
@@ -82,6 +94,16 @@ struct Looking {
     last: Option<(i64, u64)>,
     failure: Option<String>,
     off: Option<String>,
+}
+
+/// A report that is to be sent.
+pub struct ReportDue {
+    /// The time for which it is.
+    pub at: i64,
+    /// By which it is to be sent now.
+    pub routes: Vec<Route>,
+    /// A week has just ended.
+    pub is_new: bool,
 }
 
 /// What a check has found.
@@ -115,9 +137,11 @@ impl Desk {
             let turn = Turn { key: note.key, turn: note.turn, alert: note.alert };
             outbox.put(&note.route, Note { row: Some(note.row), turn }, now);
         }
+        let reports = kept_report(&machine)?;
         let inner = Inner {
             book: Book::new(open, next),
             outbox,
+            reports,
             routes,
             settings,
             unkept: Vec::new(),
@@ -125,8 +149,9 @@ impl Desk {
             checks: BTreeMap::new(),
             is_ending: false,
         };
-        let (inner, bell, tell) = (Mutex::new(inner), Condvar::new(), OnceLock::new());
-        Ok(Desk { machine, clock, entropy, host, inner, bell, tell })
+        let (inner, bell) = (Mutex::new(inner), Condvar::new());
+        let (tell, week) = (OnceLock::new(), OnceLock::new());
+        Ok(Desk { machine, clock, entropy, host, inner, bell, tell, week })
     }
 
     pub fn now(&self) -> Moment {
@@ -340,9 +365,68 @@ impl Desk {
         lock(&self.inner)
     }
 
+    /// By whom reports are made from now on. To be called once.
+    pub fn report_by(&self, week: Box<dyn Fn() -> Option<Facts> + Send + Sync>) {
+        drop(self.week.set(week));
+    }
+
+    /// What services did since a time.
+    pub fn tallies(&self, from: i64, to: i64) -> Result<BTreeMap<String, Tally>, Fault> {
+        self.machine.tallies(from, to)
+    }
+
+    /// Looks whether a report is due now, and what is to be sent.
+    pub fn report_due(&self, calendar: Option<&Calendar>, now: i64) -> ReportDue {
+        let steady = self.now().steady;
+        let mut inner = self.inner();
+        let takers = inner.report_routes();
+        let is_new = inner.reports.look(calendar, now, &takers);
+        if is_new {
+            self.keep_report(&inner);
+        }
+        let (at, ready) = inner.reports.ready(steady);
+        let (takes, gone): (Vec<_>, Vec<_>) = ready.into_iter().partition(|name| takers.contains(name));
+        gone.iter().for_each(|name| inner.reports.done(at, name));
+        let routes = takes.iter().filter_map(|name| inner.routes.get(name).cloned()).collect();
+        ReportDue { at, routes, is_new }
+    }
+
+    /// How the sending of a report went.
+    pub fn report_sent(&self, at: i64, route: &str, outcome: Result<(), notify::Failure>) {
+        let steady = self.now().steady;
+        let mut inner = self.inner();
+        match outcome {
+            Ok(()) => {
+                inner.reports.done(at, route);
+                self.keep_report(&inner);
+            }
+            Err(failure) => {
+                tracing::warn!(route, why = %failure, "a report did not arrive");
+                inner.reports.failed(at, route, (steady, self.entropy.u64()));
+            }
+        }
+    }
+
+    fn keep_report(&self, inner: &Inner) {
+        let kept = serde_json::to_string(inner.reports.kept()).map_err(|error| error.to_string());
+        let kept = kept.and_then(|kept| self.machine.keep_report(&kept).map_err(|fault| fault.to_string()));
+        if let Err(why) = kept {
+            tracing::error!(why, "which report was sent is not kept: it may be sent again after a restart");
+        }
+    }
+
     fn shown(&self, inner: &Inner, name: &str) -> Result<AlertRoute, DeskFault> {
         Ok(route::shown(inner.routes.get(name).ok_or(Denied::NotFound)?))
     }
+}
+
+/// What was kept of reports. What cannot be understood is begun anew: the next week has the next.
+fn kept_report(machine: &Machine) -> Result<Queue, Fault> {
+    let Some(text) = machine.report_kept()? else { return Ok(Queue::default()) };
+    Ok(serde_json::from_str(&text).map(Queue::new).unwrap_or_else(|error| {
+        tracing::error!(%error, "which report was sent is not known");
+        Queue::default()
+    }))
 }
 
 fn log(turn: &Turn) {
@@ -459,6 +543,22 @@ impl AlertDesk for Desk {
         inner.routes.remove(name);
         inner.outbox.remove(name);
         Ok(())
+    }
+
+    fn report(&self) -> Result<AlertReport, DeskFault> {
+        let facts = self.week.get().and_then(|see| see());
+        let facts = facts.ok_or_else(|| DeskFault::Invalid("the daemon still starts, or ends".to_owned()))?;
+        Ok(report::told(&facts))
+    }
+
+    fn send_report(&self) -> Result<AlertReportSent, DeskFault> {
+        let now = self.now().wall;
+        let mut inner = self.inner();
+        let routes = inner.report_routes();
+        inner.reports.ask(now, &routes);
+        self.keep_report(&inner);
+        self.bell.notify_all();
+        Ok(AlertReportSent { routes })
     }
 
     fn test_route(&self, name: &str) -> Result<RouteTested, DeskFault> {

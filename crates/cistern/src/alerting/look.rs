@@ -3,7 +3,7 @@
 mod datasets;
 mod machine;
 mod pools;
-mod services;
+pub mod services;
 mod smart;
 mod ups;
 
@@ -40,7 +40,7 @@ pub fn all(sights: &Arc<Sights>) -> Vec<Box<dyn Look>> {
         Box::new(machine::Memory),
         Box::new(machine::Links),
         Box::new(machine::Certificate(sights.clone())),
-        Box::new(machine::Clock::default()),
+        Box::new(machine::Clock::of(sights.clone())),
         Box::new(ups::Power::default()),
         Box::new(services::Services(sights.clone())),
     ]

@@ -5,8 +5,8 @@
 use alerts::forms::is_template;
 use alerts::judge::ups::Place;
 use api_types::{
-    AlertRoute, AlertSettings, MailRoute, RouteAdd, RouteChange, RouteTarget, SyslogRoute, WebhookForm,
-    WebhookRoute,
+    AlertRoute, AlertSettings, MailRoute, RouteAdd, RouteChange, RouteTarget, Severity, SyslogRoute,
+    WebhookForm, WebhookRoute,
 };
 use machine::Route;
 use notify::{are_roots, host_of, is_address, is_url};
@@ -34,6 +34,16 @@ pub fn shown(route: &Route) -> AlertRoute {
         disabled: route.disabled,
         has_secret: route.secret.is_some(),
     }
+}
+
+/// Whether the weekly report goes by it: who reads it wants to know of warnings, and is no pager.
+pub fn takes_reports(route: &Route) -> bool {
+    let is_read = match &route.target {
+        RouteTarget::Mail(_) => true,
+        RouteTarget::Webhook(webhook) => webhook.form != WebhookForm::Pagerduty,
+        RouteTarget::Syslog(_) => false,
+    };
+    is_read && !route.disabled && route.least == Severity::Warning
 }
 
 /// A new one; `Err` says what makes no sense. Its name is checked where it is kept.
@@ -164,6 +174,7 @@ pub fn check_settings(settings: &AlertSettings) -> Result<(), String> {
     bounded("certificate_days", settings.certificate_days.into(), 0, 3_650)?;
     bounded("slow_disk", settings.slow_disk.into(), 110, 100_000)?;
     bounded("hot_disk", settings.hot_disk, 20, 120)?;
+    bounded("report_hour", settings.report_hour.into(), 0, 23)?;
     match &settings.ups {
         Some(ups) if Place::of(ups).is_none() => Err("ups is NAME@HOST or NAME@HOST:PORT".to_owned()),
         _ => Ok(()),

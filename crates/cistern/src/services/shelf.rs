@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use api_types::ServiceLog;
+use api_types::{LastRun, ServiceLog, ServiceLogEntry};
 use appliance::{Kept, Shelf, ShelfFault, Spoilt};
-use machine::{Fault, KeptService, Machine};
+use machine::{Fault, KeptService, Machine, Tally};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use services::clock::Clock;
@@ -63,8 +63,19 @@ impl Shelf for Cabinet {
     }
 
     fn note(&self, kept: &Kept, lines: &[ServiceLog]) -> Result<(), ShelfFault> {
-        let lines = lines.iter().map(text).collect::<Result<Vec<_>, _>>()?;
-        self.machine()?.note_service(&written(kept)?, &lines).map_err(fault)
+        let texts = lines.iter().map(text).collect::<Result<Vec<_>, _>>()?;
+        let machine = self.machine()?;
+        machine.note_service(&written(kept)?, &texts).map_err(fault)?;
+        let runs = lines.iter().filter_map(|line| match &line.entry {
+            ServiceLogEntry::Ended { run } => Some(run),
+            _ => None,
+        });
+        for run in runs {
+            let LastRun { ended, done, destroyed, failed, .. } = run;
+            let tally = Tally { runs: 1, failed: u64::from(*failed > 0), done: *done, destroyed: *destroyed };
+            machine.tally_run(&kept.instance.id, *ended, tally).map_err(fault)?;
+        }
+        Ok(())
     }
 
     fn remove(&self, id: &str) -> Result<(), ShelfFault> {

@@ -17,7 +17,7 @@ use crate::suspended::until;
 const QUICK: [&str; 2] = ["--checks-every", "1s"];
 
 /// A process that ends with the test.
-struct Part(Child);
+pub struct Part(Child);
 
 impl Drop for Part {
     fn drop(&mut self) {
@@ -27,14 +27,14 @@ impl Drop for Part {
 }
 
 /// The other end of a route (tests/alerts/sink).
-struct Sink {
-    port: u16,
+pub struct Sink {
+    pub port: u16,
     file: String,
     _part: Part,
 }
 
 impl Sink {
-    fn start(scratch: &Scratch, kind: &str, name: &str, more: &[&str]) -> Sink {
+    pub fn start(scratch: &Scratch, kind: &str, name: &str, more: &[&str]) -> Sink {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         let python = root.join("target/tools/python/bin/python");
         assert!(python.exists(), "aiosmtpd is needed for this test: run scripts/setup test");
@@ -48,7 +48,7 @@ impl Sink {
     }
 
     /// What came.
-    fn all(&self) -> Vec<Value> {
+    pub fn all(&self) -> Vec<Value> {
         let text = fs::read_to_string(&self.file).unwrap_or_default();
         text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
     }
@@ -64,7 +64,7 @@ impl Sink {
     }
 }
 
-fn alert(daemon: &Daemon, words: &[&str]) -> Value {
+pub fn alert(daemon: &Daemon, words: &[&str]) -> Value {
     let words = [&["alert"], words, &["--json"]].concat();
     serde_json::from_str(&daemon.run(&words).done()).expect("JSON")
 }
@@ -88,7 +88,7 @@ fn check(daemon: &Daemon, name: &str) -> Value {
     found.cloned().unwrap_or(Value::Null)
 }
 
-fn notify(daemon: &Daemon, line: &str) {
+pub fn notify(daemon: &Daemon, line: &str) {
     daemon.run(&[&["notify"], &line.split_whitespace().collect::<Vec<_>>()[..]].concat()).done();
 }
 
@@ -98,7 +98,7 @@ fn make_stale(daemon: &Daemon, dataset: &str) {
     daemon.zfs(&format!("set org.cistern:freshness=1s {dataset}")).done();
 }
 
-fn mail_route(daemon: &Daemon, sink: &Sink) {
+pub fn mail_route(daemon: &Daemon, sink: &Sink) {
     let to = "--from nas@example.org --to ops@example.org --to duty@example.org";
     notify(daemon, &format!("add mail mail --server 127.0.0.1:{} --tls none {to}", sink.port));
 }

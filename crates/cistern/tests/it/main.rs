@@ -58,6 +58,7 @@ mod quotas;
 mod raidz;
 mod refusals;
 mod remount;
+mod reports;
 mod restart;
 mod roots;
 mod services;

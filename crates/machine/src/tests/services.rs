@@ -54,3 +54,24 @@ fn there_are_so_many_services_and_no_more() {
     assert!(!set(256) && set(255));
     assert_eq!(machine.services().expect("read").len(), 256);
 }
+
+#[test]
+fn what_services_did_is_told_by_the_hour_and_bounded() {
+    let (machine, ..) = machine();
+    let run = Tally { runs: 1, failed: 0, done: 2, destroyed: 1 };
+    for hour in 0..300 {
+        machine.tally_run("home", START + hour * 3_600, run).expect("kept");
+    }
+    machine.tally_run("home", START + 299 * 3_600 + 60, Tally { failed: 1, ..run }).expect("kept");
+    machine.tally_run("scrub", START, run).expect("kept");
+    let day = machine.tallies(START + 276 * 3_600, START + 299 * 3_600).expect("read");
+    assert_eq!(day.get("home"), Some(&Tally { runs: 25, failed: 1, done: 50, destroyed: 25 }));
+    assert_eq!(day.get("scrub"), None);
+    let all = machine.tallies(0, i64::MAX).expect("read");
+    // Eight days, and the last hour twice.
+    assert_eq!((all["home"].runs, all["scrub"].runs), (8 * 24 + 1, 1));
+    for service in 0..600 {
+        machine.tally_run(&format!("s{service}"), START + 400 * 3_600, run).expect("kept");
+    }
+    assert_eq!(machine.tallies(0, i64::MAX).expect("read").len(), 512);
+}

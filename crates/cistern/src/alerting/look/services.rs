@@ -68,13 +68,20 @@ fn finding(service: &Service) -> Option<Finding> {
         ServiceState::Degraded => Severity::Warning,
         ServiceState::Disabled | ServiceState::Online | ServiceState::Running => return None,
     };
-    let why = match &service.cause {
+    let what = AlertKind::ServiceFailed { service: service.id.clone(), why: trouble(service)? };
+    Some(Finding::new(severity, what))
+}
+
+/// Why a service is not well; `None`: it is, or is disabled.
+pub fn trouble(service: &Service) -> Option<String> {
+    if !matches!(service.state, ServiceState::Degraded | ServiceState::Maintenance) {
+        return None;
+    }
+    Some(match &service.cause {
         StateCause::Failed { failure, .. } => format!("{}: {}", failure.subject, failure.problem.detail),
         StateCause::Interrupted => "the program ended while it ran".to_owned(),
         StateCause::Asked | StateCause::Began { .. } | StateCause::Ended => {
             "not all of its work is done".to_owned()
         }
-    };
-    let what = AlertKind::ServiceFailed { service: service.id.clone(), why };
-    Some(Finding::new(severity, what))
+    })
 }
