@@ -4,8 +4,8 @@ use refusal::Refused;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::SecondFactors;
 use crate::known::Known;
+use crate::{SecondFactors, ServiceFault};
 
 /// Media type of a problem.
 pub const MEDIA_TYPE: &str = "application/problem+json";
@@ -118,6 +118,9 @@ pub struct Problem {
     /// Of [`kind::SECOND_FACTOR_NEEDED`]: which the account has.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "known")]
     pub second_factors: Option<Box<SecondFactors>>,
+    /// What is wrong with what a service was to do, as data.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "known")]
+    pub service_fault: Option<Box<ServiceFault>>,
     /// Exit status that a command should end with: 1 for a refusal, 2 for a request that makes no
     /// sense.
     pub exit: u8,

@@ -160,6 +160,10 @@ pub const SERVICE_REMOVE: &str = "/v1/services/{name}/remove";
 pub const SERVICE_LOG: &str = "/v1/services/{name}/log";
 /// GET [`crate::ServicePlanQuery`] → [`crate::ServicePlan`]
 pub const SERVICE_PLAN: &str = "/v1/services/{name}/plan";
+/// GET list of [`crate::SleepingPolicy`]
+pub const SERVICE_POLICIES: &str = "/v1/service-policies";
+/// POST [`crate::PolicyWake`]
+pub const SERVICE_POLICY_WAKE: &str = "/v1/service-policies/wake";
 /// GET [`crate::ServiceClock`]
 pub const SERVICE_CLOCK: &str = "/v1/service-clock";
 /// POST: the clock of the machine is right. Answered with [`crate::ServiceClock`]

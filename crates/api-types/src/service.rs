@@ -3,6 +3,8 @@
 //!
 //! Times are in seconds since 1970.
 
+mod words;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -89,6 +91,69 @@ pub enum ServiceFault {
     /// No absolute path, or an argument with a byte 0.
     Program,
     Limits,
+}
+
+/// What is wrong with the property by which a dataset keeps services.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum PolicyFault {
+    TooLong {
+        bytes: u64,
+        limit: u64,
+    },
+    /// It is no JSON of this form; where, for a person.
+    Form {
+        why: String,
+    },
+    /// Another program has written it.
+    Version {
+        found: u32,
+        known: u32,
+    },
+    Id {
+        id: String,
+    },
+    /// A program, or a scrub or trim of other pools: datasets keep neither.
+    NotOfData {
+        id: String,
+    },
+    /// A name that no dataset below can have.
+    Name {
+        id: String,
+        name: String,
+    },
+    /// The service is none that could be made.
+    Service {
+        id: String,
+        fault: ServiceFault,
+    },
+}
+
+/// Why a policy that a dataset keeps is not at work.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum PolicySleeps {
+    /// It came with a stream: this is a replica until somebody says otherwise.
+    Replica,
+    /// Another service has this id.
+    IdTaken,
+    /// There are too many services.
+    TooMany,
+    /// It makes no sense, and needs a person.
+    Malformed { fault: PolicyFault },
+    /// The machine's database does not take it.
+    NotKept { why: String },
+}
+
+/// `GET /v1/service-policies`: one that a dataset keeps, and that is not at work.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SleepingPolicy {
+    pub dataset: String,
+    /// `None`: of all that the dataset keeps, for it cannot be read.
+    pub id: Option<String>,
+    /// With the names that it would have here.
+    pub spec: Option<ServiceSpec>,
+    pub why: PolicySleeps,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -27,6 +27,14 @@ pub struct ServiceSet {
     pub spec: ServiceSpec,
 }
 
+/// `POST /v1/service-policies/wake`: what came with a stream becomes the dataset's own, and begins.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PolicyWake {
+    pub dataset: String,
+    pub id: String,
+}
+
 /// `POST /v1/services/{name}/command`
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -62,6 +70,12 @@ pub struct Service {
     /// The clock is not believed.
     #[serde(default)]
     pub clock: Option<ClockDispute>,
+    /// The dataset that keeps what it is set to do. `None`: this machine does.
+    #[serde(default)]
+    pub home: Option<String>,
+    /// Its home is not here, or was not looked at yet.
+    #[serde(default)]
+    pub away: bool,
 }
 
 /// What is looked at next, and why.

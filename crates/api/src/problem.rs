@@ -31,6 +31,7 @@ pub fn refuse(kind: &str, detail: impl Into<String>) -> Refusal {
         detail: detail.into(),
         refused: None,
         second_factors: None,
+        service_fault: None,
         exit,
     })
 }

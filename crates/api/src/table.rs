@@ -28,16 +28,16 @@ use api_types::{
     EventStreamQuery, EventsCleared, EventsQuery, Fault, FaultCancel, FeatureInfo, FirstAdministrator,
     History, HistoryQuery, HistoryRecord, Hold, HoldRequest, ImportSearch, Importable, Inherit, IscsiSession,
     Job, JobLog, JobQuery, KeepIn, Keeping, KeyBegin, KeyConfirm, KeyMade, KeyRemove, LabelClear, LogFilter,
-    LogIn, LoggedIn, MachineBackup, Me, Mount, MountOutcome, MountRequest, PoolAdd, PoolAttach,
+    LogIn, LoggedIn, MachineBackup, Me, Mount, MountOutcome, MountRequest, PolicyWake, PoolAdd, PoolAttach,
     PoolCheckpoint, PoolClear, PoolImport, PoolInitialize, PoolOffline, PoolOnline, PoolReguid, PoolRelease,
     PoolReopen, PoolScan, PoolSpec, PoolStatus, PoolTrim, PoolVdev, ProjectPage, ProjectQuery, ProjectSet,
     ProjectsSet, Promote, PropValue, PropertiesQuery, PropertiesSet, PropertyTables, Receive, RecoveryCodes,
     Rename, Rollback, RouteAdd, RouteChange, RouteStatus, RouteTested, SecurityKey, SendRequest, SeriesQuery,
     Service, ServiceAsk, ServiceClock, ServiceCreate, ServiceLog, ServicePlan, ServicePlanQuery, ServiceSet,
-    ServiceSpec, Share, ShareRequest, SnapshotCreate, SpaceExplained, SpaceUse, SpaceUseQuery, StateRestore,
-    StateRestored, StateVersion, StateVersionsQuery, Statistics, Token, TokenAdd, TokenMade, TotpBegin,
-    TotpConfirm, TotpOffer, Tunable, TunableSet, Unallow, UnmountRequest, Upgradable, User, UserAdd,
-    UserChange, UserSession, VdevTallies, Version, Zevent, kind, routes,
+    ServiceSpec, Share, ShareRequest, SleepingPolicy, SnapshotCreate, SpaceExplained, SpaceUse,
+    SpaceUseQuery, StateRestore, StateRestored, StateVersion, StateVersionsQuery, Statistics, Token,
+    TokenAdd, TokenMade, TotpBegin, TotpConfirm, TotpOffer, Tunable, TunableSet, Unallow, UnmountRequest,
+    Upgradable, User, UserAdd, UserChange, UserSession, VdevTallies, Version, Zevent, kind, routes,
 };
 use axum::Router;
 use axum::body::Bytes;
@@ -410,6 +410,10 @@ requests! {
             Nothing, Nothing => Vec<ServiceLog>, "What a service did, oldest first.");
         read(Reader, routes::SERVICE_PLAN, services::plan;
             ServicePlanQuery, Nothing => ServicePlan, "What a service would do now or in the next days.");
+        read(Reader, routes::SERVICE_POLICIES, services::sleeping;
+            Nothing, Nothing => Vec<SleepingPolicy>, "What datasets keep of services and is not at work.");
+        change(Administrator, routes::SERVICE_POLICY_WAKE, services::wake;
+            Nothing, PolicyWake => (), "Says that a dataset is no replica: a service that came along begins.");
         read(Reader, routes::SERVICE_CLOCK, services::clock;
             Nothing, Nothing => ServiceClock, "What time services go by.");
         change(Administrator, routes::SERVICE_CLOCK_AGREE, services::agree;

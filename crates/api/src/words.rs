@@ -116,8 +116,22 @@ fn not_served(why: NotServed) -> Refusal {
         NotServed::OtherKind { id } => {
             refuse(kind::INVALID, format!("'{id}' is another kind of service, and stays that"))
         }
-        NotServed::Fault(fault) => refuse(kind::INVALID, service_words::fault(&fault)),
+        NotServed::Fault(fault) => {
+            let Refusal(problem) = refuse(kind::INVALID, fault.words());
+            Refusal(Problem { service_fault: Some(Box::new(fault)), ..problem })
+        }
         NotServed::NotNow(why) => refuse(kind::REFUSED, service_words::not_now(why)),
+        NotServed::Away { id } => {
+            let why = "the dataset that keeps it is not here, or was not looked at yet";
+            refuse(kind::REFUSED, format!("service '{id}' is away: {why}"))
+        }
+        NotServed::Policy { dataset, fault } => {
+            let why = fault.words();
+            refuse(kind::INVALID, format!("what '{dataset}' keeps of services makes no sense: {why}"))
+        }
+        NotServed::NotAsleep { dataset, id } => {
+            refuse(kind::NOT_FOUND, format!("no stream brought a service '{id}' to '{dataset}'"))
+        }
         NotServed::TooMany => refuse(kind::TOO_MANY, "there are too many services already"),
         NotServed::NoShelf => {
             refuse(kind::UNAVAILABLE, "the machine's database could not be opened; see the log")

@@ -9,7 +9,8 @@
 //! Invariants:
 //! - What time it is, the planners' clock says: no stamp of a wall clock that leaps has anything
 //!   destroyed.
-//! - The lock is held while the shelf writes, and never while a pool is used.
+//! - The lock is held while the shelf writes, and never while a pool is used. Who sets a service
+//!   holds `changing` as well, outermost, and meanwhile changes what its home keeps.
 //! - A snapshot knows itself whose it is, from the moment it is made. So a crash between the change
 //!   and its note on the shelf makes nothing twice.
 //! - A look that finds nothing to do is no run: it leaves no line in the log.
@@ -19,7 +20,9 @@ mod carry;
 mod class;
 mod facts;
 mod hand_in;
+mod home;
 mod round;
+mod settle;
 mod shelf;
 mod task;
 mod tend;
@@ -29,7 +32,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
-use api_types::{Problem, ScriptEnd, ScriptPolicy, ServiceEvent, ServiceLog, ServiceLogEntry, ServiceState};
+use api_types::{
+    Problem, ScriptEnd, ScriptPolicy, ServiceEvent, ServiceLog, ServiceLogEntry, ServiceState, SleepingPolicy,
+};
 use engine_api::{Cancel, Engine};
 use jiff::tz::TimeZone;
 use services::autosnap::coverage::Named;
@@ -42,6 +47,9 @@ use crate::Failure;
 pub use shelf::{Kept, Memory, Shelf, ShelfFault, Spoilt};
 pub use task::Task;
 use work::Working;
+
+/// How often it is seen whether there are other pools or datasets.
+const GLANCE: Duration = Duration::from_secs(1);
 
 /// Time, chance and programs, which the caller gives.
 pub trait World: Send + Sync {
@@ -62,6 +70,8 @@ pub struct Services {
     problem: fn(Failure) -> Problem,
     listener: OnceLock<Box<dyn Fn(ServiceEvent) + Send + Sync>>,
     this: Weak<Services>,
+    /// Held by whoever sets a service, from what he reads to what he has written.
+    changing: Mutex<()>,
     state: Mutex<State>,
     /// Rings when there may be something to do.
     bell: Condvar,
@@ -77,6 +87,12 @@ struct State {
     running: BTreeSet<String>,
     /// guid of a pool → the datasets that services may cover there.
     names: BTreeMap<u64, Known>,
+    /// guid of a pool → policies there that are not at work.
+    sleeping: BTreeMap<u64, Vec<SleepingPolicy>>,
+    /// How often something was set.
+    serial: u64,
+    /// Of the engine, when it was last asked what is to be done.
+    generation: u64,
     random: Prng,
     /// Number of the last edition of a service.
     edition: u64,
@@ -92,6 +108,8 @@ struct Known {
     generation: Option<u64>,
     /// When they were read.
     at: Time,
+    /// Seconds until they are read again at the earliest.
+    rest: i64,
 }
 
 impl Services {
@@ -116,6 +134,9 @@ impl Services {
             busy: BTreeMap::new(),
             running: BTreeSet::new(),
             names: BTreeMap::new(),
+            sleeping: BTreeMap::new(),
+            serial: 0,
+            generation: 0,
             random,
             edition: 0,
             kept_clock: None,
@@ -129,6 +150,7 @@ impl Services {
             problem,
             listener: OnceLock::new(),
             this: this.clone(),
+            changing: Mutex::new(()),
             state: Mutex::new(state),
             bell: Condvar::new(),
         });
@@ -177,10 +199,19 @@ impl Services {
     /// Waits until there may be something to do. `false`: the program ends.
     pub fn wait(&self, most: Duration) -> bool {
         let idle = |state: &mut State| !state.is_stirred && !state.is_ending;
-        let waited = self.bell.wait_timeout_while(self.lock(), most, idle);
-        let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
-        state.is_stirred = false;
-        !state.is_ending
+        let mut left = most;
+        loop {
+            // Pools that come and go ring no bell.
+            let step = left.min(GLANCE);
+            let waited = self.bell.wait_timeout_while(self.lock(), step, idle);
+            let (mut state, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
+            left = left.saturating_sub(step);
+            let is_over = left.is_zero() || state.generation != self.engine.served_generation();
+            if !timeout.timed_out() || is_over {
+                state.is_stirred = false;
+                return !state.is_ending;
+            }
+        }
     }
 
     /// The program ends: what is under way is to stop, and nothing more begins.

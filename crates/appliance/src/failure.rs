@@ -1,7 +1,7 @@
 //! Why something was not done, and what went wrong beside what was: data, never sentences. What
 //! they are called is decided where they are shown.
 
-use api_types::{NotNow, ScriptEnd, ServiceFault};
+use api_types::{NotNow, PolicyFault, ScriptEnd, ServiceFault};
 use engine_api::Error;
 
 pub type Result<T> = std::result::Result<T, Failure>;
@@ -97,6 +97,20 @@ pub enum NotServed {
     Fault(ServiceFault),
     /// A service is in no state for that.
     NotNow(NotNow),
+    /// The dataset that keeps what a service is set to do is not here, or was not looked at yet.
+    Away {
+        id: String,
+    },
+    /// What a dataset keeps of services cannot be changed, for it makes no sense.
+    Policy {
+        dataset: String,
+        fault: PolicyFault,
+    },
+    /// No stream brought such a service to this dataset.
+    NotAsleep {
+        dataset: String,
+        id: String,
+    },
     TooMany,
     /// There is nothing to keep services in.
     NoShelf,

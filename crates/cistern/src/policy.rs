@@ -1,6 +1,7 @@
 //! What this daemon has to say about what is asked of its pools.
 //!
-//! A share that no client could use is refused when it is made, not when it is mounted. Secrets of
+//! A share that no client could use is refused when it is made, not when it is mounted; so is a
+//! value of the property by which datasets keep services, where it makes no sense. Secrets of
 //! shares are sealed before they are kept, and no part of a history; they are shown to nobody but
 //! an administrator who asks for them. After a change the list of pools and the cache files say
 //! where the pools are now, and shares that were withdrawn follow what the change says of sharing.
@@ -48,6 +49,12 @@ impl Policy for DaemonPolicy {
                 .map_err(|why| not_to_be_set(&prop.name, iscsi::without_secrets(&prop.value), why))?;
             prop.value = iscsi::sealed(&prop.value);
         }
+        for prop in props.iter().filter(|prop| prop.name == services::property::PROPERTY) {
+            services::property::parse(&prop.value).map_err(|fault| {
+                let why = format!("{}; 'cistern svc' sets services", fault.words());
+                not_to_be_set(&prop.name, shortened(&prop.value), why)
+            })?;
+        }
         for prop in props.iter().filter(|prop| prop.name == "sharenfs") {
             nfs::parse_sharenfs(&prop.value)
                 .map_err(|why| not_to_be_set(&prop.name, prop.value.clone(), why))?;
@@ -79,6 +86,11 @@ impl Policy for DaemonPolicy {
             self.write_down();
         }
     }
+}
+
+/// A value as a sentence may have it.
+fn shortened(value: &str) -> String {
+    value.chars().take(80).collect()
 }
 
 fn not_to_be_set(property: &str, value: String, message: String) -> Error {

@@ -43,6 +43,7 @@ pub fn result(job: Job) -> Result<JobResult, CallError> {
             detail: format!("job {} failed and doesn't say why", job.id),
             refused: None,
             second_factors: None,
+            service_fault: None,
             exit: 1,
         })),
     }

@@ -13,8 +13,8 @@ use crate::fail::{Stop, no_command, usage};
 use crate::table::{self, plain};
 use crate::{clock, getopt};
 use api_types::{
-    Service, ServiceAsk, ServiceClock, ServiceCommand, ServiceCreate, ServiceLog, ServicePlan, ServiceSet,
-    ServiceSpec, routes,
+    PolicySleeps, PolicyWake, Service, ServiceAsk, ServiceClock, ServiceCommand, ServiceCreate, ServiceLog,
+    ServicePlan, ServiceSet, ServiceSpec, SleepingPolicy, routes,
 };
 
 pub const USAGE: &str = "\
@@ -25,6 +25,7 @@ usage: cistern svc list [-H] [-p] [--json]
        cistern svc create script NAME --schedule WHEN [limits] [--disabled] -- PROGRAM [ARGUMENT …]
        cistern svc set NAME [options]
        cistern svc enable | disable | run | clear | remove NAME
+       cistern svc wake NAME@DATASET
        cistern svc log NAME [-H] [-p] [--json]
        cistern svc plan NAME [--days N] [--json]
        cistern svc clock [agree]
@@ -32,6 +33,8 @@ usage: cistern svc list [-H] [-p] [--json]
 Services: snapshots, scrubs, trims and programs of one's own, by schedule. 'set' changes what is given and leaves the rest.
 'run' has a service look at everything now; what is not due is not done. 'clear' is for one in maintenance, once its cause is
 gone. 'plan' says what a service would do now, or in the next days, and why. A service that is removed leaves its snapshots.
+A service lives in the pool whose data it is about, and moves with it; one of several pools, and a program, in this machine. What a
+stream brought sleeps, and is listed as NAME@DATASET: 'wake' says that this dataset is no replica any more.
 
 auto-snap
   --target DATASET    what it looks after; several by several options
@@ -77,6 +80,7 @@ pub fn run(args: &[String], client: &Client, io: &mut Io<'_>) -> Result<(), Stop
         Some("disable") => ask(rest, client, ServiceCommand::Disable),
         Some("run") => ask(rest, client, ServiceCommand::Run),
         Some("clear") => ask(rest, client, ServiceCommand::Clear),
+        Some("wake") => wake(rest, client),
         Some("remove") => {
             let options = getopt::parse(rest, "", &[])?;
             let name = options.one(NO_NAME)?;
@@ -120,8 +124,34 @@ fn list(args: &[String], client: &Client, io: &mut Io<'_>) -> Result<(), Stop> {
         ]
     };
     const HEAD: [&str; 6] = ["NAME", "KIND", "STATE", "LAST RUN", "NEXT RUN", "WHY"];
-    table::print(io, HEAD, services.iter().map(row).collect(), options.has("H"))?;
+    let sleeping: Vec<SleepingPolicy> = client.get(routes::SERVICE_POLICIES)?;
+    let rows = services.iter().map(row).chain(sleeping.iter().map(asleep));
+    table::print(io, HEAD, rows.collect(), options.has("H"))?;
     warn(client, io)
+}
+
+/// What a dataset keeps and is not at work.
+fn asleep(policy: &SleepingPolicy) -> [String; 6] {
+    let SleepingPolicy { dataset, id, spec, why } = policy;
+    let state = if matches!(why, PolicySleeps::Malformed { .. }) { "maintenance" } else { "asleep" };
+    [
+        plain(&format!("{}@{dataset}", id.as_deref().unwrap_or(""))),
+        spec.as_ref().map_or("-", words::kind).to_owned(),
+        state.to_owned(),
+        "-".to_owned(),
+        "-".to_owned(),
+        plain(&why.words().replace('\n', "; ")),
+    ]
+}
+
+fn wake(args: &[String], client: &Client) -> Result<(), Stop> {
+    let options = getopt::parse(args, "", &[])?;
+    let name = options.one("missing NAME@DATASET of what sleeps")?;
+    let Some((id, dataset)) = name.split_once('@') else {
+        return usage("NAME@DATASET is wanted, as 'cistern svc list' shows it");
+    };
+    let asked = PolicyWake { dataset: dataset.to_owned(), id: id.to_owned() };
+    Ok(client.post::<()>(routes::SERVICE_POLICY_WAKE, &asked)?)
 }
 
 /// A clock that is not believed concerns all of them.
@@ -147,6 +177,10 @@ fn show(args: &[String], client: &Client, io: &mut Io<'_>) -> Result<(), Stop> {
         ("cause", words::cause(&service.cause)),
     ];
     lines.extend(spec::shown(&service.spec));
+    let away = if service.away { ", which is not here" } else { "" };
+    let home =
+        service.home.as_ref().map_or_else(|| "this machine".to_owned(), |home| format!("{home}{away}"));
+    lines.push(("kept by", home));
     lines.push(("covers", words::covers(&service)));
     lines.push(("last", service.last.as_ref().map_or_else(|| "-".to_owned(), words::run)));
     let next =

@@ -56,13 +56,29 @@ pub struct Instance {
     pub backoff: Option<Backoff>,
     /// It is to run at once.
     pub asked: bool,
+    /// Where its policy is kept. `None`: by this machine. Otherwise `spec` is what it was when it
+    /// was last at work, and what the home says counts.
+    #[serde(default)]
+    pub home: Option<Home>,
+}
+
+/// The dataset that keeps a service's policy, by guids.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Home {
+    pub pool: u64,
+    pub dataset: u64,
+}
+
+/// Whether a text is an id.
+pub fn is_id(id: &str) -> bool {
+    let good = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    (1..=ID_BYTES).contains(&id.len()) && id.bytes().all(good)
 }
 
 impl Instance {
     /// A new one, disabled. `None`: that is no id.
     pub fn new(id: &str, spec: ServiceSpec, now: Time) -> Option<Instance> {
-        let good = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
-        if id.is_empty() || id.len() > ID_BYTES || !id.bytes().all(good) {
+        if !is_id(id) {
             return None;
         }
         Some(Instance {
@@ -76,6 +92,7 @@ impl Instance {
             served: now,
             backoff: None,
             asked: false,
+            home: None,
         })
     }
 

@@ -13,12 +13,14 @@
 //! - [`upkeep`]: scrubs and trims.
 //! - [`script`]: the user's own programs.
 //! - [`instance`]: the states of a service.
+//! - [`property`]: services as their data keeps them.
 
 pub mod autosnap;
 pub mod backoff;
 pub mod clock;
 pub mod freshness;
 pub mod instance;
+pub mod property;
 pub mod schedule;
 pub mod script;
 pub mod time;

@@ -231,6 +231,7 @@ fn problem(status: u16) -> Problem {
         detail: text(),
         refused: None,
         second_factors: None,
+        service_fault: None,
         exit: 1,
     }
 }

@@ -4,7 +4,9 @@ use super::pools::{Asked, query};
 use crate::app::{App, Body, Shared, answer, blocking, long, prompt};
 use crate::path::Path;
 use crate::problem::{Refusal, refuse};
-use api_types::{ServiceAsk, ServiceCommand, ServiceCreate, ServicePlanQuery, ServiceSet, ServiceSpec, kind};
+use api_types::{
+    PolicyWake, ServiceAsk, ServiceCommand, ServiceCreate, ServicePlanQuery, ServiceSet, ServiceSpec, kind,
+};
 use appliance::Services;
 use axum::extract::State;
 use axum::response::Response;
@@ -94,6 +96,22 @@ pub async fn plan(
     long(app, move |app| {
         let ServicePlanQuery { days } = query(asked)?;
         Ok(services(app)?.plan(&id, days)?)
+    })
+    .await
+}
+
+pub async fn sleeping(State(app): State<Shared>) -> Response {
+    prompt(app, |app| Ok(services(app)?.sleeping())).await
+}
+
+pub async fn wake(State(app): State<Shared>, body: Body) -> Response {
+    let asked: Result<PolicyWake, Refusal> = whole(body);
+    blocking(app, move |app| {
+        let asked = asked?;
+        let PolicyWake { dataset, id } = asked.clone();
+        services(app)?.wake(asked)?;
+        tracing::info!(dataset, id, "a service that came with a stream begins");
+        Ok(())
     })
     .await
 }

@@ -1,24 +1,26 @@
 //! What administrators and operators ask of services.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, MutexGuard, PoisonError};
 
 use api_types::{
-    ClockDispute, NextRun, RunReason, Schedule, Service, ServiceClock, ServiceCommand, ServiceCreate,
-    ServiceLog, ServiceLogEntry, ServicePlan, ServiceSpec, ServiceState, SlowPool, SnapForecast,
+    ClockDispute, NextRun, PolicyFault, PolicyWake, RunReason, Schedule, Service, ServiceClock,
+    ServiceCommand, ServiceCreate, ServiceLog, ServiceLogEntry, ServicePlan, ServiceSpec, ServiceState,
+    SleepingPolicy, SlowPool, SnapForecast,
 };
-use engine_api::Cancel;
+use engine_api::{Cancel, Error};
 use services::autosnap::forecast::forecast;
 use services::autosnap::plan::plan;
 use services::autosnap::view::View;
-use services::instance::Instance;
+use services::instance::{Home, Instance};
+use services::property::{self, Policy};
 use services::schedule::Calendar;
 use services::time::{DAY, Time};
 
 use super::round::{PATIENCE, targets};
 use super::shelf::{Kept, Memory, ShelfFault};
-use super::work::{Work, Working};
-use super::{Services, State, facts};
+use super::work::{Lodging, Work, Working};
+use super::{Services, State, facts, home};
 use crate::{Failure, NotServed, Result};
 
 /// Days that are planned ahead.
@@ -36,6 +38,24 @@ impl From<ShelfFault> for Failure {
             ShelfFault::Full => NotServed::NotKept { why: "the system disk is full".to_owned() },
             ShelfFault::Failed(why) => NotServed::NotKept { why },
         })
+    }
+}
+
+/// Who keeps what a service is set to do.
+enum Lodged {
+    Home(Lodging),
+    /// It has no home: this machine does.
+    Nowhere,
+    /// Its home takes nothing now.
+    NotNow(Error),
+}
+
+impl Lodged {
+    fn lodging(self) -> Option<Lodging> {
+        match self {
+            Lodged::Home(lodging) => Some(lodging),
+            Lodged::Nowhere | Lodged::NotNow(_) => None,
+        }
     }
 }
 
@@ -97,6 +117,8 @@ impl Services {
         let slow = state.busy.iter().filter(|(_, since)| now - **since > PATIENCE);
         let slow = slow.map(|(pool, since)| SlowPool { pool: self.name_of(*pool), since: *since });
         let is_of_pools = !matches!(service.work, Work::Script { .. });
+        let named = service.lodging.as_ref().map(|lodging| lodging.dataset.clone());
+        let home = service.instance.home.and_then(|_| named.or_else(|| property::home_of(&spec)));
         Service {
             id,
             spec,
@@ -111,47 +133,204 @@ impl Services {
             skipped: service.skipped(),
             waits_for: slow.filter(|_| is_of_pools).collect(),
             clock: state.belief.dispute,
+            home,
+            away: service.is_away(),
         }
     }
 
-    /// Makes a service.
+    /// Makes a service. Its home keeps its policy, or this machine where it has none, or none that
+    /// takes it now.
     pub fn create(&self, asked: ServiceCreate) -> Result<Service> {
-        let ServiceCreate { id, spec, enabled } = asked;
-        let mut state = self.lock();
-        if state.services.contains_key(&id) {
-            return Err(NotServed::Exists { id }.into());
-        }
-        let now = state.belief.now;
+        let ServiceCreate { id, mut spec, enabled } = asked;
+        let _changing = self.changing();
+        let now = {
+            let state = self.lock();
+            if state.services.contains_key(&id) {
+                return Err(NotServed::Exists { id }.into());
+            }
+            state.belief.now
+        };
+        self.check(&id, &spec)?;
+        self.resolve(&id, &mut spec);
         let instance = Instance::new(&id, spec, now);
         let mut instance = instance.ok_or_else(|| NotServed::BadId { id: id.clone() })?;
         if enabled {
             instance.command(ServiceCommand::Enable, now).map_err(NotServed::NotNow)?;
         }
-        self.put(&mut state, Kept { instance, memory: Memory::default() }, now)
+        let mut kept = Kept { instance, memory: Memory::default() };
+        let lodged = self.keep_at_home(&mut kept, "create")?;
+        if let Lodged::NotNow(error) = &lodged {
+            tracing::warn!(id, %error, "this machine keeps this service until its pool takes it");
+        }
+        let home = kept.instance.home;
+        let made = self.put(&mut self.lock(), kept, lodged.lodging(), now);
+        if let (Err(_), Some(home)) = (&made, home)
+            && let Err(why) = self.take_from_home(&id, home, "remove")
+        {
+            tracing::error!(id, ?why, "this service was not made, and its home keeps it");
+        }
+        made
     }
 
     /// Sets all of what a service does. What it remembers stays; what is under way stops.
-    pub fn set(&self, id: &str, spec: ServiceSpec) -> Result<Service> {
-        let mut state = self.lock();
-        let now = state.belief.now;
-        let service = state.services.get(id).ok_or_else(|| missing(id))?;
-        let mut kept = service.kept();
+    pub fn set(&self, id: &str, mut spec: ServiceSpec) -> Result<Service> {
+        let _changing = self.changing();
+        let (mut kept, now) = {
+            let state = self.lock();
+            let service = state.services.get(id).ok_or_else(|| missing(id))?;
+            if service.is_away() {
+                return Err(NotServed::Away { id: id.to_owned() }.into());
+            }
+            (service.kept(), state.belief.now)
+        };
         if std::mem::discriminant(&kept.instance.spec) != std::mem::discriminant(&spec) {
             return Err(NotServed::OtherKind { id: id.to_owned() }.into());
         }
+        self.check(id, &spec)?;
+        self.resolve(id, &mut spec);
         kept.instance.spec = spec;
         kept.instance.restarted(now);
-        self.put(&mut state, kept, now)
+        let before = kept.instance.home;
+        let lodged = self.keep_at_home(&mut kept, "set")?;
+        if let (Lodged::NotNow(error), Some(_)) = (&lodged, before) {
+            return Err(error.clone().into());
+        }
+        if let Some(old) = before.filter(|old| kept.instance.home != Some(*old)) {
+            // It has another home, or none: what is left here would be somebody else's.
+            self.take_from_home(id, old, "set")?;
+        }
+        let mut state = self.lock();
+        self.put(&mut state, kept, lodged.lodging(), now)
+    }
+
+    /// Has targets by the names that their datasets have now. Where a pool does not tell, they stay
+    /// as they are.
+    fn resolve(&self, id: &str, spec: &mut ServiceSpec) {
+        if let Err(error) = home::resolve(&*self.engine, spec) {
+            tracing::warn!(id, %error, "what this service is about could not be looked at");
+        }
+    }
+
+    /// Only one at a time sets services.
+    pub(super) fn changing(&self) -> MutexGuard<'_, ()> {
+        // It guards nothing in memory.
+        self.changing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether a service can be run.
+    fn check(&self, id: &str, spec: &ServiceSpec) -> Result<()> {
+        Work::new(id, spec, &|name| self.world.zone(name))
+            .map(drop)
+            .map_err(|why| NotServed::Fault(why).into())
+    }
+
+    /// Has the home of a service keep it, and notes that in `kept`.
+    fn keep_at_home(&self, kept: &mut Kept, verb: &str) -> Result<Lodged> {
+        kept.instance.home = None;
+        let Instance { id, spec, state, .. } = &kept.instance;
+        let (id, disabled) = (id.clone(), *state == ServiceState::Disabled);
+        let Some(name) = property::home_of(spec) else { return Ok(Lodged::Nowhere) };
+        let place = match home::place(&*self.engine, &name) {
+            Ok(Some(place)) => place,
+            Ok(None) => return Ok(Lodged::Nowhere),
+            Err(error) => return Ok(Lodged::NotNow(error)),
+        };
+        let Some(policy) = home::policy(spec, disabled, &place) else { return Ok(Lodged::Nowhere) };
+        let mut is_promoted = false;
+        let done = home::change(&place, &format!("cistern svc {verb} {id}"), |policies, known| {
+            is_promoted = known.is_some_and(|known| known.received.is_some());
+            policies.insert(id, policy.clone());
+            Ok(())
+        });
+        let dataset = place.dataset.clone();
+        match done {
+            Ok(Ok(())) => {
+                kept.instance.home = Some(place.home());
+                Ok(Lodged::Home(Lodging { policy, dataset, is_promoted }))
+            }
+            // This machine has room for it.
+            Ok(Err(NotServed::Policy { fault: PolicyFault::TooLong { .. }, .. })) => Ok(Lodged::Nowhere),
+            Ok(Err(why)) => Err(why.into()),
+            Err(error) => Ok(Lodged::NotNow(error)),
+        }
+    }
+
+    /// Has a home keep a service no more.
+    fn take_from_home(&self, id: &str, home: Home, verb: &str) -> Result<()> {
+        let Some(place) = home::place_of(&*self.engine, home)? else { return Ok(()) };
+        let done = home::change(&place, &format!("cistern svc {verb} {id}"), |policies, _| {
+            policies.remove(id);
+            Ok(())
+        })?;
+        Ok(done?)
+    }
+
+    /// Has datasets keep what this machine kept for them, where nothing was set since `serial`.
+    /// What they keep already stays.
+    pub(super) fn move_home(&self, moving: &[(String, Policy)], serial: u64) {
+        if moving.is_empty() {
+            return;
+        }
+        let Ok(_changing) = self.changing.try_lock() else { return };
+        if self.lock().serial != serial {
+            return;
+        }
+        for (id, Policy { disabled, spec }) in moving {
+            let Some(Ok(Some(place))) = property::home_of(spec).map(|name| home::place(&*self.engine, &name))
+            else {
+                continue;
+            };
+            let Some(policy) = home::policy(spec, *disabled, &place) else { continue };
+            let done = home::change(&place, &format!("cistern svc set {id}"), |policies, _| {
+                policies.entry(id.clone()).or_insert(policy);
+                Ok(())
+            });
+            if let Err(error) = done {
+                tracing::debug!(id, %error, "this machine keeps this service for now");
+            }
+        }
+    }
+
+    /// Policies that datasets keep and that are not at work.
+    pub fn sleeping(&self) -> Vec<SleepingPolicy> {
+        self.lock().sleeping.values().flatten().cloned().collect()
+    }
+
+    /// What came with a stream becomes the dataset's own, and begins: it is no replica any more.
+    pub fn wake(&self, asked: PolicyWake) -> Result<()> {
+        let PolicyWake { dataset, id } = asked;
+        let _changing = self.changing();
+        if self.lock().services.get(&id).is_some_and(|service| !service.is_away()) {
+            return Err(NotServed::Exists { id }.into());
+        }
+        let unknown = || NotServed::NotAsleep { dataset: dataset.clone(), id: id.clone() };
+        let place = home::place(&*self.engine, &dataset)?.ok_or_else(unknown)?;
+        let done = home::change(&place, &format!("cistern svc wake {id}@{dataset}"), |policies, known| {
+            let received = known.and_then(|known| known.received.as_deref()).ok_or_else(unknown)?;
+            let policy = property::parse(received)
+                .map_err(|fault| NotServed::Policy { dataset: dataset.clone(), fault })?
+                .remove(&id)
+                .ok_or_else(unknown)?;
+            policies.insert(id.clone(), property::adopted(&policy));
+            Ok(())
+        })?;
+        done?;
+        let mut state = self.lock();
+        state.serial += 1;
+        self.read_names_again(&mut state);
+        self.stir(&mut state);
+        Ok(())
     }
 
     /// Takes a service that was made or set. What the one before had under way stops.
-    fn put(&self, state: &mut State, kept: Kept, now: Time) -> Result<Service> {
+    fn put(&self, state: &mut State, kept: Kept, lodging: Option<Lodging>, now: Time) -> Result<Service> {
         let edition = state.edition + 1;
         let id = kept.instance.id.clone();
         let working = Working::new(edition, kept, &|name| self.world.zone(name));
         let mut working = working.map_err(NotServed::Fault)?;
         self.shelf.set(&working.kept(), &[ServiceLog { at: now, entry: ServiceLogEntry::Set }])?;
-        state.edition = edition;
+        (state.edition, working.lodging) = (edition, lodging);
+        state.serial += 1;
         if let Some(before) = state.services.get(&id) {
             before.stop.cancel();
         }
@@ -174,7 +353,10 @@ impl Services {
 
     /// What can be asked of a service in the state that it is in.
     pub fn command(&self, id: &str, command: ServiceCommand) -> Result<Service> {
+        let _changing = self.changing();
+        self.keep_command(id, command)?;
         let mut state = self.lock();
+        state.serial += 1;
         let now = state.belief.now;
         let service = state.services.get_mut(id).ok_or_else(|| missing(id))?;
         let before = service.instance.clone();
@@ -217,12 +399,54 @@ impl Services {
         Ok(self.shown(&state, service))
     }
 
-    /// Forgets a service; its snapshots stay. What it has under way stops.
-    pub fn remove(&self, id: &str) -> Result<()> {
-        let mut state = self.lock();
-        if !state.services.contains_key(id) {
-            return Err(missing(id));
+    /// Its home keeps whether a service is enabled.
+    fn keep_command(&self, id: &str, command: ServiceCommand) -> Result<()> {
+        let disabled = match command {
+            ServiceCommand::Enable => false,
+            ServiceCommand::Disable => true,
+            ServiceCommand::Run | ServiceCommand::Clear => return Ok(()),
+        };
+        let mut kept = {
+            let state = self.lock();
+            let service = state.services.get(id).ok_or_else(|| missing(id))?;
+            if service.is_away() {
+                return Err(NotServed::Away { id: id.to_owned() }.into());
+            }
+            service.kept()
+        };
+        let Some(home) = kept.instance.home else { return Ok(()) };
+        if (kept.instance.state == ServiceState::Disabled) == disabled {
+            return Ok(());
         }
+        kept.instance.command(command, self.lock().belief.now).map_err(NotServed::NotNow)?;
+        let Some(place) = home::place_of(&*self.engine, home)? else { return Ok(()) };
+        let verb = if disabled { "disable" } else { "enable" };
+        let done = home::change(&place, &format!("cistern svc {verb} {id}"), |policies, _| {
+            policies.entry(id.to_owned()).and_modify(|policy| policy.disabled = disabled);
+            Ok(())
+        })?;
+        done?;
+        let mut state = self.lock();
+        if let Some(lodging) = state.services.get_mut(id).and_then(|service| service.lodging.as_mut()) {
+            lodging.policy.disabled = disabled;
+        }
+        Ok(())
+    }
+
+    /// Forgets a service; its snapshots stay. What it has under way stops. What a home that is not
+    /// here keeps comes back with it.
+    pub fn remove(&self, id: &str) -> Result<()> {
+        let _changing = self.changing();
+        let home = {
+            let state = self.lock();
+            let service = state.services.get(id).ok_or_else(|| missing(id))?;
+            service.instance.home.filter(|_| !service.is_away())
+        };
+        if let Some(home) = home {
+            self.take_from_home(id, home, "remove")?;
+        }
+        let mut state = self.lock();
+        state.serial += 1;
         self.shelf.remove(id)?;
         if let Some(service) = state.services.remove(id) {
             service.stop.cancel();
@@ -310,9 +534,10 @@ impl Services {
             );
         }
         // A copy: what is only asked changes nothing.
-        let (work, memory) = {
+        let (work, memory, is_promoted) = {
             let state = self.lock();
             let service = state.services.get(id).ok_or_else(|| missing(id))?;
+            let is_promoted = service.is_promoted();
             let Kept { mut instance, memory } = service.kept();
             let work = Work::new(id, &instance.spec, &|name| self.world.zone(name));
             let Work::Snapshots(mut snapshots) = work.map_err(NotServed::Fault)? else {
@@ -321,7 +546,7 @@ impl Services {
             if let ServiceSpec::AutoSnap(policy) = &mut instance.spec {
                 snapshots.cover(policy, &names, planned.now);
             }
-            (snapshots, memory.snapshots)
+            (snapshots, memory.snapshots, is_promoted)
         };
         let (mut views, mut left_out): (Vec<View>, u64) = (Vec::new(), 0);
         for pool in &pools {
@@ -331,7 +556,7 @@ impl Services {
                 continue;
             }
             let taken: usize = views.iter().map(|view| view.snapshots.len()).sum();
-            let read = facts::views(&**pool, &datasets, MOST_READ.saturating_sub(taken).max(1))?;
+            let read = facts::views(&**pool, &datasets, is_promoted, MOST_READ.saturating_sub(taken).max(1))?;
             left_out += read.left.len() as u64;
             views.extend(read.views);
         }

@@ -98,8 +98,8 @@ pub struct Read {
 }
 
 /// Reads datasets of a pool, by guid and name, until they have so many snapshots together. At least
-/// one is read.
-pub fn views(pool: &dyn Pool, datasets: &[(u64, String)], most: usize) -> Result<Read> {
+/// one is read. `is_promoted`: none is a replica any more, whatever its snapshots say.
+pub fn views(pool: &dyn Pool, datasets: &[(u64, String)], is_promoted: bool, most: usize) -> Result<Read> {
     let status = pool.status();
     if status.health == Health::Suspended {
         return Err(Error::Suspended);
@@ -114,7 +114,8 @@ pub fn views(pool: &dyn Pool, datasets: &[(u64, String)], most: usize) -> Result
             continue;
         }
         match view(pool, &of_pool, *guid, name) {
-            Ok(Some(view)) => {
+            Ok(Some(mut view)) => {
+                view.dataset.replica &= !is_promoted;
                 snapshots += view.snapshots.len();
                 read.views.push(view);
             }

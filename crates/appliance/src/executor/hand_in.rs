@@ -13,12 +13,17 @@ use services::backoff::Backoff;
 use services::time::Time;
 use stdx::prng::Prng;
 
+use super::round::ROUND;
 use super::task::{Looked, Outcome, Ticket};
 use super::tend::Tending;
 use super::work::{Snapshots, Work, Working};
 use super::{Known, Services, State, class};
 use crate::{Failure, NotServed};
 
+/// Datasets of a pool for which the reading of them rests a second, so that it takes less than a
+/// hundredth of a processor; and how long it rests at least.
+const A_SECOND: usize = 200;
+const SHORTEST: i64 = 2;
 /// Seconds until a pool is asked again that could not be read.
 const SOON: Time = 60;
 /// And at most, when that has failed again and again.
@@ -53,8 +58,18 @@ impl Services {
     /// Which datasets a pool has.
     fn learn(&self, state: &mut State, pool: u64, outcome: Outcome, now: Time) {
         let before = state.names.get(&pool).map(|known| known.names.clone());
+        let (mut at, mut datasets) = (now, usize::MAX);
         let (names, generation): (Arc<Vec<Named>>, _) = match outcome {
-            Outcome::Names { names: Ok(names), generation } => (Arc::new(names), Some(generation)),
+            Outcome::Names { names: Ok((names, kept)), generation, serial } => {
+                datasets = kept.datasets;
+                // Something was set meanwhile, and what was read of it may be old; or somebody
+                // wants to know of other datasets.
+                let is_old = serial != state.serial || self.settle(state, pool, &kept, now);
+                if is_old {
+                    at = Time::MIN;
+                }
+                (Arc::new(names), Some(generation).filter(|_| !is_old))
+            }
             Outcome::Names { names: Err(error), .. } => {
                 tracing::warn!(pool, %error, "which datasets there are is not known to services");
                 (before.clone().unwrap_or_default(), None)
@@ -63,7 +78,8 @@ impl Services {
         };
         let was_stale = state.names.get(&pool).is_none_or(|known| known.generation.is_none());
         let is_new = was_stale || before.as_ref() != Some(&names);
-        state.names.insert(pool, Known { names, generation, at: now });
+        let rest = i64::try_from(datasets / A_SECOND).unwrap_or(ROUND).clamp(SHORTEST, ROUND);
+        state.names.insert(pool, Known { names, generation, at, rest });
         if is_new {
             self.cover(state, now);
         }

@@ -6,17 +6,19 @@ use std::time::Duration;
 
 use api_types::{FailureClass, NextRun, RunReason, ServiceLogEntry, ServiceSpec, ServiceState, SnapTarget};
 use engine_api::Pool;
+use services::instance::Instance;
+use services::property::{self, Policy};
 use services::time::Time;
 
 use super::shelf::Tended;
-use super::task::{Look, Task, Ticket, What};
+use super::task::{Look, Names, Task, Ticket, What};
 use super::work::{Run, Work, Working};
 use super::{Known, Services, State, facts};
 use crate::NotServed;
 
-/// The longest time between two rounds, and the shortest between two looks at which datasets there
-/// are.
-const ROUND: i64 = 60;
+/// The longest time between two rounds, and between two looks at which datasets there are, where
+/// that may have changed.
+pub(super) const ROUND: i64 = 60;
 /// Datasets that are looked at together at most.
 const MOST: usize = 20_000;
 /// Programs at once.
@@ -35,8 +37,13 @@ impl Services {
         }
         let now = self.observe(&mut state);
         let here: BTreeSet<u64> = pools.iter().map(|pool| pool.guid()).collect();
+        state.generation = generation;
         if state.names.keys().any(|guid| !here.contains(guid)) {
             state.names.retain(|guid, _| here.contains(guid));
+            state.sleeping.retain(|guid, _| here.contains(guid));
+            let homeless =
+                |it: &&mut Working| it.instance.home.is_some_and(|home| !here.contains(&home.pool));
+            state.services.values_mut().filter(homeless).for_each(Working::leave);
             self.cover(&mut state, now);
         }
         follow(&mut state, &pools, now);
@@ -44,7 +51,10 @@ impl Services {
         let mut tasks = self.names(&mut state, &pools, generation, now);
         tasks.extend(self.runs(&mut state, &pools, now));
         let next = state.services.values().filter_map(|service| Some(service.next(now)?.at)).min();
-        let wait = next.map_or(ROUND, |at| (at - now).clamp(1, ROUND));
+        let old = state.names.values().filter(|known| known.generation != Some(generation));
+        let reading = old.map(|known| known.at.saturating_add(known.rest)).min();
+        let wait =
+            next.into_iter().chain(reading).min().map_or(ROUND, |at| at.saturating_sub(now).clamp(1, ROUND));
         (tasks, Duration::from_secs(wait.unsigned_abs()))
     }
 
@@ -90,22 +100,21 @@ impl Services {
     fn names(&self, state: &mut State, pools: &[Arc<dyn Pool>], generation: u64, now: Time) -> Vec<Task> {
         let at_work = state.services.values().filter(|service| is_at_work(service));
         let targets: Vec<SnapTarget> = at_work.flat_map(targets).cloned().collect();
-        if targets.is_empty() {
-            return Vec::new();
-        }
         let mut tasks = Vec::new();
         for pool in pools {
             let guid = pool.guid();
             let is_known = state.names.get(&guid).is_some_and(|known| {
                 known.generation == Some(generation)
-                    || (known.at..known.at.saturating_add(ROUND)).contains(&now)
+                    || (known.at..known.at.saturating_add(known.rest)).contains(&now)
             });
             if is_known || state.busy.contains_key(&guid) {
                 continue;
             }
             let targets = facts::targets_in(&**pool, pools, &targets);
             let ticket = Ticket { pool: guid, service: None };
-            let what = What::Names { pool: pool.clone(), targets, generation };
+            let moving = moving(state, &pool.name());
+            let (pool, serial) = (pool.clone(), state.serial);
+            let what = What::Names(Box::new(Names { pool, targets, moving, generation, serial }));
             state.busy.insert(guid, now);
             tasks.extend(self.task(ticket, what));
         }
@@ -234,6 +243,10 @@ fn follow(state: &mut State, pools: &[Arc<dyn Pool>], now: Time) {
         else {
             continue;
         };
+        if service.instance.home.is_some() && service.lodging.is_none() {
+            known.clear();
+            continue;
+        }
         let wanted =
             pools.iter().filter(|pool| policy.pools.is_empty() || policy.pools.contains(&pool.name()));
         let wanted: BTreeSet<u64> = wanted.map(|pool| pool.guid()).collect();
@@ -245,7 +258,20 @@ fn follow(state: &mut State, pools: &[Arc<dyn Pool>], now: Time) {
 }
 
 fn is_at_work(service: &Working) -> bool {
-    service.instance.state != ServiceState::Disabled
+    service.instance.state != ServiceState::Disabled && !service.is_away()
+}
+
+/// Services that this machine keeps, and whose home is in a pool of this name.
+fn moving(state: &State, pool: &str) -> Vec<(String, Policy)> {
+    let machines = state.services.values().filter(|service| service.instance.home.is_none());
+    let policy = |service: &Working| {
+        let Instance { id, spec, state, .. } = &service.instance;
+        let home = property::home_of(spec).filter(|home| home.split('/').next() == Some(pool))?;
+        let disabled = *state == ServiceState::Disabled;
+        property::at_home(spec, &home)?;
+        Some((id.clone(), Policy { disabled, spec: spec.clone() }))
+    };
+    machines.filter_map(policy).collect()
 }
 
 /// What a service wants to know of.
@@ -276,6 +302,7 @@ fn due_at(service: &Working, pool: &Arc<dyn Pool>, now: Time) -> Option<What> {
                 policy: snapshots.policy.clone(),
                 coverage: snapshots.coverage.clone(),
                 state: service.memory.snapshots.clone(),
+                is_promoted: service.is_promoted(),
                 stop: service.stop.clone(),
                 now,
             })))

@@ -12,8 +12,9 @@ use api_types::{ScriptEnd, ScriptPolicy, SnapNext, SnapTarget};
 use engine_api::{Cancel, Error, Pool};
 use services::autosnap::coverage::{Coverage, Named};
 use services::autosnap::plan::plan;
-use services::autosnap::policy::Policy;
+use services::autosnap::policy::Policy as SnapPolicy;
 use services::autosnap::state::State;
+use services::property::Policy;
 use services::time::Time;
 use services::upkeep::Upkeep;
 use stdx::behalf::{Actor, Way, on_behalf_of};
@@ -21,7 +22,7 @@ use stdx::patience::hurried;
 
 use super::carry::{Carried, carry};
 use super::shelf::Tended;
-use super::{Services, facts, tend};
+use super::{Services, facts, home, tend};
 
 /// Snapshots that are read for one look: more datasets are looked at afterwards.
 pub const MOST_READ: usize = 200_000;
@@ -44,10 +45,21 @@ pub struct Ticket {
 
 /// What is to be done.
 pub enum What {
-    Names { pool: Arc<dyn Pool>, targets: Vec<SnapTarget>, generation: u64 },
+    Names(Box<Names>),
     Look(Box<Look>),
     Tend { pool: Arc<dyn Pool>, upkeep: Upkeep, scrub: bool, tended: Tended, stop: Cancel, now: Time },
     Run { policy: ScriptPolicy, stop: Cancel },
+}
+
+/// Which datasets a pool has, and what they keep of services.
+pub struct Names {
+    pub pool: Arc<dyn Pool>,
+    pub targets: Vec<SnapTarget>,
+    /// Services that this machine keeps, and a dataset of this pool may keep from now on.
+    pub moving: Vec<(String, Policy)>,
+    pub generation: u64,
+    /// Of what was set when this was begun.
+    pub serial: u64,
 }
 
 /// At datasets that are due.
@@ -55,9 +67,11 @@ pub struct Look {
     pub pool: Arc<dyn Pool>,
     /// By guid and name.
     pub datasets: Vec<(u64, String)>,
-    pub policy: Arc<Policy>,
+    pub policy: Arc<SnapPolicy>,
     pub coverage: Arc<Coverage>,
     pub state: State,
+    /// They were replicas, and are none any more.
+    pub is_promoted: bool,
     pub stop: Cancel,
     pub now: Time,
 }
@@ -65,8 +79,9 @@ pub struct Look {
 /// What came of it.
 pub enum Outcome {
     Names {
-        names: Result<Vec<Named>, Error>,
+        names: Result<(Vec<Named>, home::Kept), Error>,
         generation: u64,
+        serial: u64,
     },
     Look(Box<Looked>),
     /// What was looked at could not be read.
@@ -101,7 +116,7 @@ impl Task {
     /// What its thread is called.
     pub fn name(&self) -> &'static str {
         match self.what {
-            What::Names { .. } | What::Look(_) | What::Tend { .. } => "service-pool",
+            What::Names(_) | What::Look(_) | What::Tend { .. } => "service-pool",
             What::Run { .. } => "service-script",
         }
     }
@@ -120,8 +135,11 @@ impl Task {
 
     fn work(&self) -> Outcome {
         match &self.what {
-            What::Names { pool, targets, generation } => {
-                Outcome::Names { names: facts::names(&**pool, targets), generation: *generation }
+            What::Names(asked) => {
+                let Names { pool, targets, moving, generation, serial } = &**asked;
+                self.services.move_home(moving, *serial);
+                let read = || Ok((facts::names(&**pool, targets)?, home::read(&**pool)?));
+                Outcome::Names { names: read(), generation: *generation, serial: *serial }
             }
             What::Look(look) => self.look(look),
             What::Tend { pool, upkeep, scrub, tended, stop, now } => {
@@ -137,7 +155,7 @@ impl Task {
     }
 
     fn look(&self, look: &Look) -> Outcome {
-        let read = match facts::views(&*look.pool, &look.datasets, MOST_READ) {
+        let read = match facts::views(&*look.pool, &look.datasets, look.is_promoted, MOST_READ) {
             Ok(read) => read,
             Err(why) => {
                 let datasets = look.datasets.iter().map(|(guid, _)| *guid).collect();

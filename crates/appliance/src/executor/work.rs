@@ -12,6 +12,7 @@ use services::autosnap::agenda::Agenda;
 use services::autosnap::coverage::{Coverage, Named, cover};
 use services::autosnap::policy::Policy;
 use services::instance::Instance;
+use services::property::Policy as KeptPolicy;
 use services::schedule::Zones;
 use services::script::Script;
 use services::time::Time;
@@ -36,6 +37,18 @@ pub struct Working {
     pub run: Option<Run>,
     /// What fails at present: dataset, pool or program → why.
     pub troubles: BTreeMap<String, ServiceFailure>,
+    /// Where its policy is kept, if a dataset does and is here.
+    pub lodging: Option<Lodging>,
+}
+
+/// What the home of a service keeps of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lodging {
+    pub policy: KeptPolicy,
+    /// What the home is called.
+    pub dataset: String,
+    /// It was a replica, and somebody said that it is none any more.
+    pub is_promoted: bool,
 }
 
 /// What it does, ready to be planned with.
@@ -88,7 +101,32 @@ impl Working {
         let Kept { instance, memory } = kept;
         let work = Work::new(&instance.id, &instance.spec, zones)?;
         let (stop, troubles) = (Cancel::default(), BTreeMap::new());
-        Ok(Working { edition, instance, memory, work, stop, run: None, troubles })
+        Ok(Working { edition, instance, memory, work, stop, run: None, troubles, lodging: None })
+    }
+
+    /// A dataset keeps its policy, and is not here, or was not looked at yet.
+    pub fn is_away(&self) -> bool {
+        self.instance.home.is_some() && self.lodging.is_none()
+    }
+
+    /// Its home is not here any more, or keeps it no more.
+    pub fn leave(&mut self) {
+        self.stop.cancel();
+        self.lodging = None;
+    }
+
+    /// Its home is here.
+    pub fn come(&mut self, lodging: Lodging, now: Time) {
+        if self.is_away() && self.instance.state != ServiceState::Disabled {
+            self.stop = Cancel::default();
+            self.hasten(now);
+        }
+        self.lodging = Some(lodging);
+    }
+
+    /// What it covers was a replica and is none any more.
+    pub fn is_promoted(&self) -> bool {
+        self.lodging.as_ref().is_some_and(|lodging| lodging.is_promoted)
     }
 
     pub fn kept(&self) -> Kept {
@@ -119,7 +157,7 @@ impl Working {
 
     /// When it runs next, and why.
     pub fn next(&self, now: Time) -> Option<NextRun> {
-        self.instance.next(self.due(now), now)
+        if self.is_away() { None } else { self.instance.next(self.due(now), now) }
     }
 
     /// What it looks at next.

@@ -13,6 +13,7 @@ fn fault() -> Problem {
         detail: "the job ended in a fault of ours".into(),
         refused: None,
         second_factors: None,
+        service_fault: None,
         exit: 1,
     }
 }

@@ -23,6 +23,7 @@ fn entry(id: u64, state: JobState) -> Entry {
         detail: "no\tmore\nof \\this".into(),
         refused: Some(Box::new(Refused::because(JobFault::Cancelled))),
         second_factors: None,
+        service_fault: None,
         exit: 1,
     };
     let job = Job {

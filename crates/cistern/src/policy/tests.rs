@@ -55,3 +55,22 @@ fn only_what_moves_a_pool_is_written_down() {
     assert!(!moves(&Change::OnlineVdev { guid: 1, expand: false }));
     assert!(!moves(&Change::SetProperties { name: "tank".into(), props: Vec::new() }));
 }
+
+#[test]
+fn what_a_dataset_keeps_of_services_makes_sense_or_is_refused() {
+    let property = services::property::PROPERTY;
+    for (value, why) in [
+        ("", "nothing that 'cistern svc' writes"),
+        ("daily", "nothing that 'cistern svc' writes"),
+        (r#"{"version":2,"services":{}}"#, "has version 2"),
+        (
+            r#"{"version":1,"services":{"a":{"spec":{"kind":"script","program":"/bin/sh","schedule":{"when":{"every":"day"}}}}}}"#,
+            "no dataset keeps programs",
+        ),
+    ] {
+        let refused = admitted(property, value).unwrap_err().to_string();
+        assert!(refused.contains(why) && refused.contains("'cistern svc' sets services"), "{refused}");
+    }
+    let value = r#"{"version":1,"services":{}}"#;
+    assert_eq!(admitted(property, value).expect("it makes sense"), value);
+}

@@ -314,6 +314,202 @@ fn a_pool_that_is_full_suspended_or_read_only_holds_nothing_up() {
     let create = ["create", "auto-snap", "r", "--target", "safe/d", "--level", "yearly=2"];
     svc(&daemon, &create).done();
     until("why not", || svc(&daemon, &["show", "r"]).done().contains("the pool cannot be written to"));
+    // The machine keeps it until the pool takes it, as it does what programs of before had made.
+    assert_eq!(shown(&daemon, "r")["home"], Value::Null);
+    daemon.zpool("export safe").done();
+    daemon.zpool(&format!("import -d {} safe", scratch.text("disks"))).done();
+    until("it has moved in", || shown(&daemon, "r")["home"] == "safe/d");
+    assert!(kept(&daemon, "safe/d").contains("\"r\":"), "{}", kept(&daemon, "safe/d"));
+    svc(&daemon, &["create", "auto-snap", "late", "--target", "tank/late", "--level", "yearly=2"]).done();
+    assert_eq!(shown(&daemon, "late")["home"], Value::Null);
+    daemon.zfs("create tank/late").done();
+    until("it has moved in, too", || shown(&daemon, "late")["home"] == "tank/late");
+    until("its first", || own(&daemon, "tank/late", "late").len() == 1);
+    daemon.stop();
+}
+
+fn listed(daemon: &Daemon) -> String {
+    svc(daemon, &["list", "-H"]).done()
+}
+
+/// What a dataset keeps of services.
+fn kept(daemon: &Daemon, dataset: &str) -> String {
+    daemon.zfs(&format!("get -H -o value cistern:services {dataset}")).done().trim().to_owned()
+}
+
+const SNAP: [&str; 9] =
+    ["create", "auto-snap", "s", "--target", "tank/d", "--level", "yearly=3", "--level", "monthly=2"];
+
+#[test]
+fn a_service_moves_with_its_pool_and_follows_its_names() {
+    let scratch = Scratch::new("services-moves");
+    let (mut one, mut other) =
+        (Daemon::start_with(&scratch, "one", &[]), Daemon::start_with(&scratch, "other", &[]));
+    pool(&scratch, &one);
+    one.zfs("create tank/d").done();
+    svc(&one, &SNAP).done();
+    svc(&one, &["create", "auto-scrub", "scrub", "--pool", "tank", "--schedule", "yearly", "--disabled"])
+        .done();
+    svc(&one, &["create", "script", "mine", "--schedule", "yearly", "--", "/bin/true"]).done();
+    svc(&one, &["create", "auto-trim", "all", "--schedule", "yearly"]).done();
+    assert_eq!(shown(&one, "s")["home"], "tank/d");
+    assert_eq!(shown(&one, "scrub")["home"], "tank");
+    // Programs, and what is about no one pool, belong to the machine.
+    for name in ["mine", "all"] {
+        assert_eq!(shown(&one, name)["home"], Value::Null, "{name}");
+    }
+    until("snapshots", || own(&one, "tank/d", "s").len() == 2);
+    one.zpool("export tank").done();
+    until("it is away", || shown(&one, "s")["away"] == true);
+    assert_eq!(state(&one, "mine"), "online");
+
+    other.zpool(&format!("import -d {} tank cistern", scratch.text("disks"))).done();
+    other.zfs("rename cistern/d cistern/e").done();
+    until("it is at work", || svc(&other, &["show", "s", "--json"]).status == 0);
+    until("its new name", || shown(&other, "s")["spec"]["targets"][0]["dataset"] == "cistern/e");
+    assert_eq!(shown(&other, "scrub")["spec"]["pools"], json!(["cistern"]));
+    assert_eq!((state(&other, "scrub"), state(&other, "s")), ("disabled".into(), "online".into()));
+    let listed = svc(&other, &["list", "-H"]).done();
+    assert_eq!(listed.lines().count(), 2, "{listed}");
+    // It goes on with what it has made, and makes nothing twice.
+    svc(&other, &["run", "s"]).done();
+    until("it has looked", || shown(&other, "s")["last"]["reason"]["kind"] == "asked");
+    assert_eq!(own(&other, "cistern/e", "s").len(), 2);
+    svc(&other, &["set", "s", "--snapshots", "77"]).done();
+    svc(&other, &["enable", "scrub"]).done();
+    svc(&other, &["remove", "scrub"]).done();
+    assert_eq!(kept(&other, "cistern"), "-");
+    other.zpool("export cistern").done();
+
+    one.zpool(&format!("import -d {} cistern tank", scratch.text("disks"))).done();
+    until("it is back", || shown(&one, "s")["away"] == false);
+    assert_eq!(shown(&one, "s")["spec"]["budget"]["snapshots"], 77);
+    until("what is gone", || svc(&one, &["show", "scrub"]).status == 1);
+    assert_eq!(svc(&one, &["list", "-H"]).done().lines().count(), 3);
+    // A dataset that goes takes its service along.
+    one.zfs("destroy -r tank/e").done();
+    until("it is gone", || svc(&one, &["show", "s"]).status == 1);
+    one.stop();
+    other.stop();
+}
+
+#[test]
+fn a_replica_sleeps_until_somebody_says_that_it_is_none() {
+    let scratch = Scratch::new("services-replica");
+    let (mut one, mut other) =
+        (Daemon::start_with(&scratch, "one", &[]), Daemon::start_with(&scratch, "other", &[]));
+    pool(&scratch, &one);
+    let image = scratch.image("b", 256);
+    other.zpool(&format!("create -m none back {image}")).done();
+    one.zfs("create tank/d").done();
+    one.zfs("create tank/d/below").done();
+    svc(&one, &[&SNAP[..], &["--recursive"]].concat()).done();
+    until("snapshots", || own(&one, "tank/d", "s").len() == 4);
+    one.zfs("snapshot -r tank/d@now").done();
+    let file = scratch.path("stream");
+    let sent = fs::File::create(&file).expect("a file");
+    assert!(one.command(&["zfs", "send", "-R", "tank/d@now"]).stdout(sent).status().expect("runs").success());
+    let stream = fs::File::open(&file).expect("a file");
+    let received = other.command(&["zfs", "receive", "-u", "back/d"]).stdin(stream).status();
+    assert!(received.expect("it runs").success());
+    until("it sleeps", || listed(&other).contains("s@back/d\tauto-snap\tasleep"));
+    assert_eq!(listed(&other).lines().count(), 1, "{}", listed(&other));
+    assert_eq!(svc(&other, &["show", "s"]).status, 1);
+    let before = snapshots(&other, "back");
+
+    // On the machine of the original it sleeps beside it.
+    let stream = fs::File::open(&file).expect("a file");
+    assert!(
+        one.command(&["zfs", "receive", "-u", "tank/copy"]).stdin(stream).status().expect("runs").success()
+    );
+    svc(&one, &["set", "s", "--snapshots", "90"]).done();
+    until("it sleeps, too", || svc(&one, &["list", "-H"]).done().contains("s@tank/copy\tauto-snap\tasleep"));
+    let refused = svc(&one, &["wake", "s@tank/copy"]);
+    assert!(refused.status == 1 && refused.err.contains("there is a service 's'"), "{refused:?}");
+
+    assert_eq!(snapshots(&other, "back"), before, "nothing was made or destroyed");
+    let refused = svc(&other, &["wake", "t@back/d"]);
+    assert!(refused.status == 1 && refused.err.contains("no stream brought"), "{refused:?}");
+    other.kill();
+    other.begin();
+    until("it sleeps still", || listed(&other).contains("s@back/d\tauto-snap\tasleep"));
+    svc(&other, &["wake", "s@back/d"]).done();
+    // What came along is not its own: it makes what its levels want.
+    until("it is at work", || own(&other, "back/d", "s").len() == 8);
+    assert_eq!(listed(&other).lines().count(), 1, "{}", listed(&other));
+    assert_eq!(shown(&other, "s")["home"], "back/d");
+    assert_eq!(shown(&other, "s")["covers"], 2);
+    other.stop();
+    one.stop();
+}
+
+#[test]
+fn what_makes_no_sense_in_a_pool_is_shown_and_does_nothing() {
+    let scratch = Scratch::new("services-malformed");
+    let mut daemon = Daemon::start(&scratch);
+    pool(&scratch, &daemon);
+    for name in ["d", "e", "f"] {
+        daemon.zfs(&format!("create tank/{name}")).done();
+    }
+    svc(&daemon, &SNAP).done();
+    until("snapshots", || own(&daemon, "tank/d", "s").len() == 2);
+    let value = kept(&daemon, "tank/d");
+    let set = |value: &str, dataset: &str| {
+        daemon.run(&["zfs", "set", &format!("cistern:services={value}"), dataset])
+    };
+    let refused = set("daily", "tank/e");
+    assert!(refused.status != 0 && refused.err.contains("'cistern svc' sets services"), "{refused:?}");
+    let program = r#"{"version":1,"services":{"x":{"spec":{"kind":"script","program":"/bin/sh","schedule":{"when":{"every":"minute","step":1}}}}}}"#;
+    let refused = set(program, "tank/e");
+    assert!(refused.status != 0 && refused.err.contains("no dataset keeps programs"), "{refused:?}");
+    // The same name twice: who is at work stays, and the other one is told.
+    set(&value, "tank/e").done();
+    // A schedule that this program refuses, from a program that did not.
+    set(&value.replace("\"s\":", "\"t\":").replace("\"day\":1", "\"day\":77"), "tank/f").done();
+    svc(&daemon, &["set", "s", "--snapshots", "90"]).done();
+    until("both", || listed(&daemon).lines().count() == 3);
+    let told = listed(&daemon);
+    assert!(told.contains("s@tank/e\tauto-snap\tasleep\t-\t-\tanother service has this name"), "{told}");
+    assert!(
+        told.contains("t@tank/f\tauto-snap\tmaintenance") && told.contains("day 77 is not from"),
+        "{told}"
+    );
+    assert!(own(&daemon, "tank/e", "s").is_empty() && own(&daemon, "tank/f", "t").is_empty());
+    daemon.kill();
+    daemon.begin();
+    until("the same", || listed(&daemon).lines().count() == 3 && shown(&daemon, "s")["away"] == false);
+    assert_eq!(shown(&daemon, "s")["home"], "tank/d");
+    daemon.zfs("inherit cistern:services tank/d").done();
+    svc(&daemon, &["create", "script", "other", "--schedule", "yearly", "--", "/bin/true"]).done();
+    until("the other one", || shown(&daemon, "s")["home"] == "tank/e");
+    daemon.stop();
+}
+
+#[test]
+fn a_kill_while_a_service_is_set_leaves_one_of_both() {
+    let scratch = Scratch::new("services-set");
+    let mut daemon = Daemon::start(&scratch);
+    pool(&scratch, &daemon);
+    daemon.zfs("create tank/d").done();
+    svc(&daemon, &SNAP).done();
+    until("snapshots", || own(&daemon, "tank/d", "s").len() == 2);
+    let mut last = 1_000;
+    for turn in 0..8_u64 {
+        let next = 100 + turn;
+        let mut set = daemon.command(&["svc", "set", "s", "--snapshots", &next.to_string()]);
+        let mut set = set.stderr(std::process::Stdio::null()).spawn().expect("it runs");
+        std::thread::sleep(Duration::from_millis(15 * turn));
+        daemon.kill();
+        let done = set.wait().expect("it ends").success();
+        daemon.begin();
+        until("it is at work", || shown(&daemon, "s")["away"] == false);
+        let found = shown(&daemon, "s")["spec"]["budget"]["snapshots"].as_u64().expect("a number");
+        assert!(found == next || (found == last && !done), "{turn}: {found} of {last} and {next}, {done}");
+        assert!(kept(&daemon, "tank/d").contains(&format!("\"snapshots\":{found}")));
+        assert_eq!(svc(&daemon, &["list", "-H"]).done().lines().count(), 1);
+        last = found;
+    }
+    assert_eq!(own(&daemon, "tank/d", "s").len(), 2);
     daemon.stop();
 }
 
@@ -331,6 +527,12 @@ fn who_may_ask_what_of_services() {
     });
     let new = json!({"id": "daily", "spec": spec, "enabled": false});
     let script = json!({"id": "x", "spec": {"kind": "script", "program": "/bin/true", "schedule": {"when": {"every": "day"}}}});
+    let wake = json!({"dataset": "tank", "id": "x"});
+    for who in [&reader, &operator, &held] {
+        site.post("/v1/service-policies/wake", &[who], &wake).is(403);
+    }
+    site.post("/v1/service-policies/wake", &[&site.bearer()], &wake).is(404);
+    assert_eq!(site.get("/v1/service-policies", &[&reader]).is(200).json(), json!([]));
     for who in [&reader, &operator, &held] {
         for body in [&new, &script] {
             assert_eq!(site.post("/v1/services", &[who], body).is(403).problem(), "/problems/denied");
@@ -362,6 +564,8 @@ fn who_may_ask_what_of_services() {
     let bad = json!({"id": "bad", "spec": {"kind": "auto-snap", "targets": [], "levels": []}});
     let refused = site.post("/v1/services", &[&site.bearer()], &bad).is(422);
     assert_eq!(refused.json()["detail"], "there is no level\nthere is no target", "{}", refused.body);
+    let fault = json!({"kind": "snap", "faults": [{"kind": "no-levels"}, {"kind": "no-targets"}]});
+    assert_eq!(refused.json()["service_fault"], fault, "{}", refused.body);
     site.post("/v1/services/daily/remove", &[&operator], &json!({})).is(403);
     site.post("/v1/services/daily/remove", &[&site.bearer()], &json!({})).is(200);
     site.get("/v1/services/daily", &[&reader]).is(404);

@@ -27,6 +27,9 @@ const SECRETS: [(&str, &str, &str); 2] =
 /// own, the version of a file system follows from the pool.
 const OTHERWISE: [&str; 2] = ["volsize", "version"];
 
+/// What datasets keep of services (`services::property`): a file has services under their names.
+const SERVICES: &str = "cistern:services";
+
 /// Of the form that this program reads and writes.
 pub const VERSION: u32 = 1;
 
@@ -225,6 +228,7 @@ pub fn place(name: &str) -> Place {
             Edit::Always => Place::Properties,
             Edit::Never => Place::Nowhere,
         },
+        None if name == SERVICES => Place::Nowhere,
         None if is_user_property(name) => Place::Properties,
         None if is_dataset_at_property(name) && name.split_once('@').is_some_and(is_quota) => {
             Place::Properties

@@ -9,6 +9,7 @@ fn problem(kind: &str, detail: &str) -> Problem {
         detail: detail.into(),
         refused: None,
         second_factors: None,
+        service_fault: None,
         exit: 1,
     }
 }

@@ -46,6 +46,7 @@ fn reason(reason: &RunReason) -> String {
 /// What it does next.
 pub fn next(service: &Service) -> String {
     match (&service.next, &service.next_look) {
+        (None, _) if service.away => "the dataset that keeps it is not here".to_owned(),
         (None, _) => "-".to_owned(),
         (Some(next), Some(look)) if next.reason == RunReason::Scheduled => {
             let why = match &look.reason {

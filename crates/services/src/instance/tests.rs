@@ -33,6 +33,7 @@ fn run(classes: &[FailureClass]) -> LastRun {
             detail: "It did not work".to_owned(),
             refused: None,
             second_factors: None,
+            service_fault: None,
             exit: 1,
         }),
     };

@@ -1,0 +1,115 @@
+//! What is wrong with what a service is to do, in words.
+
+use super::{PolicyFault, PolicySleeps, ServiceFault};
+use crate::autosnap::SnapFault;
+use crate::schedule::{ScheduleFault, ScheduleField};
+
+impl ServiceFault {
+    /// For people; may have several lines.
+    pub fn words(&self) -> String {
+        service(self)
+    }
+}
+
+impl PolicyFault {
+    /// For people; may have several lines.
+    pub fn words(&self) -> String {
+        match self {
+            PolicyFault::TooLong { bytes, limit } => {
+                format!("it has {bytes} bytes, and a dataset keeps {limit} at most")
+            }
+            PolicyFault::Form { why } => format!("it is nothing that 'cistern svc' writes: {why}"),
+            PolicyFault::Version { found, known } => {
+                format!("it has version {found}, and this program knows {known} alone")
+            }
+            PolicyFault::Id { id } => format!("'{id}' is no name of a service"),
+            PolicyFault::NotOfData { id } => {
+                format!("service {id}: no dataset keeps programs, or scrubs and trims of other pools")
+            }
+            PolicyFault::Name { id, name } => format!("service {id}: '{name}' is no dataset at or below it"),
+            PolicyFault::Service { id, fault } => format!("service {id}: {}", service(fault)),
+        }
+    }
+}
+
+impl PolicySleeps {
+    /// For people; may have several lines.
+    pub fn words(&self) -> String {
+        match self {
+            PolicySleeps::Replica => {
+                "a stream brought it, and a replica needs none: 'cistern svc wake' when it is one no more"
+                    .to_owned()
+            }
+            PolicySleeps::IdTaken => "another service has this name".to_owned(),
+            PolicySleeps::TooMany => "there are too many services".to_owned(),
+            PolicySleeps::Malformed { fault } => format!("it needs a person: {}", fault.words()),
+            PolicySleeps::NotKept { why } => format!("it cannot be kept: {why}"),
+        }
+    }
+}
+
+fn service(fault: &ServiceFault) -> String {
+    match fault {
+        ServiceFault::Snap { faults } => faults.iter().map(snap).collect::<Vec<_>>().join("\n"),
+        ServiceFault::Schedule { fault } => format!("the schedule: {}", schedule(fault)),
+        ServiceFault::Window => {
+            "the window: minutes are from 0 to 1,439, and it does not end when it begins".to_owned()
+        }
+        ServiceFault::Program => {
+            "the program is an absolute path, and no argument has a character NUL".to_owned()
+        }
+        ServiceFault::Limits => {
+            "a program's limits are 1 to 86,400 seconds, 16M to 64G of memory, up to 1M of \
+            output and 1 to 4,096 processes"
+                .to_owned()
+        }
+    }
+}
+
+fn snap(fault: &SnapFault) -> String {
+    match fault {
+        SnapFault::Schedule { level, fault } => format!("level {level}: {}", schedule(fault)),
+        SnapFault::LevelName { level } => {
+            format!("'{level}' is no name of a level: lower case letters, digits, '-' and '_', at most 32")
+        }
+        SnapFault::LevelTwice { level } => format!("there are two levels {level}"),
+        SnapFault::KeepsNothing { level } => format!("level {level} keeps nothing"),
+        SnapFault::NoLevels => "there is no level".to_owned(),
+        SnapFault::TooManyLevels { limit } => format!("there are more than {limit} levels"),
+        SnapFault::NoTargets => "there is no target".to_owned(),
+        SnapFault::TooManyTargets { limit } => format!("there are more than {limit} targets"),
+        SnapFault::Template { template } => {
+            format!(
+                "'{template}' is no template: it has {{level}} and {{time}}, and what a snapshot's name may have"
+            )
+        }
+        SnapFault::Percent { percent } => format!("a budget of {percent}%: it is from 1% to 100%"),
+        SnapFault::SnapshotBudget { budget, low, high } => {
+            format!("a budget of {budget} snapshots: with these levels it is from {low} to {high}")
+        }
+    }
+}
+
+fn schedule(fault: &ScheduleFault) -> String {
+    match fault {
+        ScheduleFault::OutOfRange { field, value, low, high } => {
+            format!("{} {value} is not from {low} to {high}", field_word(*field))
+        }
+        ScheduleFault::FieldCount { found } => format!("a pattern has five fields, not {found}"),
+        ScheduleFault::TooLong { limit } => format!("a pattern has at most {limit} bytes"),
+        ScheduleFault::Word { field, word } => format!("'{word}' says nothing of the {}", field_word(*field)),
+        ScheduleFault::Never => "no day matches".to_owned(),
+        ScheduleFault::Zone { name } => format!("there is no time zone '{name}'"),
+    }
+}
+
+fn field_word(field: ScheduleField) -> &'static str {
+    match field {
+        ScheduleField::Step => "step",
+        ScheduleField::Minute => "minute",
+        ScheduleField::Hour => "hour",
+        ScheduleField::Day => "day",
+        ScheduleField::Month => "month",
+        ScheduleField::Weekday => "weekday",
+    }
+}
