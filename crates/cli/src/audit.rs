@@ -9,11 +9,12 @@ use api_types::{AuditRecord, By, routes};
 pub const USAGE: &str = "\
 usage: cistern audit [-n NUMBER] [--user USER] [--verb VERB] [-H] [-p] [--json]
 
-Requests that were no GET, and logins, the newest first.
+Requests that were no GET, logins, and what services changed by themselves, the newest first.
 
   -n NUMBER        so many                              (default: 100)
   --user USER      of this account, or of the user of the machine with this number
-  --verb VERB      POST, DELETE
+                   or, as 'service NAME', of a service
+  --verb VERB      POST, DELETE; RUN of a service
   -H, -p           for programs: without a head, times in seconds since 1970
   --json           what the daemon says, as JSON
 

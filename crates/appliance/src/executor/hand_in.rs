@@ -265,6 +265,15 @@ impl Services {
         let class = last.failures.first().map(|failure| failure.class).filter(|_| whole);
         let backoff = class.map(|class| Backoff::after(run.before.backoff, class, now, random));
         service.instance.ended(last.clone(), backoff, now);
+        if last.done + last.destroyed > 0
+            && let Err(fault) = self.shelf.record(&service.instance.id, &last)
+        {
+            tracing::error!(
+                id = service.instance.id,
+                ?fault,
+                "what this service did is not in the audit log"
+            );
+        }
         self.note(service, run.before.state, now, vec![ServiceLogEntry::Ended { run: last }]);
     }
 }

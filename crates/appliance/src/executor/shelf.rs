@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use api_types::ServiceLog;
+use api_types::{LastRun, ServiceLog};
 use serde::{Deserialize, Serialize};
 use services::autosnap::state::State;
 use services::backoff::Backoff;
@@ -18,6 +18,8 @@ pub trait Shelf: Send + Sync {
     fn set(&self, kept: &Kept, lines: &[ServiceLog]) -> Result<(), ShelfFault>;
     /// Keeps how a service stands, with new lines of its log.
     fn note(&self, kept: &Kept, lines: &[ServiceLog]) -> Result<(), ShelfFault>;
+    /// Writes down for the audit log what a run of a service has changed.
+    fn record(&self, id: &str, run: &LastRun) -> Result<(), ShelfFault>;
     fn remove(&self, id: &str) -> Result<(), ShelfFault>;
     /// The newest lines of a service's log, oldest first.
     fn log(&self, id: &str) -> Result<Vec<ServiceLog>, ShelfFault>;

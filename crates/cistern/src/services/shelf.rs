@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use api_types::{LastRun, ServiceLog, ServiceLogEntry};
+use api_types::{By, LastRun, ServiceLog, ServiceLogEntry};
 use appliance::{Kept, Shelf, ShelfFault, Spoilt};
-use machine::{Fault, KeptService, Machine, Tally};
+use machine::{AuditEntry, Fault, KeptService, Machine, Tally, Weight};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use services::clock::Clock;
@@ -76,6 +76,22 @@ impl Shelf for Cabinet {
             machine.tally_run(&kept.instance.id, *ended, tally).map_err(fault)?;
         }
         Ok(())
+    }
+
+    fn record(&self, id: &str, run: &LastRun) -> Result<(), ShelfFault> {
+        let LastRun { ended, done, destroyed, failed, .. } = run;
+        let entry = AuditEntry {
+            weight: Weight::Operator,
+            time: *ended,
+            who: &format!("service {id}"),
+            by: By::Nobody,
+            address: None,
+            verb: "RUN",
+            path: &format!("/v1/services/{id}"),
+            target: Some(&format!("{done} done, {destroyed} destroyed, {failed} failed")),
+            status: 200,
+        };
+        self.machine()?.note(&[entry]).map_err(fault)
     }
 
     fn remove(&self, id: &str) -> Result<(), ShelfFault> {

@@ -103,6 +103,9 @@ fn snapshots_come_and_go_beside_those_of_others() {
     }
     let history = daemon.zpool("history tank").done();
     assert!(history.contains("cistern svc run home"), "{history}");
+    let ran = || daemon.run(&["audit", "--user", "service home", "-H"]).done();
+    until("a record of the run", || ran().lines().count() == 1);
+    assert!(ran().contains("RUN") && ran().contains("6 done, 0 destroyed, 0 failed"), "{}", ran());
     // One that somebody holds stays, and so does one with a clone.
     let often = |dataset: &str| {
         let is_it = |(name, stamp, _): &&(String, String, u64)| {
