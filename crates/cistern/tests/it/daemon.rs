@@ -44,10 +44,20 @@ pub struct Scratch(PathBuf);
 
 impl Scratch {
     pub fn new(name: &str) -> Scratch {
+        Scratch::below(&std::env::temp_dir(), name)
+    }
+
+    /// In memory: for tests of very many transaction groups, which would wait for a disk most of
+    /// the time.
+    pub fn in_memory(name: &str) -> Scratch {
+        Scratch::below(Path::new("/dev/shm"), name)
+    }
+
+    fn below(folder: &Path, name: &str) -> Scratch {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let name =
             format!("cistern-e2e-{name}-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
-        let path = std::env::temp_dir().join(name);
+        let path = folder.join(name);
         fs::create_dir_all(&path).expect("a scratch folder");
         Scratch(path.canonicalize().expect("it was just made"))
     }

@@ -39,6 +39,7 @@ mod local;
 mod log_devices;
 mod machine_state;
 mod metrics;
+mod month;
 mod mount8;
 mod multihost;
 mod nbd;
