@@ -147,8 +147,7 @@ impl Services {
         if (kept.instance.state == ServiceState::Disabled) != lodging.policy.disabled {
             let command =
                 if lodging.policy.disabled { ServiceCommand::Disable } else { ServiceCommand::Enable };
-            // Both are allowed in every state.
-            drop(kept.instance.command(command, now));
+            kept.instance.command(command, now).expect("both are allowed in every state");
         }
         let working = Working::new(state.edition + 1, kept, &|name| self.world.zone(name));
         let mut working = match working {
