@@ -9,6 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::autosnap::{AutoSnapPolicy, SnapFault};
+use crate::autosync::{AutoSyncPolicy, SyncFault};
 use crate::schedule::{Schedule, ScheduleFault};
 
 /// What a service does.
@@ -18,6 +19,7 @@ pub enum ServiceSpec {
     AutoSnap(AutoSnapPolicy),
     AutoScrub(UpkeepPolicy),
     AutoTrim(UpkeepPolicy),
+    AutoSync(AutoSyncPolicy),
     Script(ScriptPolicy),
 }
 
@@ -83,6 +85,9 @@ impl Default for ScriptLimits {
 pub enum ServiceFault {
     Snap {
         faults: Vec<SnapFault>,
+    },
+    Sync {
+        faults: Vec<SyncFault>,
     },
     Schedule {
         fault: ScheduleFault,
@@ -218,7 +223,7 @@ pub struct LastRun {
     pub began: i64,
     pub ended: i64,
     pub reason: RunReason,
-    /// Snapshots made, pools begun, programs run.
+    /// Snapshots made, or sent to their replicas; pools begun, programs run.
     pub done: u64,
     /// Snapshots destroyed.
     pub destroyed: u64,

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::autosnap::{SnapFinding, SnapForecast, SnapNextReason, SnapSkipped};
+use crate::autosync::{SyncPlan, SyncStatus};
 use crate::service::{ClockDispute, LastRun, NextRun, ServiceCommand, ServiceSpec, ServiceState, StateCause};
 
 /// `POST /v1/services`
@@ -76,6 +77,9 @@ pub struct Service {
     /// Its home is not here, or was not looked at yet.
     #[serde(default)]
     pub away: bool,
+    /// Of an auto-sync service.
+    #[serde(default)]
+    pub sync: Option<SyncStatus>,
 }
 
 /// What is looked at next, and why.
@@ -108,6 +112,9 @@ pub struct ServicePlan {
     /// Of an auto-snap service.
     #[serde(default)]
     pub snapshots: Option<SnapForecast>,
+    /// Of an auto-sync service: what would be done now.
+    #[serde(default)]
+    pub syncs: Vec<SyncPlan>,
     /// Of any other: when it runs, at most 1,000 times.
     #[serde(default)]
     pub runs: Vec<NextRun>,

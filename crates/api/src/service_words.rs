@@ -1,6 +1,32 @@
 //! What is asked of a service in vain, and how its program ended, in words.
 
-use api_types::{NotNow, ScriptEnd, ServiceCommand, ServiceState};
+use api_types::{NotNow, ScriptEnd, ServiceCommand, ServiceState, SyncRefusal};
+
+/// Why a replica is not written to, and what would help.
+pub fn not_synced(dataset: &str, why: &SyncRefusal) -> String {
+    match why {
+        SyncRefusal::NoReplica => {
+            format!("{dataset} is there, and is no replica: rename or destroy it, or name another target")
+        }
+        SyncRefusal::OtherReplica { relation } => {
+            format!("{dataset} is the replica of another service or source: {relation}")
+        }
+        SyncRefusal::ReplicaGone => {
+            format!("the replica {dataset} is gone: 'cistern svc clear' has all of it sent anew")
+        }
+        SyncRefusal::NoCommonBase => {
+            format!(
+                "{dataset} has no snapshot that its source has as well: destroy it, and all of it is sent anew"
+            )
+        }
+        SyncRefusal::Diverged { snapshot } => {
+            format!("{dataset}@{snapshot} is not of the source: destroy it, and what follows can be received")
+        }
+        SyncRefusal::NotReadOnly => {
+            format!("{dataset} may be written to: a replica has readonly=on until it is promoted")
+        }
+    }
+}
 
 pub fn not_now(NotNow { state, command }: NotNow) -> String {
     let state = match state {

@@ -141,6 +141,14 @@ fn not_served(why: NotServed) -> Refusal {
             refuse(kind::BUSY, format!("pool '{pool}' has not answered for a minute"))
         }
         NotServed::Script { program, end } => refuse(kind::REFUSED, service_words::ended(&program, &end)),
+        NotServed::Sync { dataset, why } => refuse(kind::REFUSED, service_words::not_synced(&dataset, &why)),
+        NotServed::Stuck { seconds } => {
+            refuse(kind::BUSY, format!("no byte moved for {seconds} seconds: the stream was broken off"))
+        }
+        NotServed::Stopped => refuse(kind::BUSY, "it was stopped, and goes on where it was"),
+        NotServed::Restless { rounds } => {
+            refuse(kind::BUSY, format!("after {rounds} rounds there was still something to do"))
+        }
         NotServed::Defect => refuse(kind::INTERNAL, "a fault of ours; the log says more"),
     }
 }

@@ -24,6 +24,7 @@ mod home;
 mod round;
 mod settle;
 mod shelf;
+mod sync;
 mod task;
 mod tend;
 mod work;
@@ -85,6 +86,8 @@ struct State {
     busy: BTreeMap<u64, Time>,
     /// Services whose program runs.
     running: BTreeSet<String>,
+    /// Services that replicate.
+    syncing: BTreeSet<String>,
     /// guid of a pool → the datasets that services may cover there.
     names: BTreeMap<u64, Known>,
     /// guid of a pool → policies there that are not at work.
@@ -133,6 +136,7 @@ impl Services {
             services: BTreeMap::new(),
             busy: BTreeMap::new(),
             running: BTreeSet::new(),
+            syncing: BTreeSet::new(),
             names: BTreeMap::new(),
             sleeping: BTreeMap::new(),
             serial: 0,
@@ -191,6 +195,12 @@ impl Services {
         drop(self.listener.set(Box::new(listener)));
     }
 
+    /// What time services believe that it is.
+    fn now(&self) -> Time {
+        let mut state = self.lock();
+        self.observe(&mut state)
+    }
+
     fn lock(&self) -> MutexGuard<'_, State> {
         // A panic while it is held leaves a service that is at most looked at once more.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
@@ -224,7 +234,9 @@ impl Services {
 
     /// Waits until nothing is under way any more. `false`: it took longer.
     pub fn rest(&self, most: Duration) -> bool {
-        let at_work = |state: &mut State| !state.busy.is_empty() || !state.running.is_empty();
+        let at_work = |state: &mut State| {
+            !state.busy.is_empty() || !state.running.is_empty() || !state.syncing.is_empty()
+        };
         let waited = self.bell.wait_timeout_while(self.lock(), most, at_work);
         let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
         !at_work(&mut state)

@@ -1,7 +1,7 @@
 //! Why something was not done, and what went wrong beside what was: data, never sentences. What
 //! they are called is decided where they are shown.
 
-use api_types::{NotNow, PolicyFault, ScriptEnd, ServiceFault};
+use api_types::{NotNow, PolicyFault, ScriptEnd, ServiceFault, SyncRefusal};
 use engine_api::Error;
 
 pub type Result<T> = std::result::Result<T, Failure>;
@@ -126,6 +126,21 @@ pub enum NotServed {
     Script {
         program: String,
         end: ScriptEnd,
+    },
+    /// A replica that a person has to look at.
+    Sync {
+        dataset: String,
+        why: SyncRefusal,
+    },
+    /// No byte moved for so long.
+    Stuck {
+        seconds: u64,
+    },
+    /// The service was disabled or set anew, or the program ends.
+    Stopped,
+    /// There was still something to do after so many rounds.
+    Restless {
+        rounds: u32,
     },
     /// A fault of ours.
     Defect,

@@ -21,6 +21,7 @@ pub const USAGE: &str = "\
 usage: cistern svc list [-H] [-p] [--json]
        cistern svc show NAME [--json]
        cistern svc create auto-snap NAME --target DATASET … --level LEVEL … [options] [--disabled]
+       cistern svc create auto-sync NAME --from DATASET --to DATASET --schedule WHEN [options] [--disabled]
        cistern svc create auto-scrub | auto-trim NAME --schedule WHEN [--pool POOL …] [--window HH:MM-HH:MM] [--disabled]
        cistern svc create script NAME --schedule WHEN [limits] [--disabled] -- PROGRAM [ARGUMENT …]
        cistern svc set NAME [options]
@@ -30,7 +31,7 @@ usage: cistern svc list [-H] [-p] [--json]
        cistern svc plan NAME [--days N] [--json]
        cistern svc clock [agree]
 
-Services: snapshots, scrubs, trims and programs of one's own, by schedule. 'set' changes what is given and leaves the rest.
+Services: snapshots, replication, scrubs, trims and programs of one's own, by schedule. 'set' changes what is given and leaves the rest.
 'run' has a service look at everything now; what is not due is not done. 'clear' is for one in maintenance, once its cause is
 gone. 'plan' says what a service would do now, or in the next days, and why. A service that is removed leaves its snapshots.
 A service lives in the pool whose data it is about, and moves with it; one of several pools, and a program, in this machine. What a
@@ -48,7 +49,14 @@ auto-snap
   --naming NAMES      utc, zfs-auto-snapshot, or a template with {level} and {time}
   --stale-after AGE   the newest snapshot of what has changed may be this old; never
 
-auto-scrub, auto-trim, script
+auto-sync
+  --from DATASET      what is replicated; --recursive and --exclude as above
+  --to DATASET        the replica, in another pool of this machine; it is made, and refuses writes
+  --keep KEEP         of the replica's snapshots: so many, and those of an age: 24, 30d, 24,30d
+  --absence BOUNDS    what the source keeps for a replica that takes nothing: a time, space, or both: 30d, 100G; none
+  --stuck-after AGE   a stream that moves no byte for so long is broken off
+
+auto-sync, auto-scrub, auto-trim, script
   --schedule WHEN     15m, 2h, hourly, daily@02:30, 'weekly@sunday 03:00', 'monthly@1 04:00', yearly@01-01, or a pattern
                       of cron: '30 2 * * mon-fri'
   --pool POOL         all pools, unless some are named
@@ -182,6 +190,12 @@ fn show(args: &[String], client: &Client, io: &mut Io<'_>) -> Result<(), Stop> {
         service.home.as_ref().map_or_else(|| "this machine".to_owned(), |home| format!("{home}{away}"));
     lines.push(("kept by", home));
     lines.push(("covers", words::covers(&service)));
+    if let Some(sync) = &service.sync {
+        let clock: ServiceClock = client.get(routes::SERVICE_CLOCK)?;
+        let replicas = sync.replicas.iter();
+        lines.extend(replicas.map(|one| ("replica", words::replica(one, clock.believed))));
+        lines.extend(sync.sending.iter().map(|one| ("sending", words::sending(one))));
+    }
     lines.push(("last", service.last.as_ref().map_or_else(|| "-".to_owned(), words::run)));
     let next =
         service.next.as_ref().map(|next| format!("{}, {}", time(next.at, false), words::next(&service)));
@@ -201,7 +215,7 @@ fn show(args: &[String], client: &Client, io: &mut Io<'_>) -> Result<(), Stop> {
 fn create(args: &[String], client: &Client) -> Result<(), Stop> {
     let options = spec::parse(args)?;
     let [kind, name, ..] = options.operands.as_slice() else {
-        return usage("a kind and a name are wanted: auto-snap, auto-scrub, auto-trim or script");
+        return usage("a kind and a name are wanted: auto-snap, auto-sync, auto-scrub, auto-trim or script");
     };
     let spec = spec::made(kind, &options)?;
     let request = ServiceCreate { id: name.clone(), spec, enabled: !options.has("disabled") };

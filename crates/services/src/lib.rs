@@ -9,6 +9,7 @@
 //! - [`clock`]: what time it is believed to be.
 //! - [`backoff`]: when a failure is tried again.
 //! - [`autosnap`]: which snapshots are made, and which go.
+//! - [`autosync`]: what is sent to replicas, and what goes.
 //! - [`freshness`]: whether the newest snapshot is too old.
 //! - [`upkeep`]: scrubs and trims.
 //! - [`script`]: the user's own programs.
@@ -16,6 +17,7 @@
 //! - [`property`]: services as their data keeps them.
 
 pub mod autosnap;
+pub mod autosync;
 pub mod backoff;
 pub mod clock;
 pub mod freshness;

@@ -116,7 +116,8 @@ pub fn home_of(spec: &ServiceSpec) -> Option<String> {
             [pool] if !pool.is_empty() && !pool.contains('/') => Some(pool.clone()),
             _ => None,
         },
-        ServiceSpec::Script(_) => None,
+        // Two pools have to do with it, or none.
+        ServiceSpec::AutoSync(_) | ServiceSpec::Script(_) => None,
     }
 }
 
@@ -142,7 +143,7 @@ pub fn at_home(spec: &ServiceSpec, home: &str) -> Option<ServiceSpec> {
             }
         }
         ServiceSpec::AutoScrub(policy) | ServiceSpec::AutoTrim(policy) => policy.pools.clear(),
-        ServiceSpec::Script(_) => return None,
+        ServiceSpec::AutoSync(_) | ServiceSpec::Script(_) => return None,
     }
     Some(spec)
 }
@@ -165,7 +166,7 @@ pub fn away(spec: &ServiceSpec, home: &str, guid: u64) -> ServiceSpec {
         ServiceSpec::AutoScrub(policy) | ServiceSpec::AutoTrim(policy) => {
             policy.pools = vec![home.to_owned()];
         }
-        ServiceSpec::Script(_) => {}
+        ServiceSpec::AutoSync(_) | ServiceSpec::Script(_) => {}
     }
     spec
 }
@@ -190,7 +191,7 @@ fn may_be_kept(spec: &ServiceSpec) -> bool {
     match spec {
         ServiceSpec::AutoSnap(_) => true,
         ServiceSpec::AutoScrub(policy) | ServiceSpec::AutoTrim(policy) => policy.pools.is_empty(),
-        ServiceSpec::Script(_) => false,
+        ServiceSpec::AutoSync(_) | ServiceSpec::Script(_) => false,
     }
 }
 
@@ -205,7 +206,10 @@ fn names(spec: &ServiceSpec) -> Vec<&str> {
                 })
                 .collect()
         }
-        ServiceSpec::AutoScrub(_) | ServiceSpec::AutoTrim(_) | ServiceSpec::Script(_) => Vec::new(),
+        ServiceSpec::AutoScrub(_)
+        | ServiceSpec::AutoTrim(_)
+        | ServiceSpec::AutoSync(_)
+        | ServiceSpec::Script(_) => Vec::new(),
     }
 }
 

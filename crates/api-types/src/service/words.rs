@@ -2,6 +2,7 @@
 
 use super::{PolicyFault, PolicySleeps, ServiceFault};
 use crate::autosnap::SnapFault;
+use crate::autosync::SyncFault;
 use crate::schedule::{ScheduleFault, ScheduleField};
 
 impl ServiceFault {
@@ -51,6 +52,7 @@ impl PolicySleeps {
 fn service(fault: &ServiceFault) -> String {
     match fault {
         ServiceFault::Snap { faults } => faults.iter().map(snap).collect::<Vec<_>>().join("\n"),
+        ServiceFault::Sync { faults } => faults.iter().map(sync).collect::<Vec<_>>().join("\n"),
         ServiceFault::Schedule { fault } => format!("the schedule: {}", schedule(fault)),
         ServiceFault::Window => {
             "the window: minutes are from 0 to 1,439, and it does not end when it begins".to_owned()
@@ -86,6 +88,21 @@ fn snap(fault: &SnapFault) -> String {
         SnapFault::Percent { percent } => format!("a budget of {percent}%: it is from 1% to 100%"),
         SnapFault::SnapshotBudget { budget, low, high } => {
             format!("a budget of {budget} snapshots: with these levels it is from {low} to {high}")
+        }
+    }
+}
+
+fn sync(fault: &SyncFault) -> String {
+    match fault {
+        SyncFault::Schedule { fault } => format!("the schedule: {}", schedule(fault)),
+        SyncFault::Dataset { dataset } => {
+            format!("'{dataset}' is no dataset that can be replicated, or be a replica")
+        }
+        SyncFault::Overlap => "the replica would be in its source, or the source in its replica".to_owned(),
+        SyncFault::Keep { low, high } => format!("from {low} to {high} snapshots of a replica can be kept"),
+        SyncFault::Absence => "an absence has an end after some time, some bytes, or none".to_owned(),
+        SyncFault::StuckAfter { low, high } => {
+            format!("a stream is stuck after {low} to {high} seconds without a byte")
         }
     }
 }

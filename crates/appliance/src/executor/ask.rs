@@ -8,7 +8,8 @@ use api_types::{
     ServiceCommand, ServiceCreate, ServiceLog, ServiceLogEntry, ServicePlan, ServiceSpec, ServiceState,
     SleepingPolicy, SlowPool, SnapForecast,
 };
-use engine_api::{Cancel, Error};
+use engine_api::{Cancel, Error, Pool};
+use services::autosnap::coverage::Named;
 use services::autosnap::forecast::forecast;
 use services::autosnap::plan::plan;
 use services::autosnap::view::View;
@@ -17,10 +18,10 @@ use services::property::{self, Policy};
 use services::schedule::Calendar;
 use services::time::{DAY, Time};
 
-use super::round::{PATIENCE, targets};
+use super::round::{PATIENCE, session, targets};
 use super::shelf::{Kept, Memory, ShelfFault};
 use super::work::{Lodging, Work, Working};
-use super::{Services, State, facts, home};
+use super::{Services, State, facts, home, sync};
 use crate::{Failure, NotServed, Result};
 
 /// Days that are planned ahead.
@@ -116,7 +117,7 @@ impl Services {
         let Instance { id, spec, state: status, cause, since, last, .. } = instance.clone();
         let slow = state.busy.iter().filter(|(_, since)| now - **since > PATIENCE);
         let slow = slow.map(|(pool, since)| SlowPool { pool: self.name_of(*pool), since: *since });
-        let is_of_pools = !matches!(service.work, Work::Script { .. });
+        let is_of_pools = !matches!(service.work, Work::Script { .. } | Work::Sync(_));
         let named = service.lodging.as_ref().map(|lodging| lodging.dataset.clone());
         let home = service.instance.home.and_then(|_| named.or_else(|| property::home_of(&spec)));
         Service {
@@ -135,6 +136,7 @@ impl Services {
             clock: state.belief.dispute,
             home,
             away: service.is_away(),
+            sync: service.sync(now),
         }
     }
 
@@ -347,7 +349,7 @@ impl Services {
     }
 
     /// Which datasets there are is to be read again at once.
-    fn read_names_again(&self, state: &mut State) {
+    pub(super) fn read_names_again(&self, state: &mut State) {
         state.names.values_mut().for_each(|known| (known.generation, known.at) = (None, Time::MIN));
     }
 
@@ -373,6 +375,7 @@ impl Services {
             ServiceCommand::Disable => service.stop.cancel(),
             ServiceCommand::Clear => {
                 service.memory.snapshots.clear();
+                service.memory.sync.clear();
                 service.memory.upkeep.values_mut().for_each(|tended| tended.backoff = None);
                 service.troubles.clear();
                 service.hasten(now);
@@ -501,10 +504,44 @@ impl Services {
             ServiceSpec::AutoScrub(policy) | ServiceSpec::AutoTrim(policy) => {
                 Ok(ServicePlan { runs: self.times(&policy.schedule, served, now, until), ..planned })
             }
+            ServiceSpec::AutoSync(_) => self.plan_syncs(id, planned),
             ServiceSpec::Script(policy) => {
                 Ok(ServicePlan { runs: self.times(&policy.schedule, served, now, until), ..planned })
             }
         }
+    }
+
+    fn plan_syncs(&self, id: &str, planned: ServicePlan) -> Result<ServicePlan> {
+        let names = self.names_for(id)?;
+        // A copy: what is only asked changes nothing.
+        let session = {
+            let state = self.lock();
+            let service = state.services.get(id).ok_or_else(|| missing(id))?;
+            let mut spec = service.instance.spec.clone();
+            let work = Work::new(id, &spec, &|name| self.world.zone(name)).map_err(NotServed::Fault)?;
+            let (Work::Sync(mut syncing), ServiceSpec::AutoSync(policy)) = (work, &mut spec) else {
+                return Ok(planned);
+            };
+            syncing.cover(policy, &names);
+            let all: Vec<u64> = syncing.names.keys().copied().collect();
+            session(service, &syncing, policy, &all, planned.now)
+        };
+        let syncs = sync::foretell(&*self.engine, &session, planned.now, self.problem)?;
+        Ok(ServicePlan { syncs, ..planned })
+    }
+
+    /// The datasets that a service may cover, by pool.
+    fn names_for(&self, id: &str) -> Result<BTreeMap<u64, Arc<Vec<Named>>>> {
+        let pools = self.engine.pools();
+        let wanted = {
+            let state = self.lock();
+            targets(state.services.get(id).ok_or_else(|| missing(id))?).to_vec()
+        };
+        let read = |pool: &Arc<dyn Pool>| {
+            let names = facts::names(&**pool, &facts::targets_in(&**pool, &pools, &wanted))?;
+            Ok((pool.guid(), Arc::new(names)))
+        };
+        pools.iter().map(read).collect()
     }
 
     fn times(&self, schedule: &Schedule, served: Time, now: Time, until: Time) -> Vec<NextRun> {
@@ -522,17 +559,7 @@ impl Services {
 
     fn plan_snapshots(&self, id: &str, planned: ServicePlan) -> Result<ServicePlan> {
         let pools = self.engine.pools();
-        let wanted = {
-            let state = self.lock();
-            targets(state.services.get(id).ok_or_else(|| missing(id))?).to_vec()
-        };
-        let mut names = std::collections::BTreeMap::new();
-        for pool in &pools {
-            names.insert(
-                pool.guid(),
-                Arc::new(facts::names(&**pool, &facts::targets_in(&**pool, &pools, &wanted))?),
-            );
-        }
+        let names = self.names_for(id)?;
         // A copy: what is only asked changes nothing.
         let (work, memory, is_promoted) = {
             let state = self.lock();

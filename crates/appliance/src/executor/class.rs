@@ -2,7 +2,7 @@
 
 use api_types::FailureClass;
 use engine_api::Error;
-use engine_api::refusal::{Reason, Refused};
+use engine_api::refusal::{Reason, ReceiveFault, Refused};
 
 use FailureClass::{NeedsPerson, Retriable};
 
@@ -45,6 +45,7 @@ fn of_refusal(refused: &Refused) -> FailureClass {
             true => NeedsPerson,
             false => Retriable,
         },
+        Reason::Receive(fault) => of_receive(fault),
         Reason::NameTooLong
         | Reason::TooLarge
         | Reason::KeyNotLoaded
@@ -57,6 +58,29 @@ fn of_refusal(refused: &Refused) -> FailureClass {
         | Reason::NotOfThisType
         | Reason::NotApplicable => NeedsPerson,
         // Holds, clones, what is under way and what is full go away without anybody's being told.
+        _ => Retriable,
+    }
+}
+
+/// What the target is, or what its pool is not, stays so; what broke off, or is full, does not.
+fn of_receive(fault: &ReceiveFault) -> FailureClass {
+    match fault {
+        ReceiveFault::Modified { .. }
+        | ReceiveFault::DatasetExists { .. }
+        | ReceiveFault::HasSnapshots { .. }
+        | ReceiveFault::IsClone { .. }
+        | ReceiveFault::ParentNotFilesystem { .. }
+        | ReceiveFault::TargetNotFilesystem
+        | ReceiveFault::VolumeOverRoot { .. }
+        | ReceiveFault::VolumeOverChildren { .. }
+        | ReceiveFault::Property { .. }
+        | ReceiveFault::NotOfThisType { .. }
+        | ReceiveFault::InvalidName
+        | ReceiveFault::Features { .. }
+        | ReceiveFault::NewerProgram
+        | ReceiveFault::PoolTooOld
+        | ReceiveFault::LargeBlocks
+        | ReceiveFault::Unlike => NeedsPerson,
         _ => Retriable,
     }
 }
@@ -78,6 +102,7 @@ mod tests {
             refused(Reason::Cloned),
             refused(Reason::Outdated),
             refused(Reason::DatasetBusy),
+            refused(ReceiveFault::Interrupted { token: "1-x".into() }.into()),
         ] {
             assert_eq!(of(&error), Retriable, "{error:?}");
         }
@@ -87,6 +112,7 @@ mod tests {
             Error::KeyNotLoaded,
             Error::Invalid("x".into()),
             refused(Reason::NameTooLong),
+            refused(ReceiveFault::Modified { dataset: "tank".into() }.into()),
             refused(Reason::Because(Box::new(inner.clone()))),
             refused(Reason::Several(vec![Refused::because(Reason::Cloned), inner])),
         ] {

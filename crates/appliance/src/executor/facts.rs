@@ -12,10 +12,19 @@ use engine_api::{DatasetFilter, DatasetInfo, DatasetKind, Error, Health, Pool, R
 use services::autosnap::coverage::Named;
 use services::autosnap::stamp::{PROPERTY, Stamp};
 use services::autosnap::view::{Dataset, Snapshot, View};
+use services::autosync::stamp::REPLICA;
 
 /// Properties of a dataset, and of a snapshot, that a plan takes.
-const OF_DATASET: [&str; 7] =
-    ["creation", "written", "used", "available", "usedbysnapshots", "inconsistent", "receive_resume_token"];
+const OF_DATASET: [&str; 8] = [
+    "creation",
+    "written",
+    "used",
+    "available",
+    "usedbysnapshots",
+    "inconsistent",
+    "receive_resume_token",
+    REPLICA,
+];
 const OF_SNAPSHOT: [&str; 6] = ["creation", "written", "used", "userrefs", "numclones", PROPERTY];
 
 fn filter(root: &str, depth: Option<u32>, kinds: &[DatasetKind], props: &[&str]) -> DatasetFilter {
@@ -131,10 +140,11 @@ fn view(pool: &dyn Pool, of_pool: &OfPool, guid: u64, name: &str) -> Result<Opti
     let heads = pool.datasets(&filter(name, Some(0), &[], &OF_DATASET))?;
     let Some(head) = heads.into_iter().find(|head| head.guid == guid) else { return Ok(None) };
     let listed = pool.datasets(&filter(name, Some(1), &[DatasetKind::Snapshot], &OF_SNAPSHOT))?;
-    // A copy of what another machine's service looks after.
-    let replica = listed.last().is_some_and(|newest| {
-        newest.props.iter().any(|prop| prop.name == PROPERTY && prop.source == Source::Received)
-    });
+    let has =
+        |info: &DatasetInfo, name, source| info.props.iter().any(|it| it.name == name && it.source == source);
+    // A replica, or a copy of what another machine's service looks after.
+    let replica = has(&head, REPLICA, Source::Local)
+        || listed.last().is_some_and(|newest| has(newest, PROPERTY, Source::Received));
     let token = head.value("receive_resume_token").unwrap_or_default();
     let dataset = Dataset {
         guid,

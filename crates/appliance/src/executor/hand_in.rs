@@ -14,6 +14,7 @@ use services::time::Time;
 use stdx::prng::Prng;
 
 use super::round::ROUND;
+use super::sync::Settled;
 use super::task::{Looked, Outcome, Ticket};
 use super::tend::Tending;
 use super::work::{Snapshots, Work, Working};
@@ -42,6 +43,7 @@ impl Services {
             Some((id, edition)) => {
                 if ticket.pool == 0 {
                     state.running.remove(id);
+                    state.syncing.remove(id);
                 }
                 // It may have been removed or set anew.
                 if let Some(mut service) = state.services.remove(id) {
@@ -101,7 +103,7 @@ impl Services {
             }
             Outcome::Tended(tended) => self.tended(state, service, pool, tended, now),
             Outcome::Ran { end, output } => self.ran(service, end, output, now),
-            Outcome::Names { .. } => {}
+            Outcome::Names { .. } | Outcome::Synced => {}
             Outcome::Lost => {
                 let subject = if pool == 0 { service.instance.id.clone() } else { self.name_of(pool) };
                 self.fail(service, subject, FailureClass::Fatal, NotServed::Defect.into());
@@ -219,7 +221,10 @@ impl Services {
         };
         let program = match &service.instance.spec {
             ServiceSpec::Script(policy) => policy.program.clone(),
-            ServiceSpec::AutoSnap(_) | ServiceSpec::AutoScrub(_) | ServiceSpec::AutoTrim(_) => id,
+            ServiceSpec::AutoSnap(_)
+            | ServiceSpec::AutoSync(_)
+            | ServiceSpec::AutoScrub(_)
+            | ServiceSpec::AutoTrim(_) => id,
         };
         service.troubles.clear();
         if let Some(run) = &mut service.run {
@@ -235,6 +240,40 @@ impl Services {
         if let Some(class) = class {
             self.fail(service, program.clone(), class, NotServed::Script { program, end }.into());
         }
+    }
+
+    /// Notes what came of a dataset that is replicated.
+    pub(super) fn settle(&self, id: &str, edition: u64, dataset: u64, settled: Settled) {
+        let mut state = self.lock();
+        let now = state.belief.now;
+        let State { services, random, .. } = &mut *state;
+        let Some(service) = services.get_mut(id).filter(|it| it.edition == edition) else { return };
+        let Settled { mut synced, sent, destroyed, fault, is_gone } = settled;
+        let Work::Sync(syncing) = &service.work else { return };
+        let name = syncing.names.get(&dataset).cloned().unwrap_or_else(|| dataset.to_string());
+        if let Some(run) = &mut service.run {
+            run.done += sent;
+            run.destroyed += destroyed;
+        }
+        match fault {
+            None => {
+                synced.succeeded();
+                service.troubles.remove(&name);
+            }
+            Some((class, why)) => {
+                synced.failed(class, now, random);
+                self.fail(service, name, class, why);
+            }
+        }
+        let is_new = service.memory.sync.datasets.get(&dataset) != Some(&synced);
+        service.memory.sync.datasets.insert(dataset, synced);
+        if is_new && sent + destroyed > 0 {
+            self.note(service, service.instance.state, now, Vec::new());
+        }
+        if is_gone {
+            self.read_names_again(&mut state);
+        }
+        self.stir(&mut state);
     }
 
     /// There is something to do: what is under way is a run, whatever becomes of the program.
@@ -262,7 +301,8 @@ impl Services {
         }
         let last = service.summary(&run, now);
         let whole = matches!(service.work, Work::Script { .. });
-        let class = last.failures.first().map(|failure| failure.class).filter(|_| whole);
+        let is_whole = whole || service.is_stopped();
+        let class = last.failures.first().map(|failure| failure.class).filter(|_| is_whole);
         let backoff = class.map(|class| Backoff::after(run.before.backoff, class, now, random));
         service.instance.ended(last.clone(), backoff, now);
         if last.done + last.destroyed > 0

@@ -4,15 +4,18 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use api_types::{FailureClass, NextRun, RunReason, ServiceLogEntry, ServiceSpec, ServiceState, SnapTarget};
+use api_types::{
+    AutoSyncPolicy, FailureClass, NextRun, RunReason, ServiceLogEntry, ServiceSpec, ServiceState, SnapTarget,
+};
 use engine_api::Pool;
 use services::instance::Instance;
 use services::property::{self, Policy};
 use services::time::Time;
 
 use super::shelf::Tended;
+use super::sync::Session;
 use super::task::{Look, Names, Task, Ticket, What};
-use super::work::{Run, Work, Working};
+use super::work::{Run, Syncing, Work, Working};
 use super::{Known, Services, State, facts};
 use crate::NotServed;
 
@@ -23,6 +26,8 @@ pub(super) const ROUND: i64 = 60;
 const MOST: usize = 20_000;
 /// Programs at once.
 const PROGRAMS: usize = 4;
+/// Replications at once.
+const SYNCS: usize = 2;
 /// Seconds that a run waits for a pool.
 pub(super) const PATIENCE: i64 = 60;
 
@@ -125,12 +130,19 @@ impl Services {
     pub(super) fn cover(&self, state: &mut State, now: Time) {
         let names = state.names.iter().map(|(guid, Known { names, .. })| (*guid, names.clone())).collect();
         for service in state.services.values_mut() {
-            let Work::Snapshots(snapshots) = &mut service.work else { continue };
-            let ServiceSpec::AutoSnap(policy) = &mut service.instance.spec else { continue };
-            let is_new = snapshots.cover(policy, &names, now);
+            let (is_new, there): (bool, BTreeSet<&String>) =
+                match (&mut service.work, &mut service.instance.spec) {
+                    (Work::Snapshots(snapshots), ServiceSpec::AutoSnap(policy)) => {
+                        let is_new = snapshots.cover(policy, &names, now);
+                        let parts = snapshots.parts.values();
+                        (is_new, parts.flat_map(|part| part.names.values()).collect())
+                    }
+                    (Work::Sync(syncing), ServiceSpec::AutoSync(policy)) => {
+                        (syncing.cover(policy, &names), syncing.names.values().collect())
+                    }
+                    _ => continue,
+                };
             // What is gone fails no more.
-            let there: BTreeSet<&String> =
-                snapshots.parts.values().flat_map(|part| part.names.values()).collect();
             service.troubles.retain(|subject, _| !subject.contains('/') || there.contains(subject));
             if !is_new {
                 continue;
@@ -189,6 +201,19 @@ impl Services {
         }
         let mut work: Vec<(u64, What)> = Vec::new();
         match &service.work {
+            Work::Sync(syncing) if state.syncing.len() < SYNCS => {
+                let ServiceSpec::AutoSync(policy) = &service.instance.spec else { return Vec::new() };
+                let (served, asked) = (service.instance.served, reason == RunReason::Asked);
+                let names = syncing.names.keys().copied();
+                let agenda = service.memory.sync.agenda(&syncing.policy, names, (served, asked), now);
+                let session = session(service, syncing, policy, &agenda.datasets, agenda.wanted);
+                service.instance.served = agenda.served;
+                if !session.datasets.is_empty() {
+                    state.syncing.insert(service.instance.id.clone());
+                    work.push((0, What::Sync(Box::new(session))));
+                }
+            }
+            Work::Sync(_) => {}
             Work::Snapshots(_) | Work::Upkeep { .. } => {
                 for pool in pools.iter().filter(|pool| !state.busy.contains_key(&pool.guid())) {
                     work.extend(due_at(service, pool, now).map(|what| (pool.guid(), what)));
@@ -205,7 +230,10 @@ impl Services {
         // Who was asked to run waits for what is under way.
         let knows_all =
             pools.iter().all(|pool| state.names.contains_key(&pool.guid())) || targets(service).is_empty();
-        let is_free = state.busy.is_empty() && state.running.len() < PROGRAMS && knows_all;
+        let is_free = state.busy.is_empty()
+            && state.running.len() < PROGRAMS
+            && state.syncing.len() < SYNCS
+            && knows_all;
         if work.is_empty() && (reason != RunReason::Asked || !is_free) {
             return Vec::new();
         }
@@ -278,6 +306,7 @@ fn moving(state: &State, pool: &str) -> Vec<(String, Policy)> {
 pub(super) fn targets(service: &Working) -> &[SnapTarget] {
     match &service.instance.spec {
         ServiceSpec::AutoSnap(policy) => &policy.targets,
+        ServiceSpec::AutoSync(policy) => std::slice::from_ref(&policy.source),
         ServiceSpec::AutoScrub(_) | ServiceSpec::AutoTrim(_) | ServiceSpec::Script(_) => &[],
     }
 }
@@ -324,6 +353,34 @@ fn due_at(service: &Working, pool: &Arc<dyn Pool>, now: Time) -> Option<What> {
                 now,
             })
         }
-        Work::Script { .. } => None,
+        Work::Sync(_) | Work::Script { .. } => None,
+    }
+}
+
+/// A session of a service that replicates these datasets.
+pub(super) fn session(
+    service: &Working,
+    syncing: &Syncing,
+    policy: &AutoSyncPolicy,
+    datasets: &[u64],
+    wanted: Time,
+) -> Session {
+    let named = |guid: &u64| {
+        let synced = service.memory.sync.datasets.get(guid).cloned().unwrap_or_default();
+        Some((*guid, syncing.names.get(guid)?.clone(), synced))
+    };
+    let mut datasets: Vec<_> = datasets.iter().filter_map(named).collect();
+    // Parents first.
+    datasets.sort_by(|a, b| a.1.cmp(&b.1));
+    Session {
+        id: service.instance.id.clone(),
+        policy: syncing.policy.clone(),
+        target: policy.target.clone(),
+        stuck_after: policy.stuck_after,
+        root: policy.source.dataset.clone(),
+        datasets,
+        wanted,
+        stop: service.stop.clone(),
+        progress: syncing.progress.clone(),
     }
 }

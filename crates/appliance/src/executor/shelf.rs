@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use api_types::{LastRun, ServiceLog};
 use serde::{Deserialize, Serialize};
 use services::autosnap::state::State;
+use services::autosync::memory::Memory as Synced;
 use services::backoff::Backoff;
 use services::clock::Clock;
 use services::instance::Instance;
@@ -42,6 +43,7 @@ pub struct Memory {
     pub snapshots: State,
     /// guid of a pool → what is remembered of its scrubs or trims.
     pub upkeep: BTreeMap<u64, Tended>,
+    pub sync: Synced,
 }
 
 /// What is remembered of a pool that is scrubbed or trimmed.

@@ -22,6 +22,7 @@ use stdx::patience::hurried;
 
 use super::carry::{Carried, carry};
 use super::shelf::Tended;
+use super::sync::{self, Office, Session, Settled};
 use super::{Services, facts, home, tend};
 
 /// Snapshots that are read for one look: more datasets are looked at afterwards.
@@ -48,6 +49,7 @@ pub enum What {
     Names(Box<Names>),
     Look(Box<Look>),
     Tend { pool: Arc<dyn Pool>, upkeep: Upkeep, scrub: bool, tended: Tended, stop: Cancel, now: Time },
+    Sync(Box<Session>),
     Run { policy: ScriptPolicy, stop: Cancel },
 }
 
@@ -90,6 +92,8 @@ pub enum Outcome {
         why: Error,
     },
     Tended(Result<tend::Tending, Error>),
+    /// What came of each dataset was noted before.
+    Synced,
     Ran {
         end: ScriptEnd,
         output: String,
@@ -117,6 +121,7 @@ impl Task {
     pub fn name(&self) -> &'static str {
         match self.what {
             What::Names(_) | What::Look(_) | What::Tend { .. } => "service-pool",
+            What::Sync(_) => "service-sync",
             What::Run { .. } => "service-script",
         }
     }
@@ -145,6 +150,10 @@ impl Task {
             What::Tend { pool, upkeep, scrub, tended, stop, now } => {
                 let id = self.id();
                 Outcome::Tended(tend::tend((&**pool, id), upkeep, *scrub, *tended, stop, *now))
+            }
+            What::Sync(session) => {
+                sync::run(&*self.services.engine, session, self);
+                Outcome::Synced
             }
             What::Run { policy, stop } => {
                 self.begin();
@@ -175,14 +184,33 @@ impl Task {
 
     /// There is something to do: it is a run.
     fn begin(&self) {
-        if let Some((id, edition)) = self.ticket.as_ref().and_then(|ticket| ticket.service.as_ref()) {
+        if let Some((id, edition)) = self.service() {
             self.services.tell_run(id, *edition);
         }
     }
 
+    fn service(&self) -> Option<&(String, u64)> {
+        self.ticket.as_ref().and_then(|ticket| ticket.service.as_ref())
+    }
+
     fn id(&self) -> &str {
-        let service = self.ticket.as_ref().and_then(|ticket| ticket.service.as_ref());
-        service.map_or("", |(id, _)| id)
+        self.service().map_or("", |(id, _)| id)
+    }
+}
+
+impl Office for Task {
+    fn now(&self) -> Time {
+        self.services.now()
+    }
+
+    fn begin(&self) {
+        Task::begin(self);
+    }
+
+    fn settle(&self, dataset: u64, settled: Settled) {
+        if let Some((id, edition)) = self.service() {
+            self.services.settle(id, *edition, dataset, settled);
+        }
     }
 }
 

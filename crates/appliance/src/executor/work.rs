@@ -4,13 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use api_types::{
-    AutoSnapPolicy, FailureClass, LastRun, NextLook, NextRun, RunReason, ServiceFailure, ServiceFault,
-    ServiceSpec, ServiceState, SnapFinding, SnapNext, SnapSkipped,
+    AutoSnapPolicy, AutoSyncPolicy, FailureClass, LastRun, NextLook, NextRun, RunReason, ServiceFailure,
+    ServiceFault, ServiceSpec, ServiceState, SnapFinding, SnapNext, SnapSkipped, SyncReplica, SyncStatus,
 };
 use engine_api::Cancel;
 use services::autosnap::agenda::Agenda;
 use services::autosnap::coverage::{Coverage, Named, cover};
 use services::autosnap::policy::Policy;
+use services::autosync;
 use services::instance::Instance;
 use services::property::Policy as KeptPolicy;
 use services::schedule::Zones;
@@ -19,6 +20,7 @@ use services::time::Time;
 use services::upkeep::Upkeep;
 
 use super::shelf::{Kept, Memory};
+use super::sync::{Progress, replica_of};
 
 /// Failures of a run that are told.
 const TOLD: usize = 16;
@@ -55,6 +57,7 @@ pub struct Lodging {
 pub enum Work {
     Snapshots(Box<Snapshots>),
     Upkeep { upkeep: Upkeep, scrub: bool, pools: BTreeMap<u64, Time> },
+    Sync(Box<Syncing>),
     Script { script: Box<Script> },
 }
 
@@ -68,6 +71,15 @@ pub struct Snapshots {
     pub findings: BTreeMap<String, Vec<SnapFinding>>,
     /// And what was due and was not made.
     pub skipped: BTreeMap<String, Vec<SnapSkipped>>,
+}
+
+/// An auto-sync service.
+pub struct Syncing {
+    pub policy: Arc<autosync::policy::Policy>,
+    pub findings: Vec<SnapFinding>,
+    /// guid of a source → its name.
+    pub names: BTreeMap<u64, String>,
+    pub progress: Arc<Progress>,
 }
 
 /// What a service covers in one pool.
@@ -144,6 +156,10 @@ impl Working {
                 let at = pools.values().copied().min()?;
                 Some(NextRun { at, reason: RunReason::Scheduled })
             }
+            Work::Sync(syncing) => {
+                let names = syncing.names.keys().copied();
+                self.memory.sync.next(&syncing.policy, names, self.instance.served, now)
+            }
             Work::Script { script } => {
                 use services::script::Step;
                 match script.step(self.instance.served, None, now) {
@@ -178,12 +194,17 @@ impl Working {
         match &self.work {
             Work::Snapshots(snapshots) => snapshots.coverage.datasets.len() as u64,
             Work::Upkeep { pools, .. } => pools.len() as u64,
+            Work::Sync(syncing) => syncing.names.len() as u64,
             Work::Script { .. } => 1,
         }
     }
 
     pub fn findings(&self) -> Vec<SnapFinding> {
-        let Work::Snapshots(snapshots) = &self.work else { return Vec::new() };
+        let snapshots = match &self.work {
+            Work::Snapshots(snapshots) => snapshots,
+            Work::Sync(syncing) => return syncing.findings.clone(),
+            Work::Upkeep { .. } | Work::Script { .. } => return Vec::new(),
+        };
         let of_policy = snapshots.policy.findings().iter();
         let of_coverage = snapshots.coverage.findings.iter();
         let of_looks = snapshots.findings.values().flatten();
@@ -196,6 +217,36 @@ impl Working {
         snapshots.skipped.values().flatten().take(SHOWN).cloned().collect()
     }
 
+    /// How far replication is, of an auto-sync service.
+    pub fn sync(&self, now: Time) -> Option<SyncStatus> {
+        let (Work::Sync(syncing), ServiceSpec::AutoSync(policy)) = (&self.work, &self.instance.spec) else {
+            return None;
+        };
+        let replica = |(guid, name): (&u64, &String)| {
+            let synced = self.memory.sync.datasets.get(guid);
+            SyncReplica {
+                dataset: name.clone(),
+                target: replica_of(&policy.target, &policy.source.dataset, name),
+                snapshot: synced.and_then(|it| it.snapshot.clone()),
+                current: synced.and_then(|it| it.current),
+            }
+        };
+        let mut replicas: Vec<SyncReplica> = syncing.names.iter().map(replica).collect();
+        replicas.sort_by(|a, b| (a.current, &a.dataset).cmp(&(b.current, &b.dataset)));
+        replicas.truncate(SHOWN);
+        Some(SyncStatus { replicas, sending: syncing.progress.sending(now) })
+    }
+
+    /// Whether each dataset waits for a person.
+    pub fn is_stopped(&self) -> bool {
+        let Work::Sync(syncing) = &self.work else { return false };
+        let is_stopped = |guid: &u64| {
+            let backoff = self.memory.sync.datasets.get(guid).and_then(|it| it.backoff);
+            backoff.is_some_and(|it| it.class != FailureClass::Retriable)
+        };
+        !syncing.names.is_empty() && syncing.names.keys().all(is_stopped)
+    }
+
     /// Everything is to be looked at.
     pub fn hasten(&mut self, now: Time) {
         match &mut self.work {
@@ -205,7 +256,8 @@ impl Working {
                 }
             }
             Work::Upkeep { pools, .. } => pools.values_mut().for_each(|at| *at = now.min(*at)),
-            Work::Script { .. } => {}
+            // What is asked is looked at, whatever is due.
+            Work::Sync(_) | Work::Script { .. } => {}
         }
     }
 
@@ -248,8 +300,34 @@ impl Work {
             }
             ServiceSpec::AutoScrub(policy) => upkeep(policy, true),
             ServiceSpec::AutoTrim(policy) => upkeep(policy, false),
+            ServiceSpec::AutoSync(policy) => {
+                let checked = autosync::policy::Policy::new(id, policy, zones)
+                    .map_err(|faults| ServiceFault::Sync { faults })?;
+                Ok(Work::Sync(Box::new(Syncing {
+                    policy: Arc::new(checked),
+                    findings: Vec::new(),
+                    names: BTreeMap::new(),
+                    progress: Arc::default(),
+                })))
+            }
             ServiceSpec::Script(policy) => Ok(Work::Script { script: Box::new(Script::new(policy, zones)?) }),
         }
+    }
+}
+
+impl Syncing {
+    /// Covers what is there now. Whether the source has another name or guid than before.
+    pub fn cover(&mut self, policy: &mut AutoSyncPolicy, pools: &BTreeMap<u64, Arc<Vec<Named>>>) -> bool {
+        let all: Vec<Named> = pools.values().flat_map(|names| names.iter().cloned()).collect();
+        let Coverage { datasets, findings, targets } = cover(std::slice::from_ref(&policy.source), &all);
+        let covered = all.into_iter().filter(|it| datasets.contains_key(&it.guid));
+        self.names = covered.map(|it| (it.guid, it.name)).collect();
+        self.findings = findings;
+        let Some(source) = targets.into_iter().next().filter(|source| *source != policy.source) else {
+            return false;
+        };
+        policy.source = source;
+        true
     }
 }
 

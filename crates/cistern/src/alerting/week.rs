@@ -177,6 +177,7 @@ fn kind(spec: &ServiceSpec) -> &'static str {
         ServiceSpec::AutoSnap(_) => "auto-snap",
         ServiceSpec::AutoScrub(_) => "auto-scrub",
         ServiceSpec::AutoTrim(_) => "auto-trim",
+        ServiceSpec::AutoSync(_) => "auto-sync",
         ServiceSpec::Script(_) => "script",
     }
 }

@@ -59,6 +59,7 @@ mod quotas;
 mod raidz;
 mod refusals;
 mod remount;
+mod replication;
 mod reports;
 mod restart;
 mod roots;

@@ -143,8 +143,10 @@ pub struct Service {
 impl Service {
     /// Without the guids of its targets, which are of one machine.
     pub fn new(disabled: bool, mut spec: ServiceSpec) -> Service {
-        if let ServiceSpec::AutoSnap(policy) = &mut spec {
-            policy.targets.iter_mut().for_each(|target| target.guid = None);
+        match &mut spec {
+            ServiceSpec::AutoSnap(policy) => policy.targets.iter_mut().for_each(|target| target.guid = None),
+            ServiceSpec::AutoSync(policy) => policy.source.guid = None,
+            ServiceSpec::AutoScrub(_) | ServiceSpec::AutoTrim(_) | ServiceSpec::Script(_) => {}
         }
         Service { disabled, spec }
     }

@@ -4,11 +4,12 @@ use super::{time, words};
 use crate::command::Io;
 use crate::fail::Stop;
 use crate::table::plain;
-use api_types::{RunReason, ServicePlan, SnapForecast, SnapPlan};
+use api_types::{RunReason, ServicePlan, SnapForecast, SnapPlan, SyncPlan};
 
 pub fn print(plan: &ServicePlan, io: &mut Io<'_>) -> Result<(), Stop> {
     match &plan.snapshots {
         Some(forecast) => snapshots(plan, forecast, io)?,
+        None if !plan.syncs.is_empty() => syncs(&plan.syncs, io)?,
         None => {
             for run in &plan.runs {
                 let why = match &run.reason {
@@ -25,6 +26,22 @@ pub fn print(plan: &ServicePlan, io: &mut Io<'_>) -> Result<(), Stop> {
     if plan.left_out > 0 {
         let left = words::count(plan.left_out, "dataset");
         writeln!(io.err, "{left} left out: there are too many snapshots to plan for all at once")?;
+    }
+    Ok(())
+}
+
+fn syncs(plans: &[SyncPlan], io: &mut Io<'_>) -> Result<(), Stop> {
+    for SyncPlan { dataset, target, steps, refusal, unreachable } in plans {
+        for step in steps {
+            writeln!(io.out, "{}", plain(&words::step(step, dataset, target)))?;
+        }
+        if let Some(refusal) = refusal {
+            writeln!(io.out, "nothing  {}", plain(&format!("{target}: {}", words::refusal(refusal))))?;
+        } else if let Some(why) = unreachable {
+            writeln!(io.out, "nothing  {}", plain(&format!("{target}: {why}")))?;
+        } else if steps.is_empty() {
+            writeln!(io.out, "nothing  {}", plain(&format!("{target} has all of {dataset}")))?;
+        }
     }
     Ok(())
 }

@@ -5,13 +5,13 @@ use crate::fail::{Stop, usage};
 use crate::getopt::{self, Parsed};
 use crate::human::nicebytes;
 use api_types::{
-    AutoSnapPolicy, Schedule, ScriptLimits, ScriptPolicy, ServiceSpec, SnapBudget, SnapNaming, SnapTarget,
-    SpaceBudget, UpkeepPolicy, When,
+    AutoSnapPolicy, AutoSyncPolicy, Schedule, ScriptLimits, ScriptPolicy, ServiceSpec, SnapBudget,
+    SnapNaming, SnapTarget, SpaceBudget, SyncAbsence, SyncKeep, SyncTarget, UpkeepPolicy, When,
 };
 
 /// Options with an argument, as getopt has them.
-const LETTERS: &str = "t:e:l:b:n:g:a:S:p:w:s:m:c:o:z:";
-const LONG: [(&str, &str); 18] = [
+const LETTERS: &str = "t:e:l:b:n:g:a:S:p:w:s:m:c:o:z:f:i:k:x:u:";
+const LONG: [(&str, &str); 23] = [
     ("target", "t"),
     ("exclude", "e"),
     ("level", "l"),
@@ -27,6 +27,11 @@ const LONG: [(&str, &str); 18] = [
     ("processes", "c"),
     ("output", "o"),
     ("zone", "z"),
+    ("from", "f"),
+    ("to", "i"),
+    ("keep", "k"),
+    ("absence", "x"),
+    ("stuck-after", "u"),
     ("recursive", "recursive"),
     ("skip-unchanged", "skip-unchanged"),
     ("disabled", "disabled"),
@@ -61,6 +66,24 @@ pub fn made(kind: &str, options: &Parsed) -> Result<ServiceSpec, Stop> {
                 stale_after: None,
             })
         }
+        "auto-sync" => {
+            wants("f", "what is replicated is wanted: --from DATASET")?;
+            wants("i", "a replica is wanted: --to DATASET")?;
+            wants("S", "a schedule is wanted: --schedule 15m")?;
+            ServiceSpec::AutoSync(AutoSyncPolicy {
+                source: SnapTarget {
+                    dataset: String::new(),
+                    guid: None,
+                    recursive: false,
+                    exclude: Vec::new(),
+                },
+                target: SyncTarget::Pool { dataset: String::new() },
+                schedule,
+                keep: SyncKeep::default(),
+                absence: SyncAbsence::default(),
+                stuck_after: 600,
+            })
+        }
         "auto-scrub" | "auto-trim" | "script" => {
             wants("S", "a schedule is wanted: --schedule daily@02:30")?;
             let upkeep = UpkeepPolicy { pools: Vec::new(), schedule: schedule.clone(), window: None };
@@ -78,7 +101,7 @@ pub fn made(kind: &str, options: &Parsed) -> Result<ServiceSpec, Stop> {
         }
         other => {
             return usage(format!(
-                "'{other}' is no kind of service: auto-snap, auto-scrub, auto-trim or script"
+                "'{other}' is no kind of service: auto-snap, auto-sync, auto-scrub, auto-trim or script"
             ));
         }
     };
@@ -103,6 +126,7 @@ fn apply(spec: ServiceSpec, options: &Parsed) -> Result<ServiceSpec, Stop> {
     let allowed: &[&str] = match &spec {
         ServiceSpec::AutoSnap(_) => &["t", "e", "l", "b", "n", "g", "a", "z", "recursive", "skip-unchanged"],
         ServiceSpec::AutoScrub(_) | ServiceSpec::AutoTrim(_) => &["S", "p", "w", "z"],
+        ServiceSpec::AutoSync(_) => &["f", "i", "e", "S", "k", "x", "u", "z", "recursive"],
         ServiceSpec::Script(_) => &["S", "s", "m", "c", "o", "z"],
     };
     if let Some(other) = letters.into_iter().find(|name| *name != "disabled" && !allowed.contains(name)) {
@@ -120,6 +144,7 @@ fn apply(spec: ServiceSpec, options: &Parsed) -> Result<ServiceSpec, Stop> {
                 policy.window = window(text)?;
             }
         }
+        ServiceSpec::AutoSync(policy) => sync(policy, options)?,
         ServiceSpec::Script(policy) => {
             schedule_of(&mut policy.schedule, options)?;
             limits(&mut policy.limits, options)?;
@@ -224,6 +249,63 @@ fn budget(text: &str) -> Result<Option<SpaceBudget>, Stop> {
     }
 }
 
+fn sync(policy: &mut AutoSyncPolicy, options: &Parsed) -> Result<(), Stop> {
+    schedule_of(&mut policy.schedule, options)?;
+    if let Some(dataset) = options.value("f") {
+        (policy.source.dataset, policy.source.guid) = (dataset.to_owned(), None);
+    }
+    policy.source.recursive |= options.has("recursive");
+    if options.has("e") {
+        policy.source.exclude = options.values("e").map(str::to_owned).collect();
+    }
+    if let Some(dataset) = options.value("i") {
+        policy.target = SyncTarget::Pool { dataset: dataset.to_owned() };
+    }
+    if let Some(text) = options.value("k") {
+        policy.keep = SyncKeep { count: 1, age: None };
+        for part in text.split(',') {
+            match (part.parse(), age(part)) {
+                (Ok(count), _) => policy.keep.count = count,
+                (_, Some(age)) => policy.keep.age = Some(age),
+                _ => return usage(format!("'{part}' does not say what is kept: 24, 30d or 24,30d")),
+            }
+        }
+    }
+    if let Some(text) = options.value("x") {
+        policy.absence = SyncAbsence { seconds: None, bytes: None };
+        for part in text.split(',').filter(|part| *part != "none") {
+            match age(part) {
+                Some(age) => policy.absence.seconds = Some(age),
+                None => policy.absence.bytes = Some(bytes(part)?),
+            }
+        }
+    }
+    if let Some(text) = options.value("u") {
+        match age(text).and_then(|seconds| u32::try_from(seconds).ok()) {
+            Some(seconds) => policy.stuck_after = seconds,
+            None => return usage(format!("'{text}' is no time: 10m")),
+        }
+    }
+    Ok(())
+}
+
+fn shown_sync(policy: &AutoSyncPolicy) -> Vec<(&'static str, String)> {
+    let SnapTarget { dataset, recursive, exclude, .. } = &policy.source;
+    let below = if *recursive { " and all below" } else { "" };
+    let but = if exclude.is_empty() { "" } else { " but " };
+    let kept = policy.keep.age.map_or_else(String::new, |age| format!(" and those of {}", shown_age(age)));
+    let SyncAbsence { seconds, bytes } = policy.absence;
+    let bounds: Vec<String> = seconds.map(shown_age).into_iter().chain(bytes.map(nicebytes)).collect();
+    vec![
+        ("from", format!("{dataset}{below}{but}{}", exclude.join(", "))),
+        ("to", policy.target.dataset().to_owned()),
+        ("schedule", schedule::shown(&policy.schedule)),
+        ("keep", format!("the newest {}{kept}", policy.keep.count)),
+        ("absence", if bounds.is_empty() { "without bounds".to_owned() } else { bounds.join(" or ") }),
+        ("stuck after", shown_age(policy.stuck_after.into())),
+    ]
+}
+
 /// What a service is set to do, line by line.
 pub fn shown(spec: &ServiceSpec) -> Vec<(&'static str, String)> {
     match spec {
@@ -234,6 +316,7 @@ pub fn shown(spec: &ServiceSpec) -> Vec<(&'static str, String)> {
             lines.extend(policy.window.iter().map(|window| ("window", shown_window(window))));
             lines
         }
+        ServiceSpec::AutoSync(policy) => shown_sync(policy),
         ServiceSpec::Script(policy) => {
             let ScriptLimits { seconds, memory, output, processes } = policy.limits;
             let words: Vec<&str> =
@@ -313,10 +396,42 @@ mod tests {
     }
 
     #[test]
+    fn a_replication_is_made_and_shown() {
+        let made = spec(
+            "auto-sync away --from tank/home --recursive --exclude tank/home/tmp --to backup/home --schedule 15m \
+             --keep 24,30d --absence 30d,100G",
+        );
+        let made = made.expect("a service");
+        let lines: Vec<String> =
+            shown(&made).into_iter().map(|(name, value)| format!("{name}={value}")).collect();
+        assert_eq!(
+            lines,
+            [
+                "from=tank/home and all below but tank/home/tmp",
+                "to=backup/home",
+                "schedule=15m",
+                "keep=the newest 24 and those of 30d",
+                "absence=30d or 100G",
+                "stuck after=10m",
+            ]
+        );
+        let options = parse(&words("away --keep 3 --absence none --stuck-after 2m")).expect("options");
+        let ServiceSpec::AutoSync(after) = changed(made, &options).expect("a service") else {
+            panic!("another kind")
+        };
+        assert_eq!(after.keep, SyncKeep { count: 3, age: None });
+        assert_eq!(after.absence, SyncAbsence { seconds: None, bytes: None });
+        assert!(after.stuck_after == 120 && after.source.recursive);
+    }
+
+    #[test]
     fn what_makes_no_sense_is_refused() {
         for bad in [
             "auto-snap a --level daily=1",
             "auto-snap a --target tank",
+            "auto-sync a --from tank --schedule 15m",
+            "auto-sync a --from tank --to b/a --schedule 15m --keep x",
+            "auto-sync a --from tank --to b/a --schedule 15m --level daily=1",
             "auto-snap a --target tank --level daily=1 --window 1:00-2:00",
             "auto-snap a --target tank --level daily=1 --exclude other/x",
             "auto-snap a --target tank --level daily=1 --budget x%",

@@ -4,7 +4,8 @@ use super::time;
 use api_types::{
     BudgetOver, ClockDispute, FailureClass, LastRun, RunReason, ScriptEnd, Service, ServiceFailure,
     ServiceLogEntry, ServiceSpec, ServiceState, SnapDestroyReason, SnapFinding, SnapKeptReason,
-    SnapNextReason, SnapSkipReason, SnapSkipped, StateCause,
+    SnapNextReason, SnapSkipReason, SnapSkipped, StateCause, SyncRefusal, SyncReplica, SyncSending, SyncSide,
+    SyncStep,
 };
 
 use super::schedule::shown_age;
@@ -15,6 +16,7 @@ pub fn kind(spec: &ServiceSpec) -> &'static str {
         ServiceSpec::AutoSnap(_) => "auto-snap",
         ServiceSpec::AutoScrub(_) => "auto-scrub",
         ServiceSpec::AutoTrim(_) => "auto-trim",
+        ServiceSpec::AutoSync(_) => "auto-sync",
         ServiceSpec::Script(_) => "script",
     }
 }
@@ -86,7 +88,7 @@ pub fn failure(failure: &ServiceFailure) -> String {
 
 pub fn covers(service: &Service) -> String {
     match service.spec {
-        ServiceSpec::AutoSnap(_) => count(service.covers, "dataset"),
+        ServiceSpec::AutoSnap(_) | ServiceSpec::AutoSync(_) => count(service.covers, "dataset"),
         ServiceSpec::AutoScrub(_) | ServiceSpec::AutoTrim(_) => count(service.covers, "pool"),
         ServiceSpec::Script(_) => count(service.covers, "program"),
     }
@@ -101,6 +103,70 @@ pub fn run(run: &LastRun) -> String {
         text += &format!(", {} failed", run.failed);
     }
     text
+}
+
+/// How far a replica is. `now`: by the clock of services.
+pub fn replica(replica: &SyncReplica, now: i64) -> String {
+    let SyncReplica { dataset, target, snapshot, current } = replica;
+    let Some(snapshot) = snapshot else { return format!("{dataset} to {target}: nothing is there yet") };
+    let lag = match current {
+        Some(at) => format!("lags {}", span(now.saturating_sub(*at))),
+        None => "of unknown age".to_owned(),
+    };
+    format!("{dataset} to {target}: {lag}, newest {snapshot}")
+}
+
+/// What is sent, how fast, and for how long still.
+pub fn sending(sending: &SyncSending) -> String {
+    let SyncSending { snapshot, bytes, size, seconds, .. } = sending;
+    let rate = bytes / (*seconds).max(1);
+    let left = match size.saturating_sub(*bytes).checked_div(rate) {
+        Some(left) => format!(", about {} left", span(left.cast_signed())),
+        None => String::new(),
+    };
+    format!("{snapshot}: {} of {}, {}/s{left}", nicebytes(*bytes), nicebytes(*size), nicebytes(rate))
+}
+
+fn span(seconds: i64) -> String {
+    let seconds = seconds.max(0);
+    match seconds {
+        0..120 => format!("{seconds}s"),
+        120..7_200 => format!("{}m", seconds / 60),
+        7_200..172_800 => format!("{}h", seconds / 3_600),
+        _ => format!("{}d", seconds / 86_400),
+    }
+}
+
+/// A step of a plan: what is done, and to what.
+pub fn step(step: &SyncStep, dataset: &str, target: &str) -> String {
+    match step {
+        SyncStep::Snapshot { snapshot } => format!("make     {dataset}@{snapshot}"),
+        SyncStep::Hold { snapshot } => format!("hold     {dataset}@{snapshot}"),
+        SyncStep::Release { snapshot } => format!("release  {dataset}@{snapshot}"),
+        SyncStep::Send { snapshot, from: Some(from) } => {
+            format!("send     {dataset}@{snapshot}  to {target}, from {from}")
+        }
+        SyncStep::Send { snapshot, from: None } => {
+            format!("send     {dataset}@{snapshot}  to {target}, all of it")
+        }
+        SyncStep::Resume => format!("send     the rest of what broke off  to {target}"),
+        SyncStep::Abort => format!("abort    what {target} has received in part"),
+        SyncStep::Stamp { snapshot, .. } => format!("note     {target}@{snapshot}  as this service's"),
+        SyncStep::Bookmark { snapshot } => format!("bookmark {dataset}@{snapshot}"),
+        SyncStep::Destroy { side: SyncSide::Source, name, .. } => format!("destroy  {dataset}{name}"),
+        SyncStep::Destroy { side: SyncSide::Replica, name, .. } => format!("destroy  {target}{name}"),
+    }
+}
+
+pub fn refusal(refusal: &SyncRefusal) -> String {
+    match refusal {
+        SyncRefusal::NoReplica => "it is there, and is no replica".to_owned(),
+        SyncRefusal::OtherReplica { relation } => format!("it is another's replica: {relation}"),
+        SyncRefusal::ReplicaGone => "the replica is gone".to_owned(),
+        SyncRefusal::NoCommonBase => "both have no snapshot in common".to_owned(),
+        SyncRefusal::Diverged { snapshot } => format!("it has a snapshot of its own: {snapshot}"),
+        SyncRefusal::NotReadOnly => "it may be written to".to_owned(),
+    }
 }
 
 pub fn dispute(dispute: &ClockDispute) -> String {

@@ -8,6 +8,7 @@ mod disturb;
 mod policies;
 mod scale;
 mod sim;
+mod sync;
 mod world;
 
 use std::collections::BTreeMap;

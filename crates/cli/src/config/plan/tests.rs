@@ -1,9 +1,9 @@
 use std::collections::BTreeSet;
 
 use api_types::{
-    AlertSettings, AutoSnapPolicy, MailRoute, Role, Schedule, ScriptLimits, ScriptPolicy, Secret,
-    ServiceSpec, Severity, SnapBudget, SnapKeep, SnapLevel, SnapNaming, SnapTarget, SpaceBudget,
-    UpkeepPolicy, When, Window,
+    AlertSettings, AutoSnapPolicy, AutoSyncPolicy, MailRoute, Role, Schedule, ScriptLimits, ScriptPolicy,
+    Secret, ServiceSpec, Severity, SnapBudget, SnapKeep, SnapLevel, SnapNaming, SnapTarget, SpaceBudget,
+    SyncAbsence, SyncKeep, SyncTarget, UpkeepPolicy, When, Window,
 };
 use stdx::prng::Prng;
 
@@ -440,6 +440,18 @@ fn a_service_is_made_set_and_taken_away_and_stays_of_its_kind() {
     let steps = lines(&there, &services(&[("s", &set)]));
     assert!(steps.len() == 1 && steps[0].starts_with("service s: set disabled="), "{steps:?}");
     assert!(steps[0].ends_with("spec.budget.snapshots=10 (is 9)"), "{steps:?}");
+    let sync = |guid| {
+        ServiceSpec::AutoSync(AutoSyncPolicy {
+            source: SnapTarget { dataset: "tank".into(), guid, recursive: true, exclude: Vec::new() },
+            target: SyncTarget::Pool { dataset: "backup/tank".into() },
+            schedule: Schedule { when: When::Hour { step: 1, minute: 0 }, zone: None },
+            keep: SyncKeep::default(),
+            absence: SyncAbsence::default(),
+            stuck_after: 600,
+        })
+    };
+    let (here, file) = (Service::new(false, sync(Some(7))), Service::new(false, sync(None)));
+    assert_eq!(lines(&services(&[("s", &here)]), &services(&[("s", &file)])), [""; 0]);
     let kinds = lines(&there, &services(&[("s", &scrub)]));
     assert_eq!(kinds, ["service s: is auto-snap and cannot become auto-scrub"]);
     assert_eq!(lines(&there, &services(&[])), ["service s: remove; what it has made stays"]);

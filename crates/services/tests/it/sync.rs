@@ -1,0 +1,412 @@
+//! Replication from seeds: a source that people write to, and a replica that dies, hangs, fills up,
+//! lies, is promoted, or comes back after a month; kills between any two steps, and memory that is
+//! lost. After each step the promises of [`services::autosync`] are checked against what the two
+//! pools have.
+
+mod world;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::panic::resume_unwind;
+use std::thread;
+
+use api_types::{
+    AutoSyncPolicy, FailureClass, Schedule, SnapTarget, SyncAbsence, SyncKeep, SyncRefusal, SyncStep,
+    SyncTarget, When,
+};
+use jiff::tz::TimeZone;
+use services::autosync::memory::Memory;
+use services::autosync::plan::{Plan, plan, relieve};
+use services::autosync::policy::Policy;
+use services::autosync::view::{Target, View};
+use services::time::{DAY, Time};
+use stdx::prng::Prng;
+use world::{Broken, SERVICE, SOURCE, World};
+
+const SEEDS: u64 = 5_000;
+const START: Time = 1_795_824_000;
+/// Rounds of one look: what has to be sent, what is new meanwhile, and what goes.
+const ROUNDS: usize = 12;
+
+/// What has to have happened somewhere, or the promises were not tried.
+const TRIED: &[&str] = &[
+    "first",
+    "sent",
+    "from a bookmark",
+    "resumed",
+    "aborted",
+    "stamped",
+    "relieved",
+    "kept away a month",
+    "full",
+    "unreachable",
+    "killed",
+    "memory lost",
+    "lied",
+    "unchanged",
+    "NoReplica",
+    "NotReadOnly",
+    "ReplicaGone",
+    "Diverged",
+    "NoCommonBase",
+    "retention there",
+    "retention here",
+];
+
+struct Sim {
+    world: World,
+    properties: AutoSyncPolicy,
+    policy: Policy,
+    memory: Memory,
+    served: Time,
+    random: Prng,
+    tried: BTreeMap<&'static str, u64>,
+}
+
+impl Sim {
+    fn new(seed: u64) -> Sim {
+        let mut random = Prng::new(seed);
+        let properties = AutoSyncPolicy {
+            source: SnapTarget { dataset: "tank/a".to_owned(), ..SnapTarget::default() },
+            target: SyncTarget::Pool { dataset: "dozer/a".to_owned() },
+            schedule: Schedule {
+                when: match random.below(3) {
+                    0 => When::Minute { step: 1, offset: 0 },
+                    1 => When::Hour { step: 1, minute: 0 },
+                    _ => When::Day { hour: 3, minute: 0 },
+                },
+                zone: None,
+            },
+            keep: SyncKeep {
+                count: u32::try_from(random.range(1, 4)).expect("it is small"),
+                age: random.chance(1, 3).then_some(86_400),
+            },
+            absence: SyncAbsence {
+                seconds: random.chance(1, 2).then(|| random.range(3_600, 20 * 86_400)),
+                bytes: random.chance(1, 3).then(|| random.range(1, 40)),
+            },
+            stuck_after: 600,
+        };
+        let policy = Policy::new(SERVICE, &properties, &|_| Some(TimeZone::UTC)).expect("it is good");
+        Sim {
+            world: World::new(START),
+            properties,
+            policy,
+            memory: Memory::default(),
+            served: START,
+            random,
+            tried: BTreeMap::new(),
+        }
+    }
+
+    fn tried(&mut self, what: &'static str) {
+        *self.tried.entry(what).or_default() += 1;
+    }
+
+    fn view(&mut self, wanted: Time, may_lie: bool) -> View {
+        let mut target = self.world.view_target();
+        if may_lie && self.random.chance(1, 20) {
+            self.lie(&mut target);
+        }
+        let synced = self.memory.datasets.get(&SOURCE).cloned().unwrap_or_default();
+        View {
+            source: self.world.view_source(),
+            target,
+            wanted,
+            sent_before: synced.snapshot.is_some(),
+            bookmarks: synced.bookmarks,
+            failing_since: synced.failing_since,
+            as_of: self.world.now,
+            now: self.world.now,
+        }
+    }
+
+    /// The replica says that it has what it has not, or not what it has.
+    fn lie(&mut self, target: &mut Target) {
+        let Target::There(replica) = target else { return };
+        self.tried.entry("lied").and_modify(|count| *count += 1).or_insert(1);
+        self.world.is_lied_to = true;
+        match self.random.below(3) {
+            0 => drop(replica.snapshots.pop()),
+            1 => replica.snapshots.iter_mut().for_each(|it| it.guid ^= 1 << 40),
+            _ => {
+                let mut claimed = self.world.view_source().snapshots;
+                claimed.retain(|it| self.random.chance(1, 2) && !replica.snapshots.contains(it));
+                replica.snapshots.extend(claimed);
+            }
+        }
+    }
+
+    /// Looks, if there is something to look at: rounds until there is no step left, or one fails.
+    fn look(&mut self, asked: bool, may_break: bool) {
+        let agenda =
+            self.memory.agenda(&self.policy, [SOURCE].into_iter(), (self.served, asked), self.world.now);
+        self.served = agenda.served;
+        if agenda.datasets.is_empty() {
+            return;
+        }
+        for round in 0.. {
+            assert!(round < ROUNDS, "it comes to no end");
+            let view = self.view(agenda.wanted, may_break);
+            let planned = plan(&self.policy, &view);
+            assert_eq!(planned, plan(&self.policy, &view), "the same facts give the same plan");
+            match self.round(&view, &planned, may_break) {
+                Ok(true) => {}
+                Ok(false) => return,
+                Err(Broken::Killed) => {
+                    self.tried("killed");
+                    if self.random.chance(1, 10) {
+                        self.memory = Memory::default();
+                        self.tried("memory lost");
+                    }
+                    return;
+                }
+                Err(broken) => return self.failed(broken),
+            }
+        }
+    }
+
+    /// Whether there may be more to do.
+    fn round(&mut self, view: &View, planned: &Plan, may_break: bool) -> Result<bool, Broken> {
+        for step in &planned.steps {
+            if may_break && self.random.chance(1, 60) {
+                return Err(Broken::Killed);
+            }
+            self.step(step)?;
+            if may_break && self.random.chance(1, 60) {
+                return Err(Broken::Killed);
+            }
+        }
+        if view.target == Target::Unreachable {
+            self.tried("unreachable");
+            return Err(Broken::Later);
+        }
+        if let Some(refusal) = &planned.refusal {
+            self.tried(match refusal {
+                SyncRefusal::NoReplica => "NoReplica",
+                SyncRefusal::OtherReplica { .. } => "OtherReplica",
+                SyncRefusal::ReplicaGone => "ReplicaGone",
+                SyncRefusal::NoCommonBase => "NoCommonBase",
+                SyncRefusal::Diverged { .. } => "Diverged",
+                SyncRefusal::NotReadOnly => "NotReadOnly",
+            });
+            return Err(Broken::Person);
+        }
+        let synced = self.memory.datasets.entry(SOURCE).or_default();
+        if let Some(base) = &planned.base {
+            synced.snapshot = Some(base.replica.clone());
+        }
+        synced.current = planned.current.or(synced.current);
+        if !planned.steps.is_empty() {
+            return Ok(true);
+        }
+        synced.succeeded();
+        if planned.current == Some(view.now) {
+            self.tried("unchanged");
+        }
+        self.check_retention();
+        Ok(false)
+    }
+
+    fn step(&mut self, step: &SyncStep) -> Result<(), Broken> {
+        let (base, unsent) = (self.world.base(), self.world.unsent());
+        self.world.perform(step, &mut self.random)?;
+        let what = match step {
+            SyncStep::Send { from: None, .. } => "first",
+            SyncStep::Send { from: Some(from), .. } if from.starts_with('#') => "from a bookmark",
+            SyncStep::Send { .. } => "sent",
+            SyncStep::Resume => "resumed",
+            SyncStep::Abort => "aborted",
+            SyncStep::Stamp { .. } => "stamped",
+            SyncStep::Bookmark { .. } => "relieved",
+            SyncStep::Destroy { side: api_types::SyncSide::Replica, .. } => "retention there",
+            SyncStep::Destroy { .. } => "retention here",
+            SyncStep::Snapshot { .. } | SyncStep::Hold { .. } | SyncStep::Release { .. } => "other",
+        };
+        self.tried(what);
+        if let SyncStep::Bookmark { snapshot } = step {
+            let guid = self.world.source.bookmarks.iter().find(|it| it.name == *snapshot);
+            let synced = self.memory.datasets.entry(SOURCE).or_default();
+            synced.bookmarks.extend(guid.map(|it| it.guid));
+        }
+        if !self.world.is_lied_to {
+            assert!(base.is_none() || self.world.base() >= base, "{step:?} loses the base");
+            let is_new = matches!(step, SyncStep::Snapshot { .. });
+            assert!(!is_new || unsent == 0, "one more although {unsent} did not get there");
+        }
+        self.check_replica();
+        Ok(())
+    }
+
+    fn failed(&mut self, broken: Broken) {
+        let class = match broken {
+            Broken::Person => FailureClass::NeedsPerson,
+            Broken::Later | Broken::Killed => FailureClass::Retriable,
+        };
+        let now = self.world.now;
+        let synced = self.memory.datasets.entry(SOURCE).or_default();
+        synced.failed(class, now, &mut self.random);
+        let since = synced.failing_since;
+        for step in relieve(&self.policy, &self.world.view_source(), since, now) {
+            self.step(&step).expect("nothing of the replica is needed");
+        }
+        let absent = since.map_or(0, |since| now - since).unsigned_abs();
+        let source = self.world.view_source();
+        let is_over = self.properties.absence.seconds.is_some_and(|most| absent > most)
+            || self.properties.absence.bytes.is_some_and(|most| source.kept > most);
+        let kept = source.snapshots.iter().filter(|it| it.stamp.is_some() && !it.needed);
+        assert!(!is_over || kept.count() == 0, "the budget is used up");
+    }
+
+    /// What is on the replica is what the source had.
+    fn check_replica(&self) {
+        for (one, content) in self.world.there.iter().flat_map(|there| &there.side.snapshots) {
+            if !self.world.foreign.contains(&one.guid) {
+                assert_eq!(self.world.ledger.get(&one.guid), Some(content), "{one:?}");
+            }
+        }
+    }
+
+    fn check_retention(&self) {
+        let Some(there) = &self.world.there else { return };
+        let own: Vec<Time> = there.side.snapshots.iter().filter_map(|(it, _)| it.stamp).collect();
+        let SyncKeep { count, age } = self.properties.keep;
+        let is_old = |at: &&Time| age.is_none_or(|age| (self.world.now - **at).unsigned_abs() > age);
+        let old = own.iter().filter(is_old).count();
+        assert!(self.world.is_lied_to || old <= count as usize, "{own:?}");
+        let here = self.world.source.snapshots.iter();
+        let here = here.filter(|(it, _)| it.stamp.is_some() && !it.needed).count();
+        assert!(self.world.is_lied_to || here <= 1, "{here} snapshots of the source are kept");
+    }
+
+    fn event(&mut self) {
+        let hour = 3_600;
+        match self.random.below(24) {
+            0..=5 => self.world.content += 1,
+            6 => {
+                let name = format!("auto{}", self.world.txg);
+                self.world.snapshot(&name, None);
+            }
+            7 => {
+                let foreign = self.world.foreign.clone();
+                self.world.source.snapshots.retain(|(it, _)| !foreign.contains(&it.guid));
+            }
+            8 => self.world.reachable = !self.world.reachable,
+            9 => {
+                self.world.full = !self.world.full;
+                self.tried("full");
+            }
+            10 if self.random.chance(1, 6) => {
+                self.world.reachable = false;
+                self.world.now += 31 * DAY;
+                self.tried("kept away a month");
+            }
+            11 => {
+                if let Some((one, _)) = self.world.source.snapshots.last_mut() {
+                    one.needed = !one.needed;
+                }
+            }
+            12 if self.random.chance(1, 8) => self.disturb_replica(),
+            13 if self.random.chance(1, 4) => self.mend(),
+            _ => {}
+        }
+        self.world.now += match self.random.below(3) {
+            0 => 60,
+            1 => hour,
+            _ => self.random.range(60, 2 * 86_400).cast_signed(),
+        };
+    }
+
+    fn disturb_replica(&mut self) {
+        let txg = self.world.tick();
+        let Some(there) = &mut self.world.there else { return };
+        match self.random.below(4) {
+            0 => there.relation = None,
+            1 => there.readonly = false,
+            2 => self.world.there = None,
+            _ => {
+                let (mut foreign, content) = match there.side.snapshots.last() {
+                    Some(last) => last.clone(),
+                    None => return,
+                };
+                (foreign.guid, foreign.createtxg, foreign.stamp) = (txg, txg, None);
+                foreign.name = format!("theirs{txg}");
+                there.side.snapshots.push((foreign, content));
+                self.world.foreign.insert(txg);
+            }
+        }
+    }
+
+    /// Somebody looks after it, and clears the service.
+    fn mend(&mut self) {
+        if let Some(there) = &mut self.world.there {
+            there.relation = Some(self.policy.relation(SOURCE));
+            there.readonly = true;
+            let foreign: BTreeSet<u64> = self.world.foreign.clone();
+            there.side.snapshots.retain(|(it, _)| !foreign.contains(&it.guid));
+        }
+        let is_lost = self.world.there.as_ref().is_some_and(|there| there.partial.is_none())
+            && (newest(&self.world).is_none() || self.world.base() != newest(&self.world));
+        if is_lost {
+            self.world.there = None;
+        }
+        let bookmarks = self.memory.datasets.remove(&SOURCE).unwrap_or_default().bookmarks;
+        self.memory.datasets.entry(SOURCE).or_default().bookmarks = bookmarks;
+    }
+
+    /// With nothing in the way, all of the source gets there.
+    fn finish(&mut self) {
+        (self.world.reachable, self.world.full) = (true, false);
+        self.mend();
+        for _ in 0..50 {
+            self.world.now += 2 * 3_600;
+            self.look(true, false);
+        }
+        let there = self.world.there.as_ref().expect("there is a replica");
+        let last = there.side.snapshots.last().expect("with a snapshot");
+        assert_eq!(last.1, self.world.content, "all is there");
+        assert!(self.world.unsent() == 0 && there.partial.is_none());
+    }
+}
+
+fn newest(world: &World) -> Option<u64> {
+    world.there.as_ref()?.side.snapshots.iter().map(|(it, _)| it.guid).max()
+}
+
+fn run(seed: u64) -> BTreeMap<&'static str, u64> {
+    let mut sim = Sim::new(seed);
+    for _ in 0..sim.random.range(20, 160) {
+        sim.event();
+        let asked = sim.random.chance(1, 10);
+        sim.look(asked, true);
+    }
+    sim.finish();
+    sim.tried
+}
+
+#[test]
+fn five_thousand_replicas_keep_their_promises() {
+    let mut tried: BTreeMap<&str, u64> = BTreeMap::new();
+    let halves = thread::scope(|scope| {
+        let half = |odd: u64| {
+            scope.spawn(move || {
+                let mut sums: BTreeMap<&str, u64> = BTreeMap::new();
+                for seed in (0..SEEDS).filter(|seed| seed % 2 == odd) {
+                    let told = std::panic::catch_unwind(|| run(seed));
+                    let told = told.unwrap_or_else(|panic| {
+                        println!("seed {seed}");
+                        resume_unwind(panic)
+                    });
+                    told.into_iter().for_each(|(what, count)| *sums.entry(what).or_default() += count);
+                }
+                sums
+            })
+        };
+        [half(0), half(1)].map(|half| half.join().unwrap_or_else(|panic| resume_unwind(panic)))
+    });
+    for (what, count) in halves.into_iter().flatten() {
+        *tried.entry(what).or_default() += count;
+    }
+    println!("{SEEDS} seeds: {tried:?}");
+    let missing: Vec<&&str> = TRIED.iter().filter(|what| !tried.contains_key(**what)).collect();
+    assert!(missing.is_empty(), "never happened: {missing:?}");
+}
