@@ -9,8 +9,9 @@
 //! Invariants:
 //! - Of one key at most one alert is open. An id is given once.
 //! - Each turn of an alert is given once, and always in order: raised, perhaps worsened, cleared.
-//! - At most [`MOST_OPEN`] alerts are open; how many more were found is counted
-//!   ([`Book::left_out`]).
+//! - At most [`MOST_OPEN`] alerts are open, and [`FOR_CRITICAL`] more that are critical: many small
+//!   troubles hide no great one. How many more were found is counted ([`Book::left_out`]).
+//!   What is wrong with checks and routes themselves has always room, for there is one of each.
 //! - Waiting goes by the steady clock. A wall clock that jumps alters stamps and nothing else.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -24,6 +25,7 @@ use crate::{Moment, words};
 
 /// Alerts that are open at a time. More help nobody, and each is kept and told.
 pub const MOST_OPEN: usize = 1_000;
+pub const FOR_CRITICAL: usize = 100;
 /// Times that an alert may be raised within [`FLAP_WINDOW`] seconds before it is held open, and
 /// seconds that it then has to be away.
 const FLAPS: usize = 4;
@@ -199,7 +201,7 @@ impl Book {
             }
             return None;
         }
-        if self.open.len() >= MOST_OPEN {
+        if !self.has_room(check, finding.severity) {
             *self.left_out.entry(check).or_default() += 1;
             return None;
         }
@@ -217,6 +219,14 @@ impl Book {
         let open = Open { alert: alert.clone(), check, what: Some(finding.what.clone()), absent: None };
         self.open.insert(key.clone(), open);
         Some(Turn { key, turn: AlertTurn::Raised, alert })
+    }
+
+    fn has_room(&self, check: Check, severity: Severity) -> bool {
+        let most = match severity {
+            Severity::Critical => MOST_OPEN + FOR_CRITICAL,
+            Severity::Warning | Severity::Error => MOST_OPEN,
+        };
+        matches!(check, Check::Checks | Check::Delivery) || self.open.len() < most
     }
 
     fn raise(&mut self, finding: &Finding, flapping: bool, now: Moment) -> Alert {

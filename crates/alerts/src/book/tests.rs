@@ -137,6 +137,13 @@ fn so_many_are_open_at_most_and_the_others_are_counted() {
     assert_eq!((raised.len(), book.left_out()), (MOST_OPEN, 500));
     book.observe(Check::Pools, &many, &over, at(60));
     assert_eq!(book.left_out(), 500, "they are not counted twice");
+    // Something critical has room, and so has that there are too many.
+    let empty = Finding::new(Severity::Critical, AlertKind::UpsLow { ups: "main".into() });
+    let too_many = Finding::new(Severity::Warning, AlertKind::TooManyAlerts { left_out: 500 });
+    for finding in [empty, too_many] {
+        let turn = book.report(&finding, at(60)).or_else(|| book.report(&finding, at(3_600)));
+        assert_eq!(turn.map(|turn| turn.turn), Some(AlertTurn::Raised), "{finding:?}");
+    }
     // Those that are open go on; once there is room, others are.
     book.observe(Check::Pools, &many[600..], &over, at(61));
     let turns = book.observe(Check::Pools, &many[600..], &over, at(200));

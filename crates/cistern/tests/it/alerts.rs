@@ -271,6 +271,61 @@ fn many_at_once_are_one_message() {
     daemon.stop();
 }
 
+/// A thousand faults at once, and more, are one message of a bounded length; how many were left out
+/// is told, a disk that fails among them is told as well, and clients do not notice.
+#[test]
+fn a_thousand_at_once_are_one_message_and_hide_nothing_critical() {
+    let scratch = Scratch::in_memory("alerts-thousand");
+    let (mail, web) =
+        (Sink::start(&scratch, "mail", "mail.json", &[]), Sink::start(&scratch, "http", "web.json", &[]));
+    let mut daemon = Daemon::start_with(&scratch, "state", &QUICK);
+    let (a, b) = (scratch.image("a", 512), scratch.image("b", 512));
+    daemon.zpool(&format!("create -m none tank mirror {a} {b}")).done();
+    mail_route(&daemon, &mail);
+    let mut shell = program("sh", 300);
+    shell.args(["-c", &format!("seq 1100 | xargs -P 4 -I N {PROGRAM} zfs create tank/N")]);
+    assert!(shell.env("CISTERN_SOCKET", daemon.socket()).status().expect("sh").success());
+    notify(&daemon, &format!("add hook webhook --url http://127.0.0.1:{}/", web.port));
+    let before = daemon.resident();
+    make_stale(&daemon, "tank");
+    until("it is told", || !mail.all().is_empty() && !web.all().is_empty());
+    until("how many are left out is told", || is_open(&daemon, "too-many-alerts"));
+    let first = &mail.all()[0];
+    let (subject, text) = (first["subject"].as_str().expect("one"), first["text"].as_str().expect("text"));
+    assert!(
+        subject.contains("1000 alerts, 0 worse") || subject.contains("1001 alerts, 0 worse"),
+        "{subject}"
+    );
+    assert!(text.contains("… and 95") && text.len() < 8 << 10, "{text}");
+    let listed = alert(&daemon, &["list", "-n", "2000"]);
+    let listed = listed.as_array().expect("a list");
+    let left_out = listed.iter().find_map(|it| it["what"]["too-many-alerts"]["left_out"].as_u64());
+    assert_eq!((listed.len(), left_out), (1_001, Some(101)));
+    assert!(mail.all().len() <= 2 && web.all().len() <= 2, "{:?}", mail.all());
+    let begun = Instant::now();
+    daemon.zfs("create tank/while").done();
+    assert!(begun.elapsed() < Duration::from_secs(10));
+    daemon.zpool(&format!("offline -f tank {b}")).done();
+    until("the disk is told", || {
+        web.all().iter().any(|it| it["body"]["title"].as_str().is_some_and(|it| it.contains("is FAULTED")))
+    });
+    assert!(daemon.resident() < before + (64 << 20), "{before} {}", daemon.resident());
+    daemon.zfs("set org.cistern:freshness=off tank").done();
+    // The check of datasets rests for a hundred times as long as it looks.
+    let begun = Instant::now();
+    while open(&daemon).len() > 1 {
+        assert!(begun.elapsed() < Duration::from_secs(300), "they are not over");
+        std::thread::sleep(Duration::from_secs(1));
+    }
+    until("that is told", || {
+        mail.all()
+            .iter()
+            .any(|it| it["subject"].as_str().is_some_and(|it| it.contains(" 100") && it.contains(" over")))
+    });
+    assert!(mail.all().len() <= 6, "{:?}", mail.all().iter().map(|it| &it["subject"]).collect::<Vec<_>>());
+    daemon.stop();
+}
+
 /// A program that does not end is an alert of its own, and all others look on.
 #[test]
 fn a_smartctl_that_hangs_is_told_and_stops_nobody() {
