@@ -25,7 +25,9 @@ impl PolicyFault {
             }
             PolicyFault::Id { id } => format!("'{id}' is no name of a service"),
             PolicyFault::NotOfData { id } => {
-                format!("service {id}: no dataset keeps programs, or scrubs and trims of other pools")
+                format!(
+                    "service {id}: no dataset keeps programs, replication, or scrubs and trims of other pools"
+                )
             }
             PolicyFault::Name { id, name } => format!("service {id}: '{name}' is no dataset at or below it"),
             PolicyFault::Service { id, fault } => format!("service {id}: {}", service(fault)),

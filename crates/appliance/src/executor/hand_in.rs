@@ -243,7 +243,7 @@ impl Services {
     }
 
     /// Notes what came of a dataset that is replicated.
-    pub(super) fn settle(&self, id: &str, edition: u64, dataset: u64, settled: Settled) {
+    pub(super) fn note_synced(&self, id: &str, edition: u64, dataset: u64, settled: Settled) {
         let mut state = self.lock();
         let now = state.belief.now;
         let State { services, random, .. } = &mut *state;

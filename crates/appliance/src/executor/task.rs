@@ -209,7 +209,7 @@ impl Office for Task {
 
     fn settle(&self, dataset: u64, settled: Settled) {
         if let Some((id, edition)) = self.service() {
-            self.services.settle(id, *edition, dataset, settled);
+            self.services.note_synced(id, *edition, dataset, settled);
         }
     }
 }

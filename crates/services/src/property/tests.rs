@@ -1,5 +1,6 @@
 use api_types::{
-    AutoSnapPolicy, Schedule, ScriptLimits, ScriptPolicy, SnapBudget, SnapNaming, UpkeepPolicy, When,
+    AutoSnapPolicy, AutoSyncPolicy, Schedule, ScriptLimits, ScriptPolicy, SnapBudget, SnapNaming,
+    SyncAbsence, SyncKeep, SyncTarget, UpkeepPolicy, When,
 };
 use stdx::prng::Prng;
 
@@ -91,6 +92,17 @@ fn what_is_written_is_read_and_has_a_bound() {
     assert!(matches!(write(&policies), Err(PolicyFault::TooLong { limit: 8_191, .. })));
 }
 
+fn sync() -> ServiceSpec {
+    ServiceSpec::AutoSync(AutoSyncPolicy {
+        source: target("tank/a", None, &[]),
+        target: SyncTarget::Pool { dataset: "dozer/a".into() },
+        schedule: DAILY,
+        keep: SyncKeep::default(),
+        absence: SyncAbsence::default(),
+        stuck_after: 600,
+    })
+}
+
 #[test]
 fn whatever_a_pool_says_is_a_fault_or_below_its_home_and_no_program() {
     let one = |spec: &ServiceSpec| {
@@ -99,6 +111,8 @@ fn whatever_a_pool_says_is_a_fault_or_below_its_home_and_no_program() {
     };
     assert!(parse(&one(&snap(&[target("a/b", None, &[])]))).is_ok());
     assert_eq!(parse(&one(&script())), Err(PolicyFault::NotOfData { id: "x".into() }));
+    assert_eq!(parse(&one(&sync())), Err(PolicyFault::NotOfData { id: "x".into() }));
+    assert!(home_of(&sync()).is_none() && at_home(&sync(), "tank").is_none());
     assert_eq!(parse(&one(&scrub(&["other"]))), Err(PolicyFault::NotOfData { id: "x".into() }));
     for name in ["/a", "a/", "a//b", "..", "a/../b", "a@b", "a#b", "a\nb", "%recv", "/"] {
         let in_target = one(&snap(&[target(name, None, &[])]));
