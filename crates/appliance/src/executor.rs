@@ -206,6 +206,13 @@ impl Services {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// The state, with what time it is now: nobody may have asked for a minute.
+    fn lock_now(&self) -> MutexGuard<'_, State> {
+        let mut state = self.lock();
+        self.observe(&mut state);
+        state
+    }
+
     /// Waits until there may be something to do. `false`: the program ends.
     pub fn wait(&self, most: Duration) -> bool {
         let idle = |state: &mut State| !state.is_stirred && !state.is_ending;

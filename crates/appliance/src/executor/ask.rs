@@ -67,7 +67,7 @@ fn missing(id: &str) -> Failure {
 impl Services {
     /// All of them, by id.
     pub fn all(&self) -> Vec<Service> {
-        let state = self.lock();
+        let state = self.lock_now();
         state.services.values().map(|service| self.shown(&state, service)).collect()
     }
 
@@ -98,7 +98,7 @@ impl Services {
     /// # Errors
     /// [`NotServed::Unknown`].
     pub fn one(&self, id: &str) -> Result<Service> {
-        let state = self.lock();
+        let state = self.lock_now();
         let service = state.services.get(id).ok_or_else(|| missing(id))?;
         Ok(self.shown(&state, service))
     }
@@ -146,7 +146,7 @@ impl Services {
         let ServiceCreate { id, mut spec, enabled } = asked;
         let _changing = self.changing();
         let now = {
-            let state = self.lock();
+            let state = self.lock_now();
             if state.services.contains_key(&id) {
                 return Err(NotServed::Exists { id }.into());
             }
@@ -357,7 +357,7 @@ impl Services {
     pub fn command(&self, id: &str, command: ServiceCommand) -> Result<Service> {
         let _changing = self.changing();
         self.keep_command(id, command)?;
-        let mut state = self.lock();
+        let mut state = self.lock_now();
         state.serial += 1;
         let now = state.belief.now;
         let service = state.services.get_mut(id).ok_or_else(|| missing(id))?;
@@ -468,7 +468,7 @@ impl Services {
 
     /// What time services go by.
     pub fn clock(&self) -> ServiceClock {
-        let belief = self.lock().belief;
+        let belief = self.lock_now().belief;
         ServiceClock { believed: belief.now, dispute: belief.dispute }
     }
 
@@ -493,7 +493,7 @@ impl Services {
     /// What a service would do now, or in the next days, if it was enabled.
     pub fn plan(&self, id: &str, days: u32) -> Result<ServicePlan> {
         let (now, spec, served) = {
-            let state = self.lock();
+            let state = self.lock_now();
             let service = state.services.get(id).ok_or_else(|| missing(id))?;
             (state.belief.now, service.instance.spec.clone(), service.instance.served)
         };

@@ -3,8 +3,8 @@
 //!
 //! Invariants:
 //! - What came of a dataset is noted before the next is looked at.
-//! - The source is changed, and a snapshot of a replica destroyed, only while the names are those of
-//!   the same datasets and snapshots as in the plan.
+//! - The source is changed, and a snapshot of a replica destroyed, only while the names are those
+//!   of the same datasets and snapshots as in the plan.
 //! - A stream that moves no byte for as long as the policy says is broken off. What is broken off
 //!   goes on where it was.
 
