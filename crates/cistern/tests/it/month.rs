@@ -36,6 +36,9 @@ const BLOCK: usize = 64 << 10;
 /// Real time that a day may take on a machine that does much else.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+type Files = BTreeMap<String, Vec<u8>>;
+type Blocks = BTreeMap<u64, Vec<u8>>;
+
 /// What the clients have written, and read again.
 struct Life {
     daemon: Daemon,
@@ -43,8 +46,8 @@ struct Life {
     iscsi: Initiator,
     unit: Unit,
     random: Prng,
-    files: BTreeMap<String, Vec<u8>>,
-    blocks: BTreeMap<u64, Vec<u8>>,
+    files: Files,
+    blocks: Blocks,
     began: i64,
 }
 
@@ -252,6 +255,14 @@ fn a_month_in_the_life() {
     let (end, late) = (life.now(), life.daemon.resident());
     snapshots_are_as_planned(&life, planned_at, &planned, end);
     files_and_blocks_are_exact(&life, &older, (&files, &blocks));
+    // The new disk has all, and it is good.
+    life.daemon.zpool("scrub tank").done();
+    life.daemon.zpool("wait -t scrub tank").done();
+    let status = life.daemon.zpool("status tank").done();
+    assert!(
+        status.contains("scan: scrub repaired 0B in ") && status.contains(" with 0 errors on "),
+        "{status}"
+    );
     disk_was_told_once(&mail, &web, &b);
     reports_came(&mail, &web);
     assert!(late < early + (96 << 20), "{early} bytes of memory after five days, {late} after a month");
@@ -286,11 +297,7 @@ fn snapshots_are_as_planned(life: &Life, mut names: BTreeSet<String>, planned: &
     }
 }
 
-fn files_and_blocks_are_exact(
-    life: &Life,
-    older: &str,
-    (files, blocks): (&BTreeMap<String, Vec<u8>>, &BTreeMap<u64, Vec<u8>>),
-) {
+fn files_and_blocks_are_exact(life: &Life, older: &str, (files, blocks): (&Files, &Blocks)) {
     for (name, stamp, files, blocks) in
         [("now", "newest", &life.files, &life.blocks), ("then", older, files, blocks)]
     {
