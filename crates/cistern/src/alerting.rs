@@ -42,6 +42,8 @@ pub struct Alerting {
 const PATIENCE: Duration = Duration::from_secs(3);
 const STEP: Duration = Duration::from_millis(10);
 
+pub type ReadHistory = dyn Fn(&SeriesQuery) -> Option<History> + Send + Sync;
+
 /// What checks look at, beside the machine itself.
 pub struct Sights {
     pub engine: Arc<RememberingEngine>,
@@ -54,7 +56,7 @@ pub struct Sights {
     /// The wall clock leaps on purpose.
     pub leaps: bool,
     /// What was noted of what the appliance does; `None`: that cannot be read.
-    pub history: Box<dyn Fn(&SeriesQuery) -> Option<History> + Send + Sync>,
+    pub history: Box<ReadHistory>,
     /// All that is counted; `None`: nobody knows.
     pub statistics: Box<dyn Fn() -> Option<Statistics> + Send + Sync>,
     /// How often each check looks.

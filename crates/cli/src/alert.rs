@@ -200,10 +200,11 @@ fn report(args: &[String], client: &Client, io: &mut Io<'_>) -> Result<(), Stop>
     if options.has("now") {
         let sent: AlertReportSent = client.post(routes::ALERT_REPORT, &())?;
         let names: Vec<String> = sent.routes.iter().map(|name| plain(name)).collect();
-        return Ok(match names.as_slice() {
+        match names.as_slice() {
             [] => writeln!(io.out, "no route takes reports (cistern notify add)")?,
             names => writeln!(io.out, "sent by {}; what does not arrive is tried again", names.join(", "))?,
-        });
+        }
+        return Ok(());
     }
     let report: AlertReport = client.get(routes::ALERT_REPORT)?;
     if options.has("j") {

@@ -349,12 +349,15 @@ fn traffic(facts: &Facts) -> Section {
     }
 }
 
+/// A value that ends a scale, and how it is written.
+type Scale = (fn(f64) -> f64, fn(f64) -> String);
+
 fn lines(
     facts: &Facts,
     name: &str,
     title: &str,
     [read, write]: [&Series; 2],
-    (round, form): (fn(f64) -> f64, fn(f64) -> String),
+    (round, form): Scale,
 ) -> Option<Picture> {
     let highest = [read, write].into_iter().filter_map(Series::highest).max_by(f64::total_cmp)?;
     let top = round(highest);

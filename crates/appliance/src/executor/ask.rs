@@ -44,7 +44,7 @@ impl From<ShelfFault> for Failure {
 
 /// Who keeps what a service is set to do.
 enum Lodged {
-    Home(Lodging),
+    Home(Box<Lodging>),
     /// It has no home: this machine does.
     Nowhere,
     /// Its home takes nothing now.
@@ -54,7 +54,7 @@ enum Lodged {
 impl Lodged {
     fn lodging(self) -> Option<Lodging> {
         match self {
-            Lodged::Home(lodging) => Some(lodging),
+            Lodged::Home(lodging) => Some(*lodging),
             Lodged::Nowhere | Lodged::NotNow(_) => None,
         }
     }
@@ -248,7 +248,7 @@ impl Services {
         match done {
             Ok(Ok(())) => {
                 kept.instance.home = Some(place.home());
-                Ok(Lodged::Home(Lodging { policy, dataset, is_promoted }))
+                Ok(Lodged::Home(Box::new(Lodging { policy, dataset, is_promoted })))
             }
             // This machine has room for it.
             Ok(Err(NotServed::Policy { fault: PolicyFault::TooLong { .. }, .. })) => Ok(Lodged::Nowhere),

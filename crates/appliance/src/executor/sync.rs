@@ -177,6 +177,9 @@ fn pool_of(engine: &dyn Engine, dataset: &str) -> Result<Arc<dyn Pool>, Fault> {
     })
 }
 
+/// The guid of a dataset, its name, and the snapshot that it is to get.
+type Together = (u64, String, String);
+
 impl Session {
     fn peer<'a>(&'a self, engine: &'a dyn Engine) -> Box<dyn Peer + 'a> {
         match &self.target {
@@ -213,7 +216,7 @@ impl Session {
     /// made one by one, later.
     fn snapshot_together(&self, engine: &dyn Engine, peer: &dyn Peer, office: &dyn Office, as_of: Time) {
         let now = office.now();
-        let mut wanted: BTreeMap<u64, (Arc<dyn Pool>, Vec<(u64, String, String)>)> = BTreeMap::new();
+        let mut wanted: BTreeMap<u64, (Arc<dyn Pool>, Vec<Together>)> = BTreeMap::new();
         for (guid, name, synced) in &self.datasets {
             let Ok(look) = self.look((engine, peer), as_of, (*guid, name), synced) else { continue };
             let Ok((view, _)) = look.view(now) else { continue };

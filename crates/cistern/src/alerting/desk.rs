@@ -423,10 +423,13 @@ impl Desk {
 /// What was kept of reports. What cannot be understood is begun anew: the next week has the next.
 fn kept_report(machine: &Machine) -> Result<Queue, Fault> {
     let Some(text) = machine.report_kept()? else { return Ok(Queue::default()) };
-    Ok(serde_json::from_str(&text).map(Queue::new).unwrap_or_else(|error| {
-        tracing::error!(%error, "which report was sent is not known");
-        Queue::default()
-    }))
+    Ok(serde_json::from_str(&text).map_or_else(
+        |error| {
+            tracing::error!(%error, "which report was sent is not known");
+            Queue::default()
+        },
+        Queue::new,
+    ))
 }
 
 fn log(turn: &Turn) {
