@@ -22,7 +22,7 @@ use crate::daemon::{Daemon, Scratch, say};
 use crate::iscsi::{LISTEN, portal};
 use crate::libnfs::Client;
 use crate::reports::report_in_days;
-use crate::suspended::zinject;
+use crate::suspended::{until, zinject};
 use crate::zdb::assert_clean;
 
 const DAY: i64 = 86_400;
@@ -206,10 +206,16 @@ fn a_month_in_the_life() {
         (Sink::start(&scratch, "mail", "mail.json", &[]), Sink::start(&scratch, "http", "web.json", &[]));
     let mut life = begin(&scratch, &mail, &web);
     life.until_day(5.0);
+    life.rest();
+    reports_are(&mail, 1);
+    life.go_on();
     let early = life.daemon.resident();
 
     // A disk weakens: half of its writes fail. It is judged, and told of.
     life.until_day(12.0);
+    life.rest();
+    reports_are(&mail, 2);
+    life.go_on();
     let (b, c) = (scratch.text("disks/b.img"), scratch.image("c", 512));
     zinject(&life.daemon, &format!("-d {b} -e io -T write -f 50 tank")).done();
     let begun = Instant::now();
@@ -247,11 +253,13 @@ fn a_month_in_the_life() {
     // What the service says that it will do in the last week is what it does.
     life.until_day(22.0);
     life.rest();
+    reports_are(&mail, 3);
     let (planned_at, planned) =
         (life.snapshots("tank/home"), life.json(&["svc", "plan", "home", "--days", "7"]));
     life.go_on();
     life.until_day(28.0);
     life.rest();
+    reports_are(&mail, 4);
     let (end, late) = (life.now(), life.daemon.resident());
     snapshots_are_as_planned(&life, planned_at, &planned, end);
     files_and_blocks_are_exact(&life, &older, (&files, &blocks));
@@ -327,9 +335,19 @@ fn disk_was_told_once(mail: &Sink, web: &Sink, disk: &str) {
     }
 }
 
+fn is_report(mail: &&Value) -> bool {
+    mail["subject"].as_str().is_some_and(|it| it.contains("] week to "))
+}
+
+/// So many reports have come, while the calendar stands: what has a week is made in real time, and
+/// of two weeks that are missed there is one report.
+#[track_caller]
+fn reports_are(mail: &Sink, wanted: usize) {
+    until("the report of the week", || mail.all().iter().filter(is_report).count() == wanted);
+}
+
 fn reports_came(mail: &Sink, web: &Sink) {
     let mails = mail.all();
-    let is_report = |mail: &&Value| mail["subject"].as_str().is_some_and(|it| it.contains("] week to "));
     let reports: Vec<&Value> = mails.iter().filter(is_report).collect();
     assert_eq!(reports.len(), 4, "{:?}", mails.iter().map(|mail| &mail["subject"]).collect::<Vec<_>>());
     for (nth, report) in reports.iter().enumerate() {
