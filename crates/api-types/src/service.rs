@@ -98,6 +98,40 @@ pub enum ServiceFault {
     Limits,
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ServiceKind {
+    AutoSnap,
+    AutoScrub,
+    AutoTrim,
+    AutoSync,
+    Script,
+}
+
+impl ServiceSpec {
+    pub fn kind(&self) -> ServiceKind {
+        match self {
+            ServiceSpec::AutoSnap(_) => ServiceKind::AutoSnap,
+            ServiceSpec::AutoScrub(_) => ServiceKind::AutoScrub,
+            ServiceSpec::AutoTrim(_) => ServiceKind::AutoTrim,
+            ServiceSpec::AutoSync(_) => ServiceKind::AutoSync,
+            ServiceSpec::Script(_) => ServiceKind::Script,
+        }
+    }
+}
+
+impl ServiceKind {
+    /// As it is written and typed.
+    pub fn word(self) -> &'static str {
+        match self {
+            ServiceKind::AutoSnap => "auto-snap",
+            ServiceKind::AutoScrub => "auto-scrub",
+            ServiceKind::AutoTrim => "auto-trim",
+            ServiceKind::AutoSync => "auto-sync",
+            ServiceKind::Script => "script",
+        }
+    }
+}
+
 /// What is wrong with the property by which a dataset keeps services.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
@@ -172,6 +206,19 @@ pub enum ServiceState {
     Degraded,
     /// It does nothing until somebody has looked and clears it.
     Maintenance,
+}
+
+impl ServiceState {
+    /// As it is written.
+    pub fn word(self) -> &'static str {
+        match self {
+            ServiceState::Disabled => "disabled",
+            ServiceState::Online => "online",
+            ServiceState::Running => "running",
+            ServiceState::Degraded => "degraded",
+            ServiceState::Maintenance => "maintenance",
+        }
+    }
 }
 
 /// What a failure asks for.

@@ -5,8 +5,6 @@ mod schedule;
 mod spec;
 mod words;
 
-pub use words::kind;
-
 use crate::client::Client;
 use crate::command::Io;
 use crate::fail::{Stop, no_command, usage};
@@ -124,8 +122,8 @@ fn list(args: &[String], client: &Client, io: &mut Io<'_>) -> Result<(), Stop> {
     let row = |service: &Service| {
         [
             service.id.clone(),
-            words::kind(&service.spec).to_owned(),
-            words::state(service.state).to_owned(),
+            service.spec.kind().word().to_owned(),
+            service.state.word().to_owned(),
             at(service.last.as_ref().map(|last| last.ended)),
             at(service.next.as_ref().map(|next| next.at)),
             plain(&words::next(service)),
@@ -144,7 +142,7 @@ fn asleep(policy: &SleepingPolicy) -> [String; 6] {
     let state = if matches!(why, PolicySleeps::Malformed { .. }) { "maintenance" } else { "asleep" };
     [
         plain(&format!("{}@{dataset}", id.as_deref().unwrap_or(""))),
-        spec.as_ref().map_or("-", words::kind).to_owned(),
+        spec.as_ref().map_or("-", |spec| spec.kind().word()).to_owned(),
         state.to_owned(),
         "-".to_owned(),
         "-".to_owned(),
@@ -180,8 +178,8 @@ fn show(args: &[String], client: &Client, io: &mut Io<'_>) -> Result<(), Stop> {
     }
     let mut lines = vec![
         ("name", service.id.clone()),
-        ("kind", words::kind(&service.spec).to_owned()),
-        ("state", format!("{} since {}", words::state(service.state), time(service.since, false))),
+        ("kind", service.spec.kind().word().to_owned()),
+        ("state", format!("{} since {}", service.state.word(), time(service.since, false))),
         ("cause", words::cause(&service.cause)),
     ];
     lines.extend(spec::shown(&service.spec));

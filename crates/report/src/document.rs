@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use alerts::text::{bytes, utc};
-use api_types::{Alert, AlertKind, Health, ScanKind, ScanState, ScanStatus, Severity};
+use api_types::{Alert, AlertKind, Health, ScanKind, ScanState, ScanStatus, ServiceKind, Severity};
 
 use crate::facts::{Alerts, Busy, Facts, PoolFacts, Series, ServiceFacts, Traffic};
 use crate::forecast::{self, Forecast, LEAST_DAYS, Until};
@@ -291,20 +291,23 @@ fn freshness(facts: &Facts, alerts: &Alerts) -> String {
 fn services(facts: &Facts) -> Section {
     let row = |service: &ServiceFacts| {
         let did = match service.kind {
-            "auto-snap" => {
+            ServiceKind::AutoSnap => {
                 format!("{} made, {} destroyed", count(service.done, "snapshot"), service.destroyed)
             }
-            "auto-scrub" => format!("{} begun", count(service.done, "scrub")),
-            "auto-trim" => format!("{} begun", count(service.done, "trim")),
-            _ => format!("{} well", count(service.done, "time")),
+            ServiceKind::AutoSync => {
+                format!("{} sent, {} destroyed", count(service.done, "snapshot"), service.destroyed)
+            }
+            ServiceKind::AutoScrub => format!("{} begun", count(service.done, "scrub")),
+            ServiceKind::AutoTrim => format!("{} begun", count(service.done, "trim")),
+            ServiceKind::Script => format!("{} well", count(service.done, "time")),
         };
         let state = match &service.trouble {
-            Some(why) => format!("{}: {}", service.state, safe(why)),
-            None => service.state.to_owned(),
+            Some(why) => format!("{}: {}", service.state.word(), safe(why)),
+            None => service.state.word().to_owned(),
         };
         vec![
             safe(&service.id),
-            service.kind.to_owned(),
+            service.kind.word().to_owned(),
             state,
             service.runs.to_string(),
             service.failed.to_string(),

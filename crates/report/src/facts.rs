@@ -1,6 +1,6 @@
 //! What a report is made of.
 
-use api_types::{Alert, Health, ScanStatus};
+use api_types::{Alert, Health, ScanStatus, ServiceKind, ServiceState};
 
 /// What was seen of a week. Times are in seconds since 1970.
 #[derive(Clone, Debug)]
@@ -52,8 +52,8 @@ pub struct PoolFacts {
 #[derive(Clone, Debug)]
 pub struct ServiceFacts {
     pub id: String,
-    pub kind: &'static str,
-    pub state: &'static str,
+    pub kind: ServiceKind,
+    pub state: ServiceState,
     pub runs: u64,
     /// Runs of which a part failed.
     pub failed: u64,

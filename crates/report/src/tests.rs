@@ -1,6 +1,9 @@
 //! Whole reports, of weeks that were made up.
 
-use api_types::{Alert, AlertKind, ClearCause, Cleared, Health, ScanKind, ScanState, ScanStatus, Severity};
+use api_types::{
+    Alert, AlertKind, ClearCause, Cleared, Health, ScanKind, ScanState, ScanStatus, ServiceKind,
+    ServiceState, Severity,
+};
 
 use super::*;
 
@@ -75,8 +78,8 @@ fn week() -> Facts {
         pools: vec![pool("tank")],
         services: Some(vec![ServiceFacts {
             id: "home".to_owned(),
-            kind: "auto-snap",
-            state: "online",
+            kind: ServiceKind::AutoSnap,
+            state: ServiceState::Online,
             runs: 672,
             failed: 1,
             done: 700,

@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use api::AlertDesk;
 use api_types::{
-    Alert, AlertsQuery, Breakdown, CheckState, Counted, History, PoolStatus, Schedule, SeriesQuery, Service,
-    ServiceSpec, ServiceState, Severity, Statistics, When,
+    Alert, AlertCheckName, AlertsQuery, Breakdown, CheckState, Counted, History, PoolStatus, Schedule,
+    SeriesQuery, Service, Severity, Statistics, When,
 };
 use engine_api::Engine;
 use env::lock;
@@ -107,7 +107,7 @@ fn facts(desk: &Desk, sights: &Sights, counts: &Counts) -> Facts {
             .collect(),
         knows_freshness: checks
             .iter()
-            .any(|check| check.name.word() == "datasets" && check.state == CheckState::Good),
+            .any(|check| check.name == AlertCheckName::Datasets && check.state == CheckState::Good),
         traffic: traffic(sights, (from, to)),
         busiest: busiest(sights, counts, to),
     }
@@ -160,8 +160,8 @@ fn services(desk: &Desk, sights: &Sights, (from, to): (i64, i64)) -> Option<Vec<
         let did = tallies.get(&service.id).copied().unwrap_or_default();
         ServiceFacts {
             id: service.id.clone(),
-            kind: kind(&service.spec),
-            state: state(service.state),
+            kind: service.spec.kind(),
+            state: service.state,
             runs: did.runs,
             failed: did.failed,
             done: did.done,
@@ -170,26 +170,6 @@ fn services(desk: &Desk, sights: &Sights, (from, to): (i64, i64)) -> Option<Vec<
         }
     };
     Some(sights.services.all().iter().map(of).collect())
-}
-
-fn kind(spec: &ServiceSpec) -> &'static str {
-    match spec {
-        ServiceSpec::AutoSnap(_) => "auto-snap",
-        ServiceSpec::AutoScrub(_) => "auto-scrub",
-        ServiceSpec::AutoTrim(_) => "auto-trim",
-        ServiceSpec::AutoSync(_) => "auto-sync",
-        ServiceSpec::Script(_) => "script",
-    }
-}
-
-fn state(state: ServiceState) -> &'static str {
-    match state {
-        ServiceState::Disabled => "disabled",
-        ServiceState::Online => "online",
-        ServiceState::Running => "running",
-        ServiceState::Degraded => "degraded",
-        ServiceState::Maintenance => "maintenance",
-    }
 }
 
 fn alerts(desk: &Desk, from: i64) -> Option<Alerts> {

@@ -15,7 +15,6 @@ use super::state::{Account, Dataset, Kind, Known, Route, Service, State, reveale
 use crate::alert::shown as shown_value;
 use crate::notify::place;
 use crate::props::{Domain, ISCSI};
-use crate::svc::kind;
 use crate::table::plain;
 
 /// Space that is kept, and follows a volume's size where nobody says otherwise.
@@ -536,8 +535,9 @@ impl Comparison {
             let (name, is) = (name.clone(), service.clone());
             match there.get(&name) {
                 None => self.steps.push(Step::AddService { name, is }),
-                Some(before) if kind(&before.spec) != kind(&is.spec) => {
-                    let (is, wanted) = (kind(&before.spec).to_owned(), kind(&is.spec).to_owned());
+                Some(before) if before.spec.kind() != is.spec.kind() => {
+                    let (is, wanted) =
+                        (before.spec.kind().word().to_owned(), is.spec.kind().word().to_owned());
                     self.obstacles.push(Obstacle::ServiceKind { service: name, is, wanted });
                 }
                 Some(before) if *before != is => {
@@ -647,7 +647,7 @@ impl fmt::Display for Step {
             }
             Step::RemoveRoute { name } => format!("route {name}: remove, with its secret"),
             Step::AddService { name, is } => {
-                format!("service {name}: add, {}{}", kind(&is.spec), off(is.disabled))
+                format!("service {name}: add, {}{}", is.spec.kind().word(), off(is.disabled))
             }
             Step::ChangeService { name, before, is } => {
                 format!("service {name}: set {}", differences(&before, &is))

@@ -3,33 +3,12 @@
 use super::time;
 use api_types::{
     BudgetOver, ClockDispute, FailureClass, LastRun, RunReason, ScriptEnd, Service, ServiceFailure,
-    ServiceLogEntry, ServiceSpec, ServiceState, SnapDestroyReason, SnapFinding, SnapKeptReason,
-    SnapNextReason, SnapSkipReason, SnapSkipped, StateCause, SyncRefusal, SyncReplica, SyncSending, SyncSide,
-    SyncStep,
+    ServiceLogEntry, ServiceSpec, SnapDestroyReason, SnapFinding, SnapKeptReason, SnapNextReason,
+    SnapSkipReason, SnapSkipped, StateCause, SyncRefusal, SyncReplica, SyncSending, SyncSide, SyncStep,
 };
 
 use super::schedule::shown_age;
 use crate::human::nicebytes;
-
-pub fn kind(spec: &ServiceSpec) -> &'static str {
-    match spec {
-        ServiceSpec::AutoSnap(_) => "auto-snap",
-        ServiceSpec::AutoScrub(_) => "auto-scrub",
-        ServiceSpec::AutoTrim(_) => "auto-trim",
-        ServiceSpec::AutoSync(_) => "auto-sync",
-        ServiceSpec::Script(_) => "script",
-    }
-}
-
-pub fn state(state: ServiceState) -> &'static str {
-    match state {
-        ServiceState::Disabled => "disabled",
-        ServiceState::Online => "online",
-        ServiceState::Running => "running",
-        ServiceState::Degraded => "degraded",
-        ServiceState::Maintenance => "maintenance",
-    }
-}
 
 pub fn count(number: u64, one: &str) -> String {
     let end = if number == 1 { "" } else { "s" };
@@ -274,7 +253,7 @@ pub fn kept_reason(reason: &SnapKeptReason) -> String {
 
 pub fn entry(entry: &ServiceLogEntry) -> String {
     match entry {
-        ServiceLogEntry::State { state: now, cause: why } => format!("{}: {}", state(*now), cause(why)),
+        ServiceLogEntry::State { state: now, cause: why } => format!("{}: {}", now.word(), cause(why)),
         ServiceLogEntry::Ended { run: ended } => {
             let failures: Vec<String> = ended.failures.iter().map(failure).collect();
             let failures =
