@@ -22,6 +22,7 @@ pub mod backoff;
 pub mod clock;
 pub mod freshness;
 pub mod instance;
+mod names;
 pub mod property;
 pub mod schedule;
 pub mod script;

@@ -22,6 +22,7 @@ use api_types::{PolicyFault, ServiceSpec, SnapTarget};
 use serde::{Deserialize, Serialize};
 
 use crate::instance::is_id;
+use crate::names::is_part;
 
 /// The user property.
 pub const PROPERTY: &str = "cistern:services";
@@ -215,11 +216,7 @@ fn names(spec: &ServiceSpec) -> Vec<&str> {
 
 /// Whether a name is the home or below it, in the one form that it has.
 fn is_below(name: &str) -> bool {
-    let part = |part: &str| {
-        let good = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.: ".contains(&byte);
-        !part.is_empty() && part != "." && part != ".." && part.bytes().all(good)
-    };
-    name.is_empty() || name.split('/').all(part)
+    name.is_empty() || name.split('/').all(is_part)
 }
 
 #[cfg(test)]

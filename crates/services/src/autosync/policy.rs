@@ -3,8 +3,10 @@
 use api_types::{AutoSyncPolicy, SyncAbsence, SyncFault, SyncKeep, SyncTarget};
 use jiff::Timestamp;
 use jiff::tz::Offset;
+use stdx::names::is_at_or_below;
 
 use super::stamp;
+use crate::names::is_part;
 use crate::schedule::{Calendar, Zones};
 use crate::time::{FIRST, LAST, Time};
 
@@ -58,11 +60,8 @@ fn shape_faults(policy: &AutoSyncPolicy) -> Vec<SyncFault> {
             faults.push(SyncFault::Dataset { dataset: dataset.to_owned() });
         }
     }
-    let is_in = |one: &str, other: &str| {
-        one.strip_prefix(other).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-    };
     let is_here = matches!(policy.target, SyncTarget::Pool { .. });
-    if is_here && (is_in(source, target) || is_in(target, source)) {
+    if is_here && (is_at_or_below(source, target) || is_at_or_below(target, source)) {
         faults.push(SyncFault::Overlap);
     }
     // The root of a pool is made with it, and is no replica.
@@ -84,10 +83,7 @@ fn shape_faults(policy: &AutoSyncPolicy) -> Vec<SyncFault> {
 /// Whether it can be a dataset's name. What a pool takes, it says itself; what may stand in a
 /// command line of another machine, this does: no option, no space but within.
 fn is_dataset(name: &str) -> bool {
-    let good = |part: &str| {
-        let byte = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.: ".contains(&byte);
-        !part.is_empty() && part != "." && part != ".." && part.trim() == part && part.bytes().all(byte)
-    };
+    let good = |part: &str| is_part(part) && part.trim() == part;
     name.len() <= LONGEST
         && name.starts_with(|first: char| first.is_ascii_alphabetic())
         && name.split('/').all(good)
