@@ -89,6 +89,17 @@ impl DatasetInfo {
         self.props.iter().find(|prop| prop.name == name).map(|prop| prop.value.as_str())
     }
 
+    /// A number that a property is; 0 where it does not apply.
+    pub fn number(&self, name: &str) -> u64 {
+        self.value(name).and_then(|value| value.parse().ok()).unwrap_or(0)
+    }
+
+    /// The value of a property that was set on it itself.
+    pub fn own(&self, name: &str) -> Option<&str> {
+        let found = self.props.iter().find(|prop| prop.name == name && prop.source == Source::Local);
+        found.map(|prop| prop.value.as_str())
+    }
+
     /// A number that is another as soon as anything of this is. It means nothing to another build.
     pub fn version(&self) -> u64 {
         let mut hasher = DefaultHasher::new();

@@ -36,8 +36,7 @@ impl From<ShelfFault> for Failure {
         Failure::Service(match fault {
             ShelfFault::Missing => NotServed::NoShelf,
             ShelfFault::TooMany => NotServed::TooMany,
-            ShelfFault::Full => NotServed::NotKept { why: "the system disk is full".to_owned() },
-            ShelfFault::Failed(why) => NotServed::NotKept { why },
+            ShelfFault::Full | ShelfFault::Failed(_) => NotServed::NotKept { why: fault.why() },
         })
     }
 }
@@ -178,14 +177,14 @@ impl Services {
     pub fn set(&self, id: &str, mut spec: ServiceSpec) -> Result<Service> {
         let _changing = self.changing();
         let (mut kept, now) = {
-            let state = self.lock();
+            let state = self.lock_now();
             let service = state.services.get(id).ok_or_else(|| missing(id))?;
             if service.is_away() {
                 return Err(NotServed::Away { id: id.to_owned() }.into());
             }
             (service.kept(), state.belief.now)
         };
-        if std::mem::discriminant(&kept.instance.spec) != std::mem::discriminant(&spec) {
+        if kept.instance.spec.kind() != spec.kind() {
             return Err(NotServed::OtherKind { id: id.to_owned() }.into());
         }
         self.check(id, &spec)?;
@@ -409,19 +408,19 @@ impl Services {
             ServiceCommand::Disable => true,
             ServiceCommand::Run | ServiceCommand::Clear => return Ok(()),
         };
-        let mut kept = {
-            let state = self.lock();
+        let (mut kept, now) = {
+            let state = self.lock_now();
             let service = state.services.get(id).ok_or_else(|| missing(id))?;
             if service.is_away() {
                 return Err(NotServed::Away { id: id.to_owned() }.into());
             }
-            service.kept()
+            (service.kept(), state.belief.now)
         };
         let Some(home) = kept.instance.home else { return Ok(()) };
         if (kept.instance.state == ServiceState::Disabled) == disabled {
             return Ok(());
         }
-        kept.instance.command(command, self.lock().belief.now).map_err(NotServed::NotNow)?;
+        kept.instance.command(command, now).map_err(NotServed::NotNow)?;
         let Some(place) = home::place_of(&*self.engine, home)? else { return Ok(()) };
         let verb = if disabled { "disable" } else { "enable" };
         let done = home::change(&place, &format!("cistern svc {verb} {id}"), |policies, _| {

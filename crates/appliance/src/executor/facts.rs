@@ -27,7 +27,8 @@ const OF_DATASET: [&str; 8] = [
 ];
 const OF_SNAPSHOT: [&str; 6] = ["creation", "written", "used", "userrefs", "numclones", PROPERTY];
 
-fn filter(root: &str, depth: Option<u32>, kinds: &[DatasetKind], props: &[&str]) -> DatasetFilter {
+/// Datasets at or below one, as deep as that, of these kinds; with these properties.
+pub fn filter(root: &str, depth: Option<u32>, kinds: &[DatasetKind], props: &[&str]) -> DatasetFilter {
     DatasetFilter {
         roots: vec![root.to_owned()],
         depth,
@@ -36,13 +37,8 @@ fn filter(root: &str, depth: Option<u32>, kinds: &[DatasetKind], props: &[&str])
     }
 }
 
-/// A number that a property is; 0 where it does not apply.
-fn number(info: &DatasetInfo, name: &str) -> u64 {
-    info.value(name).and_then(|value| value.parse().ok()).unwrap_or(0)
-}
-
 fn time(info: &DatasetInfo) -> i64 {
-    i64::try_from(number(info, "creation")).unwrap_or(i64::MAX)
+    i64::try_from(info.number("creation")).unwrap_or(i64::MAX)
 }
 
 /// The datasets of a pool that these targets may cover. Where one of them is not there any more
@@ -86,7 +82,7 @@ pub fn targets_in(pool: &dyn Pool, pools: &[Arc<dyn Pool>], targets: &[SnapTarge
 }
 
 /// Whether a dataset's name is one of this pool's.
-fn is_in(dataset: &str, pool: &str) -> bool {
+pub fn is_in(dataset: &str, pool: &str) -> bool {
     dataset.split('/').next() == Some(pool)
 }
 
@@ -140,21 +136,21 @@ fn view(pool: &dyn Pool, of_pool: &OfPool, guid: u64, name: &str) -> Result<Opti
     let heads = pool.datasets(&filter(name, Some(0), &[], &OF_DATASET))?;
     let Some(head) = heads.into_iter().find(|head| head.guid == guid) else { return Ok(None) };
     let listed = pool.datasets(&filter(name, Some(1), &[DatasetKind::Snapshot], &OF_SNAPSHOT))?;
-    let has =
-        |info: &DatasetInfo, name, source| info.props.iter().any(|it| it.name == name && it.source == source);
+    let came_along = |newest: &DatasetInfo| {
+        newest.props.iter().any(|prop| prop.name == PROPERTY && prop.source == Source::Received)
+    };
     // A replica, or a copy of what another machine's service looks after.
-    let replica = has(&head, REPLICA, Source::Local)
-        || listed.last().is_some_and(|newest| has(newest, PROPERTY, Source::Received));
+    let replica = head.own(REPLICA).is_some() || listed.last().is_some_and(came_along);
     let token = head.value("receive_resume_token").unwrap_or_default();
     let dataset = Dataset {
         guid,
         created: time(&head),
-        written: number(&head, "written"),
-        used: number(&head, "used"),
-        available: number(&head, "available"),
-        used_by_snapshots: number(&head, "usedbysnapshots"),
+        written: head.number("written"),
+        used: head.number("used"),
+        available: head.number("available"),
+        used_by_snapshots: head.number("usedbysnapshots"),
         freeing: of_pool.freeing,
-        receiving: number(&head, "inconsistent") == 1 || !matches!(token, "" | "-"),
+        receiving: head.number("inconsistent") == 1 || !matches!(token, "" | "-"),
         replica,
         writable: of_pool.writable,
         name: head.name,
@@ -163,19 +159,18 @@ fn view(pool: &dyn Pool, of_pool: &OfPool, guid: u64, name: &str) -> Result<Opti
 }
 
 fn snapshot(info: &DatasetInfo) -> Snapshot {
-    let own = info.props.iter().find(|prop| prop.name == PROPERTY && prop.source == Source::Local);
-    let count = |name| u32::try_from(number(info, name)).unwrap_or(u32::MAX);
+    let count = |name| u32::try_from(info.number(name)).unwrap_or(u32::MAX);
     Snapshot {
         name: info.name.split_once('@').map_or("", |(_, name)| name).to_owned(),
         guid: info.guid,
         createtxg: info.createtxg,
         created: time(info),
-        written: number(info, "written"),
-        unique: number(info, "used"),
+        written: info.number("written"),
+        unique: info.number("used"),
         holds: count("userrefs"),
         // The snapshot's own dataset is not counted there.
         clones: count("numclones"),
         needed_by: None,
-        stamp: own.and_then(|prop| Stamp::parse(&prop.value)),
+        stamp: info.own(PROPERTY).and_then(Stamp::parse),
     }
 }

@@ -7,17 +7,20 @@
 use std::sync::Arc;
 
 use api_types::{PropertyChange, ServiceSpec};
-use engine_api::{Change, DatasetFilter, DatasetInfo, Engine, Error, Pool, Result, Source};
+use engine_api::{Change, DatasetFilter, DatasetInfo, DatasetKind, Engine, Error, Pool, Result, Source};
 use services::instance::Home;
 use services::property::{self, PROPERTY, Policies, Policy};
 use stdx::behalf::{Actor, Way, on_behalf_of};
 use stdx::patience::hurried;
 use stdx::premise::{Premise, relying_on};
 
+use super::facts::{filter, is_in};
 use crate::NotServed;
 
 /// Homes of a pool that are read. Whoever may set properties could make any number.
 const MOST_HOMES: usize = 1_024;
+/// What may be a home.
+const HEADS: [DatasetKind; 2] = [DatasetKind::Filesystem, DatasetKind::Volume];
 
 /// A dataset that keeps policies.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,15 +44,6 @@ pub struct Place {
 impl Place {
     pub fn home(&self) -> Home {
         Home { pool: self.pool.guid(), dataset: self.guid }
-    }
-}
-
-fn filter(root: &str, depth: Option<u32>, props: &[&str]) -> DatasetFilter {
-    DatasetFilter {
-        roots: vec![root.to_owned()],
-        depth,
-        kinds: vec![engine_api::DatasetKind::Filesystem, engine_api::DatasetKind::Volume],
-        props: props.iter().map(|&name| name.to_owned()).collect(),
     }
 }
 
@@ -82,7 +76,7 @@ pub struct Kept {
 }
 
 pub fn read(pool: &dyn Pool) -> Result<Kept> {
-    let all = listed(pool, &filter(&pool.name(), None, &[PROPERTY]))?;
+    let all = listed(pool, &filter(&pool.name(), None, &HEADS, &[PROPERTY]))?;
     let datasets = all.len();
     let mut found: Vec<Found> = all.into_iter().filter_map(found).collect();
     let is_whole = found.len() <= MOST_HOMES;
@@ -95,9 +89,9 @@ pub fn read(pool: &dyn Pool) -> Result<Kept> {
 
 /// A dataset by its name, and which pool it is in. `None`: there is none.
 pub fn place(engine: &dyn Engine, name: &str) -> Result<Option<Place>> {
-    let own = |pool: &Arc<dyn Pool>| name.split('/').next() == Some(pool.name().as_str());
+    let own = |pool: &Arc<dyn Pool>| is_in(name, &pool.name());
     let Some(pool) = engine.pools().into_iter().find(own) else { return Ok(None) };
-    match listed(&*pool, &filter(name, Some(0), &["type"])) {
+    match listed(&*pool, &filter(name, Some(0), &HEADS, &["type"])) {
         Ok(found) => {
             let info = found.into_iter().find(|info| info.name == name);
             Ok(info.map(|info| Place { pool, dataset: info.name, guid: info.guid }))
@@ -112,7 +106,7 @@ pub fn place_of(engine: &dyn Engine, home: Home) -> Result<Option<Place>> {
     let Some(pool) = engine.pools().into_iter().find(|pool| pool.guid() == home.pool) else {
         return Ok(None);
     };
-    let all = listed(&*pool, &filter(&pool.name(), None, &["type"]))?;
+    let all = listed(&*pool, &filter(&pool.name(), None, &HEADS, &["type"]))?;
     let info = all.into_iter().find(|info| info.guid == home.dataset);
     Ok(info.map(|info| Place { pool, dataset: info.name, guid: info.guid }))
 }
@@ -131,7 +125,7 @@ pub fn resolve(engine: &dyn Engine, spec: &mut ServiceSpec) -> Result<()> {
                 if all.is_none() {
                     let mut found = Vec::new();
                     for pool in engine.pools() {
-                        found.extend(listed(&*pool, &filter(&pool.name(), None, &["type"]))?);
+                        found.extend(listed(&*pool, &filter(&pool.name(), None, &HEADS, &["type"]))?);
                     }
                     all = Some(found);
                 }
@@ -156,7 +150,7 @@ pub fn change(
 ) -> Result<std::result::Result<(), NotServed>> {
     let senseless = |fault| Ok(Err(NotServed::Policy { dataset: place.dataset.clone(), fault }));
     let Place { pool, dataset, guid } = place;
-    let there = listed(&**pool, &filter(dataset, Some(0), &[PROPERTY]))?;
+    let there = listed(&**pool, &filter(dataset, Some(0), &HEADS, &[PROPERTY]))?;
     let info = there.into_iter().find(|info| info.guid == *guid).ok_or(Error::Stale)?;
     let known = found(info);
     let mut policies = match known.as_ref().and_then(|known| known.own.as_deref()) {

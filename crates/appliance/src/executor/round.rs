@@ -294,7 +294,7 @@ fn moving(state: &State, pool: &str) -> Vec<(String, Policy)> {
     let machines = state.services.values().filter(|service| service.instance.home.is_none());
     let policy = |service: &Working| {
         let Instance { id, spec, state, .. } = &service.instance;
-        let home = property::home_of(spec).filter(|home| home.split('/').next() == Some(pool))?;
+        let home = property::home_of(spec).filter(|home| facts::is_in(home, pool))?;
         let disabled = *state == ServiceState::Disabled;
         property::at_home(spec, &home)?;
         Some((id.clone(), Policy { disabled, spec: spec.clone() }))

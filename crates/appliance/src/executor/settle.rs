@@ -189,11 +189,7 @@ fn is_it(service: &Working, home: Home, at: &Found, policy: &Policy) -> bool {
 fn sleeps(fault: ShelfFault) -> PolicySleeps {
     match fault {
         ShelfFault::TooMany => PolicySleeps::TooMany,
-        ShelfFault::Missing => {
-            PolicySleeps::NotKept { why: "there is no database to keep its state in".to_owned() }
-        }
-        ShelfFault::Full => PolicySleeps::NotKept { why: "the system disk is full".to_owned() },
-        ShelfFault::Failed(why) => PolicySleeps::NotKept { why },
+        other => PolicySleeps::NotKept { why: other.why() },
     }
 }
 

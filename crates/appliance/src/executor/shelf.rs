@@ -78,3 +78,14 @@ pub enum ShelfFault {
     /// Says why, for the log.
     Failed(String),
 }
+
+impl ShelfFault {
+    pub fn why(self) -> String {
+        match self {
+            ShelfFault::Missing => "there is no database to keep its state in".to_owned(),
+            ShelfFault::TooMany => "there are too many services".to_owned(),
+            ShelfFault::Full => "the system disk is full".to_owned(),
+            ShelfFault::Failed(why) => why,
+        }
+    }
+}

@@ -409,10 +409,12 @@ impl Look<'_> {
     /// What a new replica is given: it is one of this service and source, and refuses writes.
     fn props(&self) -> engine_api::Result<Vec<PropertyChange>> {
         let prop = |name: &str, value: String| PropertyChange { name: name.to_owned(), value };
-        let mut props = self.here.given()?;
+        let head = self.here.head(&GIVEN)?;
+        let given = GIVEN.iter().filter_map(|name| Some(prop(name, head.own(name)?.to_owned())));
+        let mut props: Vec<PropertyChange> = given.collect();
         props.push(prop("readonly", "on".to_owned()));
         props.push(prop(stamp::REPLICA, self.session.policy.relation(self.here.guid)));
-        if self.here.kind()? == DatasetKind::Filesystem {
+        if head.kind == DatasetKind::Filesystem {
             props.push(prop("canmount", "noauto".to_owned()));
         }
         Ok(props)

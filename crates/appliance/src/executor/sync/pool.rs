@@ -11,9 +11,10 @@ use stdx::patience::hurried;
 use stdx::premise::{Premise, relying_on};
 
 use super::super::carry::history;
+use super::super::facts::filter;
 use super::conduit::conduit;
 use super::peer::{Fill, Found, Incoming, Peer};
-use super::source::{filter, own, snapshot};
+use super::source::snapshot;
 use super::{Fault, of_engine, pool_of};
 use crate::NotServed;
 
@@ -45,16 +46,16 @@ impl PoolPeer<'_> {
             return Err(Error::ReadOnly);
         }
         let props = [stamp::REPLICA, "readonly", "receive_resume_token"];
-        let heads = match pool.datasets(&filter(dataset, 0, &[], &props)) {
+        let heads = match pool.datasets(&filter(dataset, Some(0), &[], &props)) {
             Ok(heads) => heads,
             Err(Error::NotFound) => return Ok(None),
             Err(error) => return Err(error),
         };
         let Some(head) = heads.first() else { return Ok(None) };
         let props = ["userrefs", "numclones", stamp::SNAPSHOT];
-        let listed = pool.datasets(&filter(dataset, 1, &[DatasetKind::Snapshot], &props))?;
+        let listed = pool.datasets(&filter(dataset, Some(1), &[DatasetKind::Snapshot], &props))?;
         Ok(Some(Found {
-            relation: own(head, stamp::REPLICA).map(str::to_owned),
+            relation: head.own(stamp::REPLICA).map(str::to_owned),
             readonly: head.value("readonly") == Some("on"),
             snapshots: listed.iter().map(|info| snapshot(info, self.id, false)).collect(),
             token: head

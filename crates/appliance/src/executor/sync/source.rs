@@ -3,16 +3,14 @@
 use std::sync::Arc;
 
 use api_types::SyncStep;
-use engine_api::{
-    Change, DatasetFilter, DatasetInfo, DatasetKind, DestroyQuery, Error, Pool, PropertyChange, Result,
-};
+use engine_api::{Change, DatasetInfo, DatasetKind, DestroyQuery, Error, Pool, PropertyChange, Result};
 use services::autosync::stamp;
 use services::autosync::view::{Bookmark, Snapshot, Source};
 use services::time::Time;
 use stdx::premise::{Premise, relying_on};
 
 use super::super::carry::history;
-use super::GIVEN;
+use super::super::facts::filter;
 
 /// A dataset, with its pool.
 pub struct Here {
@@ -26,36 +24,16 @@ pub fn tag(id: &str) -> String {
     format!("org.cistern:{id}")
 }
 
-pub fn filter(root: &str, depth: u32, kinds: &[DatasetKind], props: &[&str]) -> DatasetFilter {
-    DatasetFilter {
-        roots: vec![root.to_owned()],
-        depth: Some(depth),
-        kinds: kinds.to_vec(),
-        props: props.iter().map(|&name| name.to_owned()).collect(),
-    }
-}
-
-pub fn number(info: &DatasetInfo, name: &str) -> u64 {
-    // What does not apply to it counts as nothing.
-    info.value(name).and_then(|value| value.parse().ok()).unwrap_or(0)
-}
-
-/// A property that was set on it itself.
-pub fn own<'a>(info: &'a DatasetInfo, name: &str) -> Option<&'a str> {
-    let found = info.props.iter().find(|prop| prop.name == name && prop.source == engine_api::Source::Local);
-    found.map(|prop| prop.value.as_str())
-}
-
 /// A snapshot, as a plan has it. `held`: by this service, of so many tags.
 pub fn snapshot(info: &DatasetInfo, id: &str, held: bool) -> Snapshot {
-    let tags = number(info, "userrefs") - u64::from(held);
+    let tags = info.number("userrefs") - u64::from(held);
     Snapshot {
         name: short(&info.name).to_owned(),
         guid: info.guid,
         createtxg: info.createtxg,
-        stamp: own(info, stamp::SNAPSHOT).and_then(|value| stamp::parse(value, id)),
+        stamp: info.own(stamp::SNAPSHOT).and_then(|value| stamp::parse(value, id)),
         held,
-        needed: tags > 0 || number(info, "numclones") > 0,
+        needed: tags > 0 || info.number("numclones") > 0,
     }
 }
 
@@ -68,26 +46,31 @@ impl Here {
     /// Whether another dataset has its name now, or none.
     pub fn is_gone(&self) -> bool {
         // A pool that does not say it has not said that it is gone.
-        let listed = self.pool.datasets(&filter(&self.name, 0, &[], &["type"]));
-        match listed {
-            Ok(listed) => !listed.iter().any(|info| info.guid == self.guid),
-            Err(error) => error == Error::NotFound,
-        }
+        self.head(&["type"]).is_err_and(|error| error == Error::NotFound)
+    }
+
+    /// It, with these properties.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`]: another dataset has its name, or none.
+    pub fn head(&self, props: &[&str]) -> Result<DatasetInfo> {
+        let heads = self.pool.datasets(&filter(&self.name, Some(0), &[], props))?;
+        heads.into_iter().find(|head| head.guid == self.guid).ok_or(Error::NotFound)
     }
 
     /// What a plan is made from. `counts`: what its snapshots keep, too.
     pub fn read(&self, id: &str, counts: bool) -> Result<Source> {
-        let heads = self.pool.datasets(&filter(&self.name, 0, &[], &["written"]))?;
-        let head = heads.into_iter().find(|head| head.guid == self.guid).ok_or(Error::NotFound)?;
+        let head = self.head(&["written"])?;
         let of_snapshot = ["userrefs", "numclones", stamp::SNAPSHOT];
-        let listed = self.pool.datasets(&filter(&self.name, 1, &[DatasetKind::Snapshot], &of_snapshot))?;
+        let listed =
+            self.pool.datasets(&filter(&self.name, Some(1), &[DatasetKind::Snapshot], &of_snapshot))?;
         let mut snapshots = Vec::new();
         for info in &listed {
-            let is_held = number(info, "userrefs") > 0
+            let is_held = info.number("userrefs") > 0
                 && self.pool.holds(&info.name)?.iter().any(|(name, _)| *name == tag(id));
             snapshots.push(snapshot(info, id, is_held));
         }
-        let listed = self.pool.datasets(&filter(&self.name, 1, &[DatasetKind::Bookmark], &["type"]))?;
+        let listed = self.pool.datasets(&filter(&self.name, Some(1), &[DatasetKind::Bookmark], &["type"]))?;
         let bookmark = |info: &DatasetInfo| Bookmark {
             name: short(&info.name).to_owned(),
             guid: info.guid,
@@ -95,7 +78,7 @@ impl Here {
         };
         let bookmarks = listed.iter().map(bookmark).collect();
         let kept = if counts { self.kept(&snapshots)? } else { 0 };
-        Ok(Source { guid: self.guid, snapshots, bookmarks, written: number(&head, "written"), kept })
+        Ok(Source { guid: self.guid, snapshots, bookmarks, written: head.number("written"), kept })
     }
 
     /// Bytes that would come free if this service's snapshots went.
@@ -109,21 +92,6 @@ impl Here {
         // Deferred: it is only counted, and its own holds are no hindrance.
         let query = DestroyQuery { name, recursive: false, clones: false, defer: true };
         Ok(self.pool.plan_destroy(&query)?.bytes)
-    }
-
-    /// Properties that a new replica is given, as they were set here.
-    pub fn given(&self) -> Result<Vec<PropertyChange>> {
-        let heads = self.pool.datasets(&filter(&self.name, 0, &[], &GIVEN))?;
-        let head = heads.into_iter().find(|head| head.guid == self.guid).ok_or(Error::NotFound)?;
-        let set = |name: &&str| {
-            Some(PropertyChange { name: (*name).to_owned(), value: own(&head, name)?.to_owned() })
-        };
-        Ok(GIVEN.iter().filter_map(set).collect())
-    }
-
-    pub fn kind(&self) -> Result<DatasetKind> {
-        let heads = self.pool.datasets(&filter(&self.name, 0, &[], &["type"]))?;
-        heads.iter().find(|head| head.guid == self.guid).map(|head| head.kind).ok_or(Error::NotFound)
     }
 
     /// Does a step that is about the source alone. `now`: for what is made.

@@ -74,17 +74,17 @@ fn of_pool(
     let heads = filter(&[DatasetKind::Filesystem, DatasetKind::Volume], &props);
     let whole = pages(pool, &heads, is_over, &mut |info| {
         if info.name == found.pool {
-            found.room = number(&info, "available");
+            found.room = info.number("available");
         }
-        let volsize = number(&info, "volsize");
-        let has = number(&info, "referenced").max(number(&info, "refreservation"));
+        let volsize = info.number("volsize");
+        let has = info.number("referenced").max(info.number("refreservation"));
         let dataset = Dataset {
             name: info.name.clone(),
             promised: volsize.saturating_sub(has),
             freshness: info.value(FRESHNESS).map(str::to_owned),
             stale_after: limits.get(&info.guid).cloned(),
-            unchanged: number(&info, "written") == 0,
-            created: i64::try_from(number(&info, "creation")).unwrap_or(0),
+            unchanged: info.number("written") == 0,
+            created: i64::try_from(info.number("creation")).unwrap_or(0),
             snapshots: 0,
             newest: None,
         };
@@ -95,7 +95,7 @@ fn of_pool(
         && pages(pool, &snapshots, is_over, &mut |info| {
             let head = info.name.split('@').next().unwrap_or_default();
             if let Some(dataset) = all.get_mut(head) {
-                dataset.saw(i64::try_from(number(&info, "creation")).unwrap_or(0), now);
+                dataset.saw(i64::try_from(info.number("creation")).unwrap_or(0), now);
             }
         })?;
     found.datasets = all.into_values().filter(|dataset| !is_of_machine(&dataset.name)).collect();
@@ -126,9 +126,4 @@ fn pages(
             None => return Ok(true),
         }
     }
-}
-
-/// What does not apply is 0.
-fn number(info: &DatasetInfo, name: &str) -> u64 {
-    info.value(name).and_then(|value| value.parse().ok()).unwrap_or(0)
 }
