@@ -5,6 +5,7 @@ use std::path::Path;
 
 use crate::daemon::{Daemon, Ran, Scratch};
 use crate::libnfs::Client;
+use crate::services;
 use crate::suspended::until;
 use crate::zdb::stop_and_check;
 
@@ -16,7 +17,7 @@ const SNAPSHOTS: u64 = 5;
 const BUDGET: u64 = 36 * MIB;
 
 fn svc(daemon: &Daemon, line: &str) -> Ran {
-    daemon.run(&["svc"].into_iter().chain(line.split(' ')).collect::<Vec<_>>())
+    services::svc(daemon, &line.split(' ').collect::<Vec<_>>())
 }
 
 fn number(daemon: &Daemon, property: &str) -> u64 {

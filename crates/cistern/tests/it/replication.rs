@@ -9,20 +9,9 @@ use stdx::prng::Prng;
 
 use crate::daemon::{Daemon, Ran, Scratch, program};
 use crate::libnfs::Client;
+use crate::services::{shown, state, svc};
 use crate::suspended::until;
 use crate::zdb::assert_clean;
-
-fn svc(daemon: &Daemon, words: &[&str]) -> Ran {
-    daemon.run(&[&["svc"], words].concat())
-}
-
-fn shown(daemon: &Daemon, name: &str) -> Value {
-    serde_json::from_str(&svc(daemon, &["show", name, "--json"]).done()).expect("JSON")
-}
-
-fn state(daemon: &Daemon, name: &str) -> String {
-    shown(daemon, name)["state"].as_str().expect("a state").to_owned()
-}
 
 /// Has a service look, and waits until it has.
 fn run(daemon: &Daemon, name: &str) {

@@ -10,11 +10,11 @@ use crate::daemon::{Daemon, Ran, Scratch, program, text};
 use crate::https::Site;
 use crate::suspended::{until, zinject};
 
-fn svc(daemon: &Daemon, words: &[&str]) -> Ran {
+pub fn svc(daemon: &Daemon, words: &[&str]) -> Ran {
     daemon.run(&[&["svc"], words].concat())
 }
 
-fn shown(daemon: &Daemon, name: &str) -> Value {
+pub fn shown(daemon: &Daemon, name: &str) -> Value {
     serde_json::from_str(&svc(daemon, &["show", name, "--json"]).done()).expect("JSON")
 }
 
@@ -22,7 +22,7 @@ fn log(daemon: &Daemon, name: &str) -> Vec<Value> {
     serde_json::from_str(&svc(daemon, &["log", name, "--json"]).done()).expect("JSON")
 }
 
-fn state(daemon: &Daemon, name: &str) -> String {
+pub fn state(daemon: &Daemon, name: &str) -> String {
     shown(daemon, name)["state"].as_str().expect("a state").to_owned()
 }
 
