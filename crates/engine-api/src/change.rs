@@ -95,6 +95,21 @@ pub enum Change {
     ClearErrors { guid: Option<u64> },
 }
 
+impl Change {
+    /// Whether it only makes, holds, releases or destroys snapshots and bookmarks. File systems and
+    /// volumes keep their names and their properties then.
+    pub fn is_of_snapshots(&self) -> bool {
+        match self {
+            Change::Snapshot { .. }
+            | Change::Bookmark { .. }
+            | Change::Hold { .. }
+            | Change::Release { .. } => true,
+            Change::Destroy { names, .. } => names.iter().all(|name| name.contains(['@', '#'])),
+            _ => false,
+        }
+    }
+}
+
 /// The change is on stable storage.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Committed {

@@ -453,6 +453,9 @@ pub trait FileSystem: Send + Sync {
     fn link(&self, cred: &Cred, node: NodeId, dir: NodeId, name: &[u8]) -> Result<(Attr, DirChange)>;
     /// Anything but a directory (`Error::IsDir`).
     fn remove(&self, cred: &Cred, dir: NodeId, name: &[u8]) -> Result<DirChange>;
+    /// As `remove`, where the name is still that of the node that was seen, and neither its data
+    /// nor its attributes have changed since; else `Error::Stale`. Compared in one step with it.
+    fn remove_unchanged(&self, cred: &Cred, dir: NodeId, name: &[u8], seen: &Attr) -> Result<DirChange>;
     fn rmdir(&self, cred: &Cred, dir: NodeId, name: &[u8]) -> Result<DirChange>;
     /// Gives the changes of the source and of the target directory.
     fn rename(

@@ -13,6 +13,7 @@ mod change;
 mod diagnostics;
 mod error;
 mod fs;
+mod identity;
 mod policy;
 mod pool;
 mod serving;
@@ -25,9 +26,9 @@ pub use api_types::{
     CacheFileSearch, Checkpoint, Condition, DatasetFilter, DatasetInfo, DatasetKind, DatasetPage,
     DatasetPlace, DatasetProperty, DedupBucket, DedupEstimate, DedupTables, Delegation, DestroyPlan,
     DestroyQuery, DeviceFault, Edit, Errata, ErrorScrubStatus, FailMode, Fault, FaultEffect, FaultIo,
-    FeatureInfo, FileSystemCounts, Finding, Grant, Grantee, Health, HistoryRecord, ImportCondition,
+    FeatureInfo, FileSystemCounts, Finding, Grant, Grantee, Health, HistoryRecord, IDENTITY, ImportCondition,
     Importable, InitializeCommand, IoCounters, Named, NewDevice, NewVdevs, PoolProperty, PoolSpec,
-    PoolStatus, PropKind, PropType, PropValue, PropertyChange, RebuildState, RebuildStatus, Removal,
+    PoolStatus, PropKind, PropType, PropValue, PropertyChange, REPLICA, RebuildState, RebuildStatus, Removal,
     RemovalState, Rewound, ScanCommand, ScanKind, ScanState, ScanStatus, SendRequest, Source, SpaceExplained,
     SpaceHolder, SpacePart, SpaceUse, Spender, SuspendCause, SweepState, SweepStatus, TrimCommand, Tunable,
     UnknownFeature, Upgradable, VdevSpec, VdevStatus, VdevTallies, VolumeCounts, VolumePlan, Zevent,
@@ -37,11 +38,15 @@ pub use api_types::{
 /// Why a request is refused, as data.
 pub use refusal;
 
+/// Holds that nobody takes off before a time.
+pub use api_types::lock;
+
 pub use cancel::Cancel;
 pub use change::{Change, Committed};
 pub use diagnostics::{Condemn, Diagnostics};
 pub use error::{Error, Result};
 pub use fs::*;
+pub use identity::{Adopted, HandleKey, Identity, without_key};
 pub use policy::{NoPolicy, Policy};
 pub use pool::*;
 pub use serving::{Served, ServedVolume, Serving};

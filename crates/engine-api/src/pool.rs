@@ -3,10 +3,10 @@
 use crate::{
     Advice, AdviceQuestion, Breakdown, CacheFileSearch, Cancel, Change, Committed, DatasetFilter,
     DatasetInfo, DatasetPage, DatasetPlace, DedupEstimate, Delegation, DestroyPlan, DestroyQuery,
-    Diagnostics, FeatureInfo, FileSystem, FileSystemCounts, HistoryRecord, Importable, NodeKind, PoolSpec,
-    PoolStatus, PropValue, PropertyChange, ReceiveEvent, ReceiveRequest, Received, Result, SendEvent,
-    SendRequest, Serving, SpaceExplained, SpaceUse, Spender, Time, TokenContents, Upgradable, VdevTallies,
-    Volume, VolumeCounts, VolumePlan,
+    Diagnostics, FeatureInfo, FileSystem, FileSystemCounts, HistoryRecord, Identity, Importable, NodeKind,
+    PoolSpec, PoolStatus, PropValue, PropertyChange, ReceiveEvent, ReceiveRequest, Received, Result,
+    SendEvent, SendRequest, Serving, SpaceExplained, SpaceUse, Spender, Time, TokenContents, Upgradable,
+    VdevTallies, Volume, VolumeCounts, VolumePlan,
 };
 use std::io::{Read, Write};
 use std::sync::Arc;
@@ -106,6 +106,9 @@ pub trait Pool: Send + Sync {
     ) -> Result<DatasetPage>;
     /// What can be set of a dataset, snapshot or bookmark, with its values.
     fn settings(&self, dataset: &str) -> Result<DatasetInfo>;
+    /// What clients know a dataset by once it is no replica, with what seals its handles, which is
+    /// for administrators.
+    fn identity(&self, dataset: &str) -> Result<Identity>;
     /// What this thread relies on (`stdx::premise`) is compared with [`Pool::settings`] in one step
     /// with a change of datasets; where it does not hold, `Refused` says so.
     ///

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::{FileSystem, FsId, Volume};
+use crate::{FileSystem, FsId, HandleKey, Identity, Volume, VolumeId};
 
 /// A file system that is open for serving.
 #[derive(Clone)]
@@ -14,9 +14,11 @@ pub struct Served {
     /// The property as set: `off`, `on` or options.
     pub sharenfs: String,
     pub readonly: bool,
-    /// What the pool keeps on its disks, the same wherever it is imported, and no protocol tells.
-    /// Pools of old software have none.
-    pub secret: Option<[u8; 32]>,
+    /// What seals handles with `id`. It comes from what the pool keeps on its disks, the same
+    /// wherever it is imported, and no protocol tells it. Pools of old software have none.
+    pub key: Option<HandleKey>,
+    /// What clients know it by, where that is another dataset's, whose place it has taken.
+    pub identity: Option<Identity>,
     pub fs: Arc<dyn FileSystem>,
 }
 
@@ -28,6 +30,8 @@ pub struct ServedVolume {
     pub share: String,
     /// When it came to be, in this pool: seconds since 1970.
     pub created: u64,
+    /// What clients know it by: its own id, or that of another whose place it has taken.
+    pub known_as: VolumeId,
     pub volume: Arc<dyn Volume>,
 }
 

@@ -21,6 +21,8 @@ pub struct ReceiveRequest {
     pub origin: Option<String>,
     /// `-o`
     pub props: Vec<PropertyChange>,
+    /// User properties that the snapshot is given as it becomes visible.
+    pub marks: Vec<PropertyChange>,
     /// `-x`
     pub exclude: Vec<String>,
     /// `-h`: leave out the holds that were sent.
@@ -30,6 +32,9 @@ pub struct ReceiveRequest {
     /// `-c`: what cannot be read any more of the snapshot that was sent is taken from the stream;
     /// nothing else changes.
     pub heal: bool,
+    /// Takes a stream of one snapshot alone. One of several can destroy and rename, and sets
+    /// properties.
+    pub single: bool,
     pub history: String,
 }
 

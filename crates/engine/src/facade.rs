@@ -17,6 +17,7 @@ mod diff;
 mod discover;
 mod family;
 mod format;
+mod identity;
 mod inject;
 mod intent;
 mod measure;
@@ -54,7 +55,7 @@ use engine_api::{
 use env::watch::{AtWork, Watch};
 use env::{DiskError, Env, Keepsake, Nanos, OpenMode, lock};
 use ondisk::label::config::PoolState;
-use refusal::{Action, ImportFault, Reason, Refused};
+use refusal::{Action, ImportFault, LockFault, Reason, Refused};
 use stdx::patience::hurried;
 use storage::arc::Cache;
 use storage::keeper::STEP_LIMIT;
@@ -127,6 +128,8 @@ pub struct LocalEngine {
     injections: inject::Injections,
     activity: Arc<Activity>,
     cache_files: CacheFiles,
+    /// Who has the identity of which other dataset.
+    holders: Mutex<BTreeMap<activity::Guids, activity::Guids>>,
 }
 
 /// How pools make and read file systems.
@@ -163,6 +166,7 @@ impl LocalEngine {
             injections,
             activity,
             cache_files: CacheFiles::default(),
+            holders: Mutex::default(),
         })
     }
 
@@ -259,6 +263,11 @@ impl LocalEngine {
         }
         if !destroy && !force && self.around.spares_in_use.has_shared_in_use(name) {
             return Err(Refused::new(export(), Reason::SharedSpare { pool: name.to_owned() }).into());
+        }
+        if destroy && let Some((snapshot, until)) = pool.inner().dsl.first_lock().map_err(api_error)? {
+            let until = engine_api::lock::time(until);
+            let action = Action::Destroy { name: name.to_owned() };
+            return Err(Refused::new(action, LockFault::HasLocked { snapshot, until }).into());
         }
         pool.inner().give_up();
         lock(&self.pools).remove(name);
@@ -567,14 +576,20 @@ impl LocalEngine {
 
 impl Serving for LocalEngine {
     fn served(&self) -> Vec<Served> {
-        self.local_pools().iter().flat_map(served_of).collect()
+        let pools = self.local_pools();
+        let mut served = pools.iter().flat_map(served_of).collect();
+        identity::places(&pools, &mut lock(&self.holders)).name(&mut served);
+        served
     }
 
     fn served_volumes(&self, property: &str) -> Vec<ServedVolume> {
         let of = |pool: &Arc<LocalPool>| {
             catch_unwind(AssertUnwindSafe(|| pool.served_volumes(property))).unwrap_or_default()
         };
-        self.local_pools().iter().flat_map(of).collect()
+        let pools = self.local_pools();
+        let mut served = pools.iter().flat_map(of).collect();
+        identity::places(&pools, &mut lock(&self.holders)).name_volumes(&mut served);
+        served
     }
 
     fn served_generation(&self) -> u64 {

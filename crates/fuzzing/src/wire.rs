@@ -86,7 +86,8 @@ fn small_service() -> Service {
         mountpoint: Some("/tank/share".into()),
         sharenfs: "rw,no_root_squash".into(),
         readonly: false,
-        secret: None,
+        key: None,
+        identity: None,
         fs: fs as Arc<dyn FileSystem>,
     };
     Service::new(MemEngine::new(vec![served]), false)
@@ -176,7 +177,7 @@ pub fn nfs_handle(data: &[u8]) {
     if let Ok(handle) = Handle::open(data, |_| None, false) {
         assert_eq!(*handle.seal(None), *data);
     }
-    let key = nfs::HandleKey::of(&[7; 32]);
+    let key = engine_api::HandleKey::of(&[7; 32]);
     if let Ok(handle) = Handle::open(data, |_| Some(&key), false) {
         assert_eq!(*handle.seal(Some(&key)), *data);
     }

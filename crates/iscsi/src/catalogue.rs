@@ -48,12 +48,12 @@ fn key(id: VolumeId) -> (u64, u64) {
     (id.pool_guid, id.dataset_guid)
 }
 
+fn unit_id(id: VolumeId) -> u128 {
+    u128::from(id.pool_guid) << 64 | u128::from(id.dataset_guid)
+}
+
 fn identity(id: VolumeId, dataset: &str) -> Identity {
-    Identity {
-        id: u128::from(id.pool_guid) << 64 | u128::from(id.dataset_guid),
-        serial: format!("{:016x}", id.dataset_guid),
-        name: dataset.to_owned(),
-    }
+    Identity { id: unit_id(id), serial: format!("{:016x}", id.dataset_guid), name: dataset.to_owned() }
 }
 
 impl Catalogue {
@@ -91,11 +91,11 @@ impl Catalogue {
         let mut targets: BTreeMap<String, Vec<Entry>> = BTreeMap::new();
         let mut units = BTreeMap::new();
         let mut served = self.engine.served_volumes(PROPERTY);
-        // A replica says of itself what its original says: who has a number keeps it, else who was
-        // there first gets it.
-        let placed: BTreeSet<(u64, u64)> =
-            state.targets.values().flatten().map(|entry| key(entry.unit.volume.id())).collect();
-        served.sort_by_key(|one| (!placed.contains(&key(one.volume.id())), one.created));
+        // A replica says of itself what its original says: who has a number keeps it, or hands it
+        // to whom clients know by the same id; else who was there first gets it.
+        let placed: BTreeSet<u128> =
+            state.targets.values().flatten().map(|entry| entry.unit.identity.id).collect();
+        served.sort_by_key(|one| (!placed.contains(&unit_id(one.known_as)), one.created));
         for served in served {
             let dataset = served.dataset;
             let share = match parse(&served.share) {
@@ -107,10 +107,13 @@ impl Catalogue {
                 }
             };
             let id = served.volume.id();
+            let identity = identity(served.known_as, &dataset);
             // A pool that was exported and is back has other handles: the old ones lead nowhere.
-            let known =
-                state.units.get(&key(id)).filter(|unit| Arc::ptr_eq(&unit.volume, &served.volume)).cloned();
-            let opened = known.map_or_else(|| LogicalUnit::open(served.volume, identity(id, &dataset)), Ok);
+            let is_same = |unit: &&Arc<LogicalUnit>| {
+                Arc::ptr_eq(&unit.volume, &served.volume) && unit.identity.id == identity.id
+            };
+            let known = state.units.get(&key(id)).filter(is_same).cloned();
+            let opened = known.map_or_else(|| LogicalUnit::open(served.volume.clone(), identity), Ok);
             let unit = match opened {
                 Ok(unit) => unit,
                 Err(error) => {

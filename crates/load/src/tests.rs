@@ -94,7 +94,8 @@ fn every_work_runs_over_nfs() {
         mountpoint: Some("/tank/fs".to_owned()),
         sharenfs: "rw,no_root_squash,insecure".to_owned(),
         readonly: false,
-        secret: None,
+        key: None,
+        identity: None,
         fs,
     };
     let config = ServerConfig::new(([127, 0, 0, 1], 0).into());
@@ -119,6 +120,7 @@ fn units_are_worked_on_as_profiles_say() {
         dataset: format!("tank/v{number}"),
         share: format!("target=iqn.t:t,lun={number}"),
         created: 0,
+        known_as: engine_api::Volume::id(&*volumes[number]),
         volume: volumes[number].clone(),
     };
     engine.set_volumes(vec![served(0), served(1)]);

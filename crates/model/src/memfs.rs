@@ -200,6 +200,14 @@ impl FileSystem for MemFs {
         self.state().remove(cred, dir, name)
     }
 
+    fn remove_unchanged(&self, cred: &Cred, dir: NodeId, name: &[u8], seen: &Attr) -> Result<DirChange> {
+        let mut state = self.state();
+        let now = state.lookup(cred, dir, name)?;
+        let is_same =
+            (now.node, now.size, now.mtime, now.ctime) == (seen.node, seen.size, seen.mtime, seen.ctime);
+        if is_same { state.remove(cred, dir, name) } else { Err(Error::Stale) }
+    }
+
     fn rmdir(&self, cred: &Cred, dir: NodeId, name: &[u8]) -> Result<DirChange> {
         self.state().rmdir(cred, dir, name)
     }

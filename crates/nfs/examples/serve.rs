@@ -22,7 +22,8 @@ fn main() {
         mountpoint: Some("/tank/share".to_owned()),
         sharenfs: "rw,no_root_squash,insecure".to_owned(),
         readonly: false,
-        secret: None,
+        key: None,
+        identity: None,
         fs,
     };
     let addr = addr.parse().expect("ADDRESS:PORT");

@@ -9,8 +9,9 @@
 //! elsewhere. What a client may do is decided at each call, by the export's rules and the file's
 //! permissions, and whether the node still is the one that was meant is proven by its generation.
 //! But no call asks for the directories above a node: who could guess handles would get past one
-//! that he may not search. So a handle is sealed with a [`Key`], which comes from a secret that the
-//! pool keeps: only whom this server or another one of the same pool gave it has it.
+//! that he may not search. So a handle is sealed with a [`HandleKey`], which comes from a secret
+//! that the pool keeps: only whom this server or another one of the same pool gave it has it. A
+//! dataset that has taken the place of another is given that one's key as well.
 //!
 //! Pools of old software have no secret. Theirs, and those of servers before this version, are of
 //! version 1: a check word tells garbage (`BADHANDLE`) from handles that were good once (`STALE`),
@@ -19,7 +20,7 @@
 use std::ops::Deref;
 
 use constant_time_eq::constant_time_eq_16;
-use engine_api::{FsId, NodeId};
+use engine_api::{FsId, HandleKey, NodeId};
 use sunrpc::xdr::{Decoder, Encoder, Result as XdrResult};
 
 use crate::status::Status;
@@ -32,8 +33,6 @@ const MAC: usize = 16;
 const CHECK: usize = 4;
 const SEALED: u32 = 2 << 24;
 const CHECKED: u32 = 1 << 24;
-/// Tells this use of the pool's secret from any other.
-const PURPOSE: &str = "cistern 2026-11 NFS file handles";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Handle {
@@ -41,20 +40,10 @@ pub struct Handle {
     pub node: NodeId,
 }
 
-/// What seals the handles of one pool.
-#[derive(Clone)]
-pub struct Key([u8; blake3::KEY_LEN]);
-
-impl Key {
-    pub fn of(secret: &[u8; 32]) -> Key {
-        Key(blake3::derive_key(PURPOSE, secret))
-    }
-
-    fn mac(&self, naming: &[u8]) -> [u8; MAC] {
-        let mut mac = [0; MAC];
-        mac.copy_from_slice(&blake3::keyed_hash(&self.0, naming).as_bytes()[..MAC]);
-        mac
-    }
+fn mac(key: &HandleKey, naming: &[u8]) -> [u8; MAC] {
+    let mut mac = [0; MAC];
+    mac.copy_from_slice(&blake3::keyed_hash(key.bytes(), naming).as_bytes()[..MAC]);
+    mac
 }
 
 /// A handle as clients have it.
@@ -73,15 +62,15 @@ impl Deref for Sealed {
 }
 
 impl Handle {
-    /// `key`: the pool's, if it has one.
-    pub fn seal(&self, key: Option<&Key>) -> Sealed {
+    /// `key`: of the pool that it names, if that has one.
+    pub fn seal(&self, key: Option<&HandleKey>) -> Sealed {
         let mut out = Encoder::with_capacity(MAX_LEN);
         out.u32(if key.is_some() { SEALED } else { CHECKED });
         for word in [self.fs.pool_guid, self.fs.dataset_guid, self.node.object, self.node.generation] {
             out.u64(word);
         }
         match key {
-            Some(key) => out.raw(&key.mac(out.bytes())),
+            Some(key) => out.raw(&mac(key, out.bytes())),
             None => out.u32(check(out.bytes())),
         }
         let mut bytes = [0; MAX_LEN];
@@ -96,21 +85,21 @@ impl Handle {
         named(naming).ok().map(|(_, handle)| handle.fs.pool_guid)
     }
 
-    /// What a client's bytes mean. `key_of` gives the key of a pool, if it has one; `takes_old`:
-    /// handles of version 1 are good for pools that have one, too. The error is `BADHANDLE` for
+    /// What a client's bytes mean. `key_of` gives what seals handles of a file system, if something
+    /// does; `takes_old`: handles of version 1 are good there, too. The error is `BADHANDLE` for
     /// what was never a handle, else `STALE`.
     pub fn open<'a>(
         bytes: &[u8],
-        key_of: impl FnOnce(u64) -> Option<&'a Key>,
+        key_of: impl FnOnce(FsId) -> Option<&'a HandleKey>,
         takes_old: bool,
     ) -> Result<Handle, Status> {
         let (naming, proof) = bytes.split_at_checked(NAMING).ok_or(Status::BADHANDLE)?;
         let (version, handle) = named(naming).map_err(|_| Status::BADHANDLE)?;
-        let key = key_of(handle.fs.pool_guid);
+        let key = key_of(handle.fs);
         match (version, proof.len()) {
             (SEALED, MAC) => {
                 // A pool that is not here, or has come by another secret: it may have been good.
-                let mac = key.ok_or(Status::STALE)?.mac(naming);
+                let mac = mac(key.ok_or(Status::STALE)?, naming);
                 let is_ours = proof.try_into().is_ok_and(|proof| constant_time_eq_16(&mac, proof));
                 if is_ours { Ok(handle) } else { Err(Status::BADHANDLE) }
             }

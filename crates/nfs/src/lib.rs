@@ -30,7 +30,7 @@ mod status;
 mod v3;
 
 pub use export::{ExportOptions, Host, NOBODY, Rule, Squash, parse as parse_sharenfs};
-pub use handle::{Handle, Key as HandleKey};
+pub use handle::Handle;
 pub use limits::MAX_TRANSFER;
 pub use listen::{Server, ServerConfig};
 pub use service::{Answer, Reply, Service, Session};

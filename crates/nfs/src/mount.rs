@@ -99,7 +99,7 @@ fn find(cx: &Context<'_>, path: &str) -> Result<Sealed, Status> {
     let (fs, node) = walk_across(&share.fs, &share.options.cred(&cx.credential), &rest)?;
     let attr: Attr = fs.getattr(node)?;
     match attr.kind {
-        NodeKind::Dir | NodeKind::File => Ok(share.handle_in(fs.id(), node)),
+        NodeKind::Dir | NodeKind::File => Ok(share.handle_in(share.known_as(fs.id()), node)),
         _ => Err(Status::NOTDIR),
     }
 }

@@ -3,16 +3,20 @@
 //! A [`Table`] is immutable; [`Shares`] replaces it when the engine's generation moved. Every
 //! request looks at the table anew, so `zfs set sharenfs=off` or a destroyed dataset takes effect
 //! with the next call, whatever handles clients hold.
+//!
+//! A share that has taken the place of another is known by that one's id: handles with it are what
+//! it gives, those with its own lead to it as well. Each is sealed with a key of its own, so who
+//! claims the id of another without having the key gets none of its clients' calls.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use engine_api::{Cred, FileSystem, FsId, NodeId, Serving};
+use engine_api::{Cred, FileSystem, FsId, HandleKey, NodeId, Serving};
 use sockets::lock;
 
 use crate::export::{ExportOptions, Names, parse};
-use crate::handle::{Handle, Key, Sealed};
+use crate::handle::{Handle, Sealed};
 use crate::status::Status;
 
 /// First port that is not reserved to privileged programs.
@@ -23,13 +27,16 @@ const SNAPSHOTS_MAX: usize = 4096;
 
 /// One shared file system.
 pub struct Share {
+    /// What clients know it by.
     pub id: FsId,
+    /// Its own id, and what seals handles with that.
+    own: (FsId, Option<HandleKey>),
     /// Without a slash at the end, but for `/` itself.
     pub mountpoint: String,
     pub options: Arc<ExportOptions>,
     pub readonly: bool,
     pub fs: Arc<dyn FileSystem>,
-    key: Option<Arc<Key>>,
+    key: Option<HandleKey>,
     /// File systems mounted somewhere below: their place, as names from this one's root, and which
     /// they are.
     children: Vec<(Vec<Vec<u8>>, FsId)>,
@@ -40,8 +47,8 @@ pub struct Share {
 pub struct Table {
     generation: Option<u64>,
     by_id: HashMap<FsId, Arc<Share>>,
-    /// By pool.
-    keys: HashMap<u64, Arc<Key>>,
+    /// By pool: what seals handles of what is not in `by_id`.
+    keys: HashMap<u64, HandleKey>,
     /// Snapshots that handles led to, and the shares they are of. Who holds a file system would
     /// keep it from being destroyed.
     snapshots: Mutex<HashMap<FsId, FsId>>,
@@ -94,7 +101,6 @@ impl Shares {
 impl Table {
     fn build(generation: u64, engine: &dyn Serving) -> Table {
         let mut shares = Vec::new();
-        let mut keys: HashMap<u64, Arc<Key>> = HashMap::new();
         for served in engine.served() {
             let Some(mountpoint) = served.mountpoint else { continue };
             let options = parse(&served.sharenfs).unwrap_or_else(|why| {
@@ -108,12 +114,13 @@ impl Table {
                 "" => "/".to_owned(),
                 path => path.to_owned(),
             };
-            let (id, readonly, fs) = (served.id, served.readonly, served.fs);
-            let options = Arc::new(options);
-            let key = served
-                .secret
-                .map(|secret| keys.entry(id.pool_guid).or_insert_with(|| Arc::new(Key::of(&secret))).clone());
-            shares.push(Share { id, mountpoint, options, readonly, fs, key, children: Vec::new() });
+            let own = (served.id, served.key);
+            let (id, key) = served.identity.map_or(own, |it| {
+                let id = FsId { pool_guid: it.pool_guid, dataset_guid: it.dataset_guid };
+                (id, it.key)
+            });
+            let (readonly, fs, options) = (served.readonly, served.fs, Arc::new(options));
+            shares.push(Share { id, own, mountpoint, options, readonly, fs, key, children: Vec::new() });
         }
         let places: Vec<(Vec<Vec<u8>>, FsId)> =
             shares.iter().map(|share| (components(&share.mountpoint), share.id)).collect();
@@ -125,16 +132,28 @@ impl Table {
             };
             share.children = places.iter().filter_map(below).collect();
         }
-        let by_id = shares.into_iter().map(|share| (share.id, Arc::new(share))).collect();
-        Table { generation: Some(generation), by_id, keys, snapshots: Mutex::default() }
+        let mut table = Table { generation: Some(generation), ..Table::default() };
+        let shares: Vec<Arc<Share>> = shares.into_iter().map(Arc::new).collect();
+        // A pool that is here has the last word about its own.
+        for share in &shares {
+            table.by_id.insert(share.own.0, share.clone());
+            table.keys.extend(share.own.1.map(|key| (share.own.0.pool_guid, key)));
+        }
+        for share in shares {
+            if let Some(key) = share.key {
+                table.keys.entry(share.id.pool_guid).or_insert(key);
+            }
+            table.by_id.insert(share.id, share);
+        }
+        table
     }
 
     /// A snapshot of a share, by the id in a handle: offered to whom its share is, for reading.
     pub fn snapshot(&self, id: FsId) -> Option<Arc<Share>> {
         let known = lock(&self.snapshots).get(&id).copied();
         let (share, fs) = match known.and_then(|of| self.by_id.get(&of)) {
-            Some(share) => (share, share.fs.snapshot(id).ok().flatten()?),
-            None => self.by_id.values().find_map(|share| Some((share, share.fs.snapshot(id).ok()??)))?,
+            Some(share) => (share, self.open_snapshot(share, id)?),
+            None => self.each().find_map(|share| Some((share, self.open_snapshot(share, id)?)))?,
         };
         let mut known = lock(&self.snapshots);
         if known.len() >= SNAPSHOTS_MAX {
@@ -143,22 +162,42 @@ impl Table {
         known.insert(id, share.id);
         drop(known);
         let (mountpoint, options) = (format!("{}/.zfs/snapshot", share.mountpoint), share.options.clone());
-        let key = share.key.clone();
-        Some(Arc::new(Share { id, mountpoint, options, readonly: true, fs, key, children: Vec::new() }))
+        let key = self.keys.get(&id.pool_guid).copied();
+        let own = (fs.id(), share.own.1);
+        Some(Arc::new(Share { id, own, mountpoint, options, readonly: true, fs, key, children: Vec::new() }))
     }
 
-    /// What seals the handles of a pool.
-    pub fn key(&self, pool: u64) -> Option<&Key> {
-        self.keys.get(&pool).map(|key| &**key)
+    /// A snapshot of this share, if it is one, by an id of the pool that it is known in or lies in.
+    fn open_snapshot(&self, share: &Share, id: FsId) -> Option<Arc<dyn FileSystem>> {
+        let (own, pool) = (share.own.0.pool_guid, id.pool_guid);
+        let is_proved = pool == share.id.pool_guid && self.keys.get(&pool) == share.key.as_ref();
+        if pool != own && !is_proved {
+            return None;
+        }
+        share.fs.snapshot(FsId { pool_guid: own, ..id }).ok().flatten()
+    }
+
+    /// What seals the handles with this id.
+    pub fn key(&self, id: FsId) -> Option<&HandleKey> {
+        match self.by_id.get(&id) {
+            Some(share) if share.id == id => share.key.as_ref(),
+            Some(share) => share.own.1.as_ref(),
+            None => self.keys.get(&id.pool_guid),
+        }
     }
 
     pub fn get(&self, id: FsId) -> Option<&Arc<Share>> {
         self.by_id.get(&id)
     }
 
+    /// Each once.
+    fn each(&self) -> impl Iterator<Item = &Arc<Share>> {
+        self.by_id.iter().filter(|(id, share)| **id == share.id).map(|(_, share)| share)
+    }
+
     /// In mountpoint order.
     pub fn all(&self) -> Vec<&Arc<Share>> {
-        let mut all: Vec<&Arc<Share>> = self.by_id.values().collect();
+        let mut all: Vec<&Arc<Share>> = self.each().collect();
         all.sort_by(|a, b| a.mountpoint.cmp(&b.mountpoint));
         all
     }
@@ -166,7 +205,7 @@ impl Table {
     /// The share with the longest mountpoint that is, or leads to, `path`, and the names that
     /// remain.
     pub fn find(&self, path: &[Vec<u8>]) -> Option<(&Arc<Share>, Vec<Vec<u8>>)> {
-        let candidates = self.by_id.values().filter_map(|share| {
+        let candidates = self.each().filter_map(|share| {
             let own = components(&share.mountpoint);
             let rest = path.strip_prefix(&own[..])?.to_vec();
             Some((own.len(), share, rest))
@@ -191,7 +230,12 @@ impl Share {
 
     /// Of another file system of the same pool: a snapshot of this one.
     pub fn handle_in(&self, fs: FsId, node: NodeId) -> Sealed {
-        Handle { fs, node }.seal(self.key.as_deref())
+        Handle { fs, node }.seal(self.key.as_ref())
+    }
+
+    /// What clients know this file system, or a snapshot of it, by.
+    pub fn known_as(&self, fs: FsId) -> FsId {
+        if fs == self.own.0 { self.id } else { FsId { pool_guid: self.id.pool_guid, ..fs } }
     }
 }
 

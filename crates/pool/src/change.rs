@@ -130,7 +130,7 @@ pub enum Change {
         props: Vec<(String, String)>,
     },
     /// A step of a receive: see [`Dsl::receive`].
-    Receive(recv::Step),
+    Receive(Box<recv::Step>),
 }
 
 /// Names and values of properties, as somebody gave them.

@@ -31,6 +31,7 @@ mod history;
 mod hold;
 mod list;
 pub(crate) mod livelist;
+mod lock;
 mod long_hold;
 pub(crate) mod names;
 mod open;
@@ -52,7 +53,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak};
 
 use dmu::{DmuError, Objset, SyncTx, Tx};
-use env::lock;
+use env::{Nanos, lock};
 use ondisk::BlkPtr;
 use ondisk::prop::UserspaceProp;
 
@@ -152,6 +153,8 @@ pub struct Dsl {
     /// What `parts.space` said after the last sync: it is asked for by every transaction.
     space: Mutex<Option<PoolSpace>>,
     generation: AtomicU64,
+    /// The wall clock's seconds when the pool was opened, and when that was.
+    opened_at: (i64, Nanos),
     pub(crate) changes: task::Queue,
 }
 

@@ -14,6 +14,7 @@
 mod action;
 mod import;
 mod job;
+mod lock;
 mod mount;
 mod name;
 mod property;
@@ -27,6 +28,7 @@ mod words;
 pub use action::{Action, Stream};
 pub use import::{ImportFault, Member};
 pub use job::JobFault;
+pub use lock::LockFault;
 pub use mount::MountFault;
 pub use name::NameFault;
 pub use property::PropertyFault;

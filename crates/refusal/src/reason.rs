@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    ImportFault, JobFault, MountFault, NameFault, PropertyFault, ReceiveFault, Refused, ScanFault, SendFault,
-    StateFault, SweepFault, VdevFault,
+    ImportFault, JobFault, LockFault, MountFault, NameFault, PropertyFault, ReceiveFault, Refused, ScanFault,
+    SendFault, StateFault, SweepFault, VdevFault,
 };
 
 /// See the module. Faults of one subject are in an enum of their own.
@@ -145,6 +145,7 @@ pub enum Reason {
     Receive(ReceiveFault),
     Mount(MountFault),
     Job(JobFault),
+    Lock(LockFault),
     State(StateFault),
     /// Each of several.
     Several(Vec<Refused>),
@@ -195,5 +196,6 @@ from_fault! {
     ReceiveFault => Receive,
     MountFault => Mount,
     JobFault => Job,
+    LockFault => Lock,
     StateFault => State,
 }

@@ -82,6 +82,8 @@ pub enum ReceiveFault {
     Incomplete,
     Invalid,
     Deduplicated,
+    /// It is of several snapshots, or has properties with it.
+    Several,
     Features {
         flags: u64,
         unknown: u64,

@@ -253,6 +253,7 @@ impl Display for Reason {
             Reason::Receive(fault) => fault.fmt(f),
             Reason::Mount(fault) => fault.fmt(f),
             Reason::Job(fault) => fault.fmt(f),
+            Reason::Lock(fault) => fault.fmt(f),
             Reason::State(fault) => fault.fmt(f),
             Reason::Several(all) => several(f, all),
         }

@@ -59,7 +59,7 @@ pub(super) fn pool_change(change: &Change) -> Option<PoolChange> {
             parents: *parents,
             recursive: *recursive,
         },
-        Change::AbortReceive { name } => PoolChange::Receive(Step::Abort { name: name.clone() }),
+        Change::AbortReceive { name } => PoolChange::Receive(Box::new(Step::Abort { name: name.clone() })),
         Change::Allow { name, grants } => PoolChange::Allow { name: name.clone(), grants: grants.clone() },
         Change::Unallow { name, grants, recursive } => {
             PoolChange::Unallow { name: name.clone(), grants: grants.clone(), recursive: *recursive }

@@ -13,6 +13,7 @@ mod ctldir;
 mod open_once;
 mod serve;
 mod snapdir;
+mod standing;
 mod volumes;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -30,6 +31,7 @@ use crate::advise::rehearsal::Stage;
 use ctldir::Ctldir;
 use open_once::OpenTable;
 use serve::{Mounted, SharedList, SnapshotGuids};
+pub(super) use standing::Standing;
 use volumes::{OpenVolume, VolumeHandle};
 
 /// See the module.
@@ -44,6 +46,8 @@ pub(super) struct LocalPool {
     ctldirs: Mutex<BTreeMap<u64, Arc<Ctldir>>>,
     guids: Mutex<SnapshotGuids>,
     shared: Mutex<Option<SharedList>>,
+    /// What its datasets say of themselves.
+    standing: Mutex<Arc<Standing>>,
     /// Open volumes by dataset object, and what servers are given of each that was ever open.
     volumes: OpenTable<OpenVolume>,
     volume_handles: Mutex<BTreeMap<u64, Arc<VolumeHandle>>>,
@@ -84,6 +88,7 @@ impl LocalPool {
             mounted: Mutex::default(),
             mounting: Mutex::default(),
             shared: Mutex::default(),
+            standing: Mutex::default(),
             volumes: Mutex::default(),
             volume_handles: Mutex::default(),
             served_volumes: Mutex::default(),
@@ -134,11 +139,16 @@ impl LocalPool {
         &self.pool
     }
 
-    /// What a change means for open file systems, and for those who serve them.
+    /// What a change means for open file systems and volumes, and for those who serve datasets.
     pub(super) fn after_change(&self) {
+        self.refresh();
+        self.generation.fetch_add(1, SeqCst);
+    }
+
+    /// What a change means for open file systems and volumes.
+    pub(super) fn refresh(&self) {
         self.refresh_file_systems();
         self.refresh_volumes();
-        self.generation.fetch_add(1, SeqCst);
     }
 
     /// Whatever may read from disks is refused at once while the pool waits for an operator, as

@@ -16,9 +16,9 @@ use ::pool::sweep::{SweepCommand, SweepKind};
 use engine_api::{
     Advice, AdviceQuestion, Change, Committed, Counts, DatasetFilter, DatasetInfo, DatasetPage, DatasetPlace,
     DedupEstimate, Delegation, DestroyPlan, DestroyQuery, DiffEntry, Error, FileSystem, HistoryRecord,
-    InitializeCommand, Pool, PoolStatus, PropValue, PropertyChange, ReceiveEvent, ReceiveRequest, Received,
-    Result, Secrets, SendEvent, SendRequest, SpaceExplained, SpaceUse, Spender, TrimCommand, Upgradable,
-    VdevTallies, Volume, VolumePlan,
+    Identity, InitializeCommand, Pool, PoolStatus, PropValue, PropertyChange, ReceiveEvent, ReceiveRequest,
+    Received, Result, Secrets, SendEvent, SendRequest, SpaceExplained, SpaceUse, Spender, TrimCommand,
+    Upgradable, VdevTallies, Volume, VolumePlan,
 };
 use refusal::{Action, Refused, SweepFault};
 use stdx::premise;
@@ -100,7 +100,11 @@ impl LocalPool {
         if matches!(change, Change::SetPoolProperties { .. }) {
             self.pool.follow_props().map_err(api_error)?;
         }
-        self.after_change();
+        // Servers list all datasets when the generation grows. Snapshots are not in that list.
+        match change.is_of_snapshots() {
+            true => self.refresh(),
+            false => self.after_change(),
+        }
         Ok(txg)
     }
 
@@ -281,6 +285,12 @@ impl Pool for LocalPool {
         let mut info = self.pool.dsl.settings(dataset).map_err(api_error)?;
         info.props.iter_mut().for_each(|prop| self.policy.show(prop));
         Ok(info)
+    }
+
+    fn identity(&self, dataset: &str) -> Result<Identity> {
+        administrators_only()?;
+        self.not_suspended()?;
+        self.identity_of(dataset)
     }
 
     fn commit(&self, change: &Change, history: &str) -> Result<Committed> {

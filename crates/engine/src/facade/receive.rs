@@ -22,6 +22,7 @@ use engine_api::{
 };
 use env::Nanos;
 use ondisk::objset::ObjsetType;
+use ondisk::prop::is_user_prop;
 use ondisk::send::{Begin, FLAG_CLONE, Record, feature};
 use refusal::{Action, Reason, ReceiveFault, Refused, Stream};
 
@@ -68,6 +69,9 @@ impl LocalPool {
             self.receive_one(&one, &mut stream, tell, &mut received)?;
             return Ok(received);
         }
+        if request.single {
+            return Err(refuse(Stream::Any, ReceiveFault::Several));
+        }
         let package = Package::read(&begin, &mut stream)?;
         if package.is_recursive && request.target.contains('@') {
             return Err(refuse(Stream::Any, ReceiveFault::SnapshotNamed));
@@ -105,6 +109,9 @@ impl LocalPool {
         let given = request.props.iter().map(|prop| &prop.name).chain(&request.exclude);
         if let Some(name) = given.into_iter().find(|name| !props::can_be_given(name)) {
             return Err(refuse(Stream::Any, ReceiveFault::Property { property: name.clone() }));
+        }
+        if let Some(mark) = request.marks.iter().find(|mark| !is_user_prop(&mark.name)) {
+            return Err(refuse(Stream::Any, ReceiveFault::Property { property: mark.name.clone() }));
         }
         let is_missing = |name: &str| self.dataset(name).map(|found| found.is_none());
         if request.keep_path && is_missing(&request.target)? {

@@ -29,6 +29,7 @@ use std::sync::Arc;
 
 use ::pool::PoolError;
 use ::pool::dsl::deleg::Place;
+use engine_api::lock;
 use engine_api::{
     Change, DatasetInfo, DatasetProperty, Error, Grant, Grantee, PropertyChange, ReceiveRequest, Result,
     SendRequest, Spender, is_of_machine,
@@ -82,10 +83,11 @@ fn is_daily_work(change: &Change) -> bool {
     match change {
         // Properties of a snapshot are properties.
         Change::Snapshot { props, .. } => props.is_empty(),
+        // A lock cannot be taken back.
+        Change::Hold { tag, .. } => !lock::is_meant(tag),
         // A device that expands the pool stays so.
         Change::OnlineVdev { expand, .. } => !expand,
         Change::Bookmark { .. }
-        | Change::Hold { .. }
         | Change::Release { .. }
         | Change::OfflineVdev { .. }
         | Change::TrimVdevs { .. }
@@ -321,6 +323,7 @@ impl LocalPool {
                 }
             }
             Change::Bookmark { name, .. } => list.at(head_of(name), &["bookmark"]),
+            Change::Hold { tag, .. } if lock::is_meant(tag) => return Ok(Needs::Administrator),
             Change::Hold { snapshots, recursive, .. } | Change::Release { snapshots, recursive, .. } => {
                 let permission = if matches!(change, Change::Hold { .. }) { "hold" } else { "release" };
                 for snapshot in snapshots {

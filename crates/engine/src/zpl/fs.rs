@@ -10,6 +10,7 @@ use engine_api::{
 use super::Zpl;
 use super::create::LINK_MAX;
 use super::file::MAX_FILE_SIZE;
+use super::link::Victim;
 
 /// Bytes that every object takes at least: a dnode.
 const OBJECT_BYTES: u64 = 512;
@@ -154,11 +155,15 @@ impl FileSystem for Zpl {
     }
 
     fn remove(&self, cred: &Cred, dir: NodeId, name: &[u8]) -> Result<DirChange> {
-        self.settled(self.remove_name(cred, dir, name, false))
+        self.settled(self.remove_name(cred, dir, name, Victim::File(None)))
+    }
+
+    fn remove_unchanged(&self, cred: &Cred, dir: NodeId, name: &[u8], seen: &Attr) -> Result<DirChange> {
+        self.settled(self.remove_name(cred, dir, name, Victim::File(Some(seen))))
     }
 
     fn rmdir(&self, cred: &Cred, dir: NodeId, name: &[u8]) -> Result<DirChange> {
-        self.settled(self.remove_name(cred, dir, name, true))
+        self.settled(self.remove_name(cred, dir, name, Victim::Dir))
     }
 
     fn rename(

@@ -18,6 +18,14 @@ use super::unlinked::Fate;
 /// Blocks that adding or removing a name may dirty.
 const META_BLOCKS: u64 = 10;
 
+/// What is to lose a name.
+#[derive(Clone, Copy)]
+pub(super) enum Victim<'a> {
+    Dir,
+    /// Anything else, as long as it is what was seen.
+    File(Option<&'a Attr>),
+}
+
 impl Zpl {
     pub(super) fn link_node(
         &self,
@@ -104,9 +112,10 @@ impl Zpl {
         cred: &Cred,
         dir: NodeId,
         name: &[u8],
-        want_dir: bool,
+        wanted: Victim<'_>,
     ) -> Result<DirChange> {
         self.names.check_entry(name)?;
+        let want_dir = matches!(wanted, Victim::Dir);
         let dir = self.dir_node(dir)?;
         loop {
             check(cred, &self.attrs(&dir)?, posix::EXEC)?;
@@ -122,6 +131,10 @@ impl Zpl {
             self.check_remove(cred, &victim, &parent, &attrs, want_dir)?;
             // Whoever reads it now reads to the end first.
             let range = victim.ranges().whole(&self.env);
+            if let Victim::File(Some(seen)) = wanted {
+                // Nobody writes while the whole range is held.
+                self.check_unchanged(&victim, seen)?;
+            }
             let before = self.show(&dir, &parent);
             let tx = self.begin(Holds::freeing(META_BLOCKS))?;
             let fate = self.take_name(&dir, &found, &victim, attrs.is_dir(), &tx)?;
@@ -134,6 +147,13 @@ impl Zpl {
             self.finish(fate)?;
             return Ok(DirChange { before, after });
         }
+    }
+
+    fn check_unchanged(&self, victim: &Node, seen: &Attr) -> Result<()> {
+        let now = self.show_now(victim)?;
+        let is_same = (now.node, now.kind, now.size, now.mtime, now.ctime)
+            == (seen.node, seen.kind, seen.size, seen.mtime, seen.ctime);
+        if is_same { Ok(()) } else { Err(Error::Stale) }
     }
 
     /// Takes a name away. The caller holds both `ops` locks and the node's whole range.

@@ -120,6 +120,33 @@ fn an_open_file_lives_without_a_name() {
 }
 
 #[test]
+fn a_file_is_removed_only_where_it_is_what_was_seen() {
+    let bench = plain();
+    let (node, root) = (file(&bench, b"a"), bench.fs.root());
+    let seen = || bench.fs.getattr(node).unwrap();
+    let remove = |seen: &engine_api::Attr| bench.fs.remove_unchanged(&ROOT, root, b"a", seen).map(drop);
+    let before = seen();
+    write(&bench, node, 0, b"more");
+    assert_eq!(remove(&before), Err(Error::Stale));
+    // Of the same size, and with the same time of its last modification.
+    let before = seen();
+    write(&bench, node, 0, b"MORE");
+    let mtime = Some(SetTime::To(before.mtime));
+    bench.fs.setattr(&ROOT, node, &SetAttr { mtime, ..SetAttr::default() }).unwrap();
+    assert_eq!((seen().size, seen().mtime), (before.size, before.mtime));
+    assert_eq!(remove(&before), Err(Error::Stale));
+    // Another file by its name.
+    let before = seen();
+    bench.fs.rename(&ROOT, (root, b"a"), (root, b"b"), RenameMode::Replace).unwrap();
+    assert_eq!(remove(&before), Err(Error::NotFound));
+    file(&bench, b"a");
+    assert_eq!(remove(&before), Err(Error::Stale));
+    let other = bench.fs.lookup(&ROOT, root, b"a").unwrap();
+    assert_eq!(remove(&other), Ok(()));
+    assert_eq!(bench.fs.lookup(&ROOT, root, b"a"), Err(Error::NotFound));
+}
+
+#[test]
 fn handles_do_not_outlive_their_node() {
     let bench = plain();
     let old = file(&bench, b"one");

@@ -28,6 +28,7 @@ mod random;
 mod replicate;
 mod resume;
 mod rights;
+mod serving;
 mod streams;
 mod threads;
 mod unreplayable;

@@ -39,7 +39,13 @@ fn volume(dataset_guid: u64) -> Arc<MemVolume> {
 }
 
 fn served(dataset: &str, share: &str, volume: &Arc<MemVolume>) -> ServedVolume {
-    ServedVolume { dataset: dataset.into(), share: share.into(), created: 0, volume: volume.clone() }
+    ServedVolume {
+        dataset: dataset.into(),
+        share: share.into(),
+        created: 0,
+        known_as: volume.id(),
+        volume: volume.clone(),
+    }
 }
 
 struct Peer {

@@ -7,13 +7,13 @@ fn handle() -> Handle {
     }
 }
 
-fn key() -> Key {
-    Key::of(&[7; 32])
+fn key() -> HandleKey {
+    HandleKey::of(&[7; 32])
 }
 
 fn open(bytes: &[u8]) -> Result<Handle, Status> {
     let key = key();
-    Handle::open(bytes, |pool| (pool == handle().fs.pool_guid).then_some(&key), false)
+    Handle::open(bytes, |fs| (fs.pool_guid == handle().fs.pool_guid).then_some(&key), false)
 }
 
 #[test]
@@ -42,7 +42,7 @@ fn one_wrong_bit_or_length_is_garbage() {
         assert_eq!(open(&good[..len]), Err(Status::BADHANDLE));
     }
     assert_eq!(open(&[&good[..], &[0; 4]].concat()), Err(Status::BADHANDLE));
-    let other = handle().seal(Some(&Key::of(&[8; 32])));
+    let other = handle().seal(Some(&HandleKey::of(&[8; 32])));
     assert_eq!(open(&other), Err(Status::BADHANDLE));
 }
 

@@ -35,8 +35,8 @@ fn find(cx: &Context<'_>, t: &Target, name: &[u8]) -> std::result::Result<(FsId,
     let attr = t.fs().lookup(&t.cred, t.node, name)?;
     if let Some(snapshot) = t.fs().crossing(attr.node)? {
         let root = snapshot.root();
-        let handle = t.share.handle_in(snapshot.id(), root);
-        return Ok((snapshot.id(), handle, snapshot.getattr(root)?));
+        let id = t.share.known_as(snapshot.id());
+        return Ok((id, t.share.handle_in(id, root), snapshot.getattr(root)?));
     }
     Ok((t.fs_id(), t.share.handle(attr.node), attr))
 }

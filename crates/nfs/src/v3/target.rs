@@ -36,7 +36,7 @@ impl Target {
     }
 
     fn find(cx: &Context<'_>, bytes: &[u8]) -> Result<Target, Status> {
-        let handle = Handle::open(bytes, |pool| cx.table.key(pool), cx.shares.old_handles)?;
+        let handle = Handle::open(bytes, |fs| cx.table.key(fs), cx.shares.old_handles)?;
         let share = match cx.table.get(handle.fs) {
             Some(share) => share.clone(),
             None => cx.table.snapshot(handle.fs).ok_or(Status::STALE)?,

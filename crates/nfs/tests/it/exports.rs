@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use engine_api::{FileSystem, Served, Serving};
+use engine_api::{FileSystem, FsId, HandleKey, Identity, Served, Serving};
 use model::MemEngine;
-use nfs::{Answer, Handle, HandleKey, NOBODY, Server, ServerConfig, Service, procedure as p};
+use nfs::{Answer, Handle, NOBODY, Server, ServerConfig, Service, procedure as p};
 use sunrpc::client::CallError;
 use sunrpc::msg::{Accepted, Call, Credential, Reply, parse_reply, put_call};
 use sunrpc::xdr::{Decoder, Encoder};
@@ -216,6 +216,41 @@ fn handles_cannot_be_guessed() {
     let server = Server::start(config, setup.engine.clone()).expect("a free port");
     let setup = Setup { server, engine: setup.engine.clone(), fs: setup.fs.clone() };
     assert!(setup.unmounted(0, 0).getattr(&old).is_ok());
+}
+
+/// A share that has taken the place of another, under another id of its own.
+#[test]
+fn handles_of_another_lead_to_what_has_its_place_and_its_key() {
+    let setup = Setup::new("rw,no_root_squash");
+    let mut nfs = setup.client(0, 0);
+    let root = nfs.root.clone();
+    let (file, _) = nfs.create(&root, b"f").expect("created");
+    let original = Served { sharenfs: "off".to_owned(), ..served(PATH, "on", setup.fs.clone()) };
+    let (old, own) = (original.id, FsId { pool_guid: 77, dataset_guid: 78 });
+    let keys = [HandleKey::of(&SECRET), HandleKey::of(&[9; 32])];
+    let promoted = |key: Option<HandleKey>| Served {
+        id: own,
+        key: Some(keys[1]),
+        identity: Some(Identity { pool_guid: old.pool_guid, dataset_guid: old.dataset_guid, key }),
+        ..served("/other", "rw,no_root_squash", setup.fs.clone())
+    };
+    setup.engine.set_served(vec![original.clone()]);
+    assert_eq!(nfs.getattr(&file), Err(70), "its place is free");
+    // Who has not the key claims it in vain: what it gives, and what is its own, it takes.
+    for (key, refused) in [(Some(keys[1]), 10001), (None, 70)] {
+        setup.engine.set_served(vec![promoted(key)]);
+        assert_eq!(nfs.getattr(&file), Err(refused));
+        let lying = nfs.mount("/other").expect("mounted");
+        assert!(nfs.getattr(&lying).is_ok());
+    }
+    setup.engine.set_served(vec![promoted(Some(keys[0]))]);
+    assert!(nfs.getattr(&file).is_ok());
+    assert_eq!(nfs.mount("/other"), Ok(root), "what it gives is what the other one gave");
+    let named = Handle::open(&file, |_| Some(&keys[0]), false).expect("our own");
+    let native = Handle { fs: own, ..named };
+    assert!(nfs.getattr(&native.seal(Some(&keys[1]))).is_ok());
+    assert_eq!(nfs.getattr(&native.seal(Some(&keys[0]))), Err(10001));
+    assert_eq!(nfs.getattr(&named.seal(Some(&keys[1]))), Err(10001));
 }
 
 #[test]

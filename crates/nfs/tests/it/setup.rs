@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use engine_api::{Cred, FileSystem, FsId, Served, SetAttr, Time, Verifier};
+use engine_api::{Cred, FileSystem, FsId, HandleKey, Served, SetAttr, Time, Verifier};
 use model::{MemEngine, MemFs};
 use nfs::{Server, ServerConfig};
 use sunrpc::client::Client;
@@ -33,7 +33,8 @@ pub fn served(path: &str, sharenfs: &str, fs: Arc<MemFs>) -> Served {
         mountpoint: Some(path.to_owned()),
         sharenfs: from_any_port(sharenfs),
         readonly: false,
-        secret: Some(SECRET),
+        key: Some(HandleKey::of(&SECRET)),
+        identity: None,
         fs,
     }
 }

@@ -3,8 +3,9 @@
 //!
 //! Source: module/zfs/dsl_userhold.c, `dsl_dataset_snapshot_tmp_sync` in dsl_dataset.c.
 
+use api_types::lock;
 use ondisk::version;
-use refusal::{Action, Reason, Refused, Upgrade};
+use refusal::{Action, LockFault, Reason, Refused, Upgrade};
 
 use super::{Change, destroy, missing, open, snapshot};
 use crate::dsl::Dsl;
@@ -70,13 +71,40 @@ pub(super) fn check(dsl: &Dsl, names: &[String], tag: &str, recursive: bool) -> 
         if dsl.has_hold(&found.phys, tag)? {
             return Err(Refused::new(hold(&name), Reason::TagExists).into());
         }
+        if lock::is_meant(tag) {
+            check_lock(dsl, &found, &name, tag)?;
+        }
     }
     Ok(())
 }
 
+/// A lock ends later than any that the snapshot has, and not too late.
+fn check_lock(dsl: &Dsl, found: &Found, name: &str, tag: &str) -> Result<()> {
+    let refuse = |reason: Reason| Err(Refused::new(hold(name), reason).into());
+    let now = dsl.lock_time();
+    let until = lock::until(tag).filter(|until| (1..=lock::LONGEST).contains(&until.saturating_sub(now)));
+    let Some(until) = until else { return refuse(LockFault::Time.into()) };
+    if dsl.features().is_active("zpool_checkpoint") {
+        // To go back to it would undo the lock.
+        return refuse(Reason::HasCheckpoint);
+    }
+    let longer = dsl
+        .locks(&found.phys)?
+        .into_iter()
+        .find(|known| lock::locked_until(known, now).is_some_and(|known| known >= until));
+    match longer {
+        Some(tag) => refuse(LockFault::Locked { until: tag[lock::PREFIX.len()..].to_owned() }.into()),
+        None => Ok(()),
+    }
+}
+
 pub(super) fn sync(cx: &SyncCx<'_>, names: &[String], tag: &str, recursive: bool) -> Result<()> {
     for (found, name) in targets(cx.dsl, names, recursive, hold)? {
+        let locks = if lock::is_meant(tag) { cx.dsl.locks(&found.phys)? } else { Vec::new() };
         cx.dsl.hold(&found, tag, cx.tx)?;
+        for shorter in locks {
+            cx.dsl.prolonged(&found, &shorter, cx.tx)?;
+        }
         let refs = cx.dsl.holds_on(&cx.dsl.find(&name)?.phys)?;
         cx.note("hold", &name, found.object, &format!("tag={tag} temp=0 refs={refs}"));
     }
@@ -87,7 +115,12 @@ pub(super) fn check_release(dsl: &Dsl, names: &[String], tag: &str, recursive: b
     for name in names {
         let mut held = false;
         for (found, _) in targets(dsl, std::slice::from_ref(name), recursive, release)? {
-            held |= dsl.has_hold(&found.phys, tag)?;
+            let has_it = dsl.has_hold(&found.phys, tag)?;
+            if has_it && lock::locked_until(tag, dsl.lock_time()).is_some() {
+                let until = tag[lock::PREFIX.len()..].to_owned();
+                return Err(Refused::new(release(name), LockFault::Locked { until }).into());
+            }
+            held |= has_it;
         }
         if !held {
             return Err(Refused::new(release(name), Reason::NoTag).into());

@@ -66,11 +66,6 @@ impl Dsl {
         Ok(self.holds_on(phys)? > 0 || self.clones_left(phys, gone)? > 0)
     }
 
-    /// Tags that hold a snapshot.
-    pub(crate) fn holds_on(&self, phys: &DslDatasetPhys) -> Result<u64> {
-        if phys.userrefs_obj == 0 { Ok(0) } else { Ok(self.mos.count(phys.userrefs_obj)?) }
-    }
-
     /// Clones of a snapshot whose heads are not in `gone`.
     fn clones_left(&self, phys: &DslDatasetPhys, gone: &HashSet<u64>) -> Result<u64> {
         let mut left = phys.num_children.saturating_sub(1);

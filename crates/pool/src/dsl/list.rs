@@ -211,6 +211,10 @@ impl Walk<'_> {
         }
     }
 
+    fn wants_heads(&self) -> bool {
+        self.wants(DatasetKind::Filesystem) || self.wants(DatasetKind::Volume)
+    }
+
     fn dir(&mut self, dir: &Arc<Dir>, chain: Chain, depth: Option<u32>, passed: Passed<'_>) -> Result<Flow> {
         if self.looks == 0 {
             return Ok(Break(()));
@@ -226,7 +230,8 @@ impl Walk<'_> {
         {
             return Ok(Break(()));
         }
-        if depth == Some(0) {
+        // At the last depth a dataset is listed without its snapshots and bookmarks.
+        if depth == Some(0) || (depth == Some(1) && !self.wants_heads()) {
             return Ok(Continue(()));
         }
         let children = self.dsl.mos.ordered(dir.phys().child_dir_zapobj, |_| Ok(0))?;
@@ -259,9 +264,8 @@ impl Walk<'_> {
     ) -> Result<Flow> {
         if passed == Passed::Nothing {
             let name = chain.dir_name().to_owned();
-            let wants_heads = self.wants(DatasetKind::Filesystem) || self.wants(DatasetKind::Volume);
             // Which of the two it is has to be read.
-            if wants_heads {
+            if self.wants_heads() {
                 let kind = self.dsl.head_kind(found.object, &found.phys)?;
                 if self.wants(kind) && self.one(&name, found, kind, chain)?.is_break() {
                     return Ok(Break(()));

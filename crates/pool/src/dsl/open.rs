@@ -45,6 +45,7 @@ const CASE_INSENSITIVE: u64 = 1;
 impl Dsl {
     fn bare(parts: DslParts) -> Arc<Dsl> {
         let mos = Mos::new(parts.mos.clone(), &parts.env);
+        let opened_at = (parts.env.clock.wall().secs, parts.env.clock.now());
         Arc::new_cyclic(|this| Dsl {
             mos,
             parts,
@@ -59,6 +60,7 @@ impl Dsl {
             hostname: Mutex::new(String::new()),
             space: Mutex::new(None),
             generation: AtomicU64::new(0),
+            opened_at,
             changes: Queue::default(),
         })
     }

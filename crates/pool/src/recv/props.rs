@@ -34,6 +34,8 @@ pub struct TargetProps {
     pub received: Option<Vec<(String, RawValue)>>,
     /// Those of the snapshot.
     pub snapshot: Vec<(String, RawValue)>,
+    /// User properties that the snapshot is given here.
+    pub marks: Vec<(String, String)>,
     /// To be set, as they were given.
     pub local: Vec<(String, String)>,
     pub inherited: Vec<String>,
@@ -94,6 +96,9 @@ pub(super) fn begin_hidden(dsl: &Dsl, clone: &Arc<Dir>, of: &Dir, target: &Targe
 pub(super) fn finish(dsl: &Dsl, dir: &Arc<Dir>, snapshot: u64, target: &Target, tx: &Tx) -> Result<()> {
     for (name, value) in &target.props.snapshot {
         dsl.write_snapshot_prop(snapshot, &format!("{name}{SUFFIX_RECEIVED}"), Some(value), tx)?;
+    }
+    for (name, value) in &target.props.marks {
+        dsl.write_snapshot_prop(snapshot, name, Some(&RawValue::Text(value.clone())), tx)?;
     }
     if target.props.received.is_some() {
         dsl.write_received(dir, target.props.received(), tx)?;

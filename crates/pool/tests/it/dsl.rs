@@ -558,6 +558,19 @@ fn what_a_destroy_takes_along_is_told_before() {
     let depth = DatasetFilter { depth: Some(1), props: vec!["name".into()], ..DatasetFilter::default() };
     let listed: Vec<_> = pool.dsl.list(&depth).unwrap().into_iter().map(|dataset| dataset.name).collect();
     assert_eq!(listed, ["tank", "tank/p"]);
+    let take = Change::Snapshot { names: vec!["tank/p@s".into()], recursive: true, props: Vec::new() };
+    pool.dsl.commit(take, "").unwrap();
+    let deep = |depth: u32, kinds: &[DatasetKind]| {
+        let (roots, kinds) = (vec!["tank/p".into()], kinds.to_vec());
+        let filter = DatasetFilter { roots, kinds, depth: Some(depth), props: vec!["name".into()] };
+        pool.dsl.list(&filter).unwrap().into_iter().map(|dataset| dataset.name).collect::<Vec<_>>()
+    };
+    let of_snapshots = [DatasetKind::Snapshot];
+    assert_eq!(deep(0, &of_snapshots), [""; 0]);
+    assert_eq!(deep(1, &of_snapshots), ["tank/p@s"]);
+    assert_eq!(deep(2, &of_snapshots), ["tank/p@s", "tank/p/q@s"]);
+    let of_both = [DatasetKind::Filesystem, DatasetKind::Snapshot];
+    assert_eq!(deep(1, &of_both), ["tank/p", "tank/p@s", "tank/p/q"]);
     export(&dir, pool);
 }
 

@@ -4,6 +4,7 @@ use std::fmt::{self, Display, Formatter};
 
 use crate::import::{ImportFault, Member};
 use crate::job::JobFault;
+use crate::lock::LockFault;
 use crate::name::NameFault;
 use crate::property::PropertyFault;
 use crate::scan::{ScanFault, SweepFault};
@@ -319,6 +320,18 @@ impl Display for ImportFault {
             ImportFault::Configuration { message } | ImportFault::Failed { message } => message,
             ImportFault::CorruptCachefile => "invalid or corrupt cache file contents",
         })
+    }
+}
+
+impl Display for LockFault {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            LockFault::Locked { until } => {
+                write!(f, "it is locked until {until}, which can only be prolonged")
+            }
+            LockFault::HasLocked { snapshot, until } => write!(f, "'{snapshot}' is locked until {until}"),
+            LockFault::Time => f.write_str("a lock ends within ten years from now, and has not ended yet"),
+        }
     }
 }
 

@@ -101,6 +101,9 @@ impl Display for ReceiveFault {
             ReceiveFault::Deduplicated => f.write_str(
                 "stream has deprecated feature: dedup, try 'zstream redup [send in a file] | zfs recv [...]'",
             ),
+            ReceiveFault::Several => {
+                f.write_str("the stream is of more than one snapshot, or has properties with it")
+            }
             ReceiveFault::Features { flags, unknown } => write!(
                 f,
                 "stream has unsupported feature, feature flags = {flags:x} (unknown flags = {unknown:x})"

@@ -465,6 +465,11 @@ impl FileSystem for Ctldir {
         self.own(dir)?.remove(cred, dir, name)
     }
 
+    fn remove_unchanged(&self, cred: &Cred, dir: NodeId, name: &[u8], seen: &Attr) -> Result<DirChange> {
+        self.counting.count(FileOp::NameRemoved);
+        self.own(dir)?.remove_unchanged(cred, dir, name, seen)
+    }
+
     fn rmdir(&self, cred: &Cred, dir: NodeId, name: &[u8]) -> Result<DirChange> {
         self.counting.count(FileOp::NameRemoved);
         if dir.object == SNAPSHOTS {

@@ -378,7 +378,8 @@ impl LocalPool {
             mountpoint: mountpoint.starts_with('/').then_some(mountpoint),
             sharenfs: props.text("sharenfs").to_owned(),
             readonly: props.is_on("readonly") || self.pool.core().readonly,
-            secret: self.pool.core().storage.salt().map(|salt| salt.0),
+            key: self.handle_key(),
+            identity: None,
             fs: mounted.served(),
         })
     }

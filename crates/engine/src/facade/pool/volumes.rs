@@ -351,7 +351,8 @@ impl LocalPool {
             let volume = self.volume(&dataset.name);
             let volume =
                 volume.inspect_err(|error| tracing::warn!(name = dataset.name, %error, "cannot be served"));
-            Some(ServedVolume { dataset: dataset.name, share, created, volume: volume.ok()? })
+            let volume = volume.ok()?;
+            Some(ServedVolume { dataset: dataset.name, share, created, known_as: volume.id(), volume })
         });
         served.collect()
     }

@@ -75,6 +75,7 @@ impl LocalPool {
                 snapshot,
                 warnings,
             )?,
+            marks: request.marks.iter().map(|mark| (mark.name.clone(), mark.value.clone())).collect(),
             ..TargetProps::default()
         };
         for prop in &request.props {

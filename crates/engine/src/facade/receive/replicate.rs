@@ -152,7 +152,7 @@ impl Replication<'_> {
             Err(error) => return received.warnings.push(error.to_string()),
         };
         let step = Step::Describe { snapshot: snapshot.to_owned(), props };
-        if let Err(error) = dsl.commit(PoolChange::Receive(step), "") {
+        if let Err(error) = dsl.commit(PoolChange::Receive(Box::new(step)), "") {
             tracing::warn!(snapshot, %error, "what a stream says of a snapshot is not kept");
         }
     }

@@ -7,7 +7,7 @@
 use std::collections::HashSet;
 
 use ::pool::prop::RawValue;
-use engine_api::{Pool, Result, SendRequest};
+use engine_api::{IDENTITY, Pool, Result, SendRequest};
 use ondisk::nvlist::{NvList, NvValue};
 use refusal::SendFault;
 use stdx::names::is_at_or_below;
@@ -118,7 +118,8 @@ impl LocalPool {
         let props = |name: &str| -> Result<NvList> {
             let values = self.pool.dsl.sendable_props(name, request.backup).map_err(api_error)?;
             let mut list = NvList::new();
-            for (name, value) in values {
+            // Its key is for nobody who gets a stream, and what came in one does not count.
+            for (name, value) in values.into_iter().filter(|(name, _)| name != IDENTITY) {
                 match value {
                     RawValue::Number(number) => list.set(name, number),
                     RawValue::Text(text) => list.set(name, text),
