@@ -6,6 +6,7 @@
 pub mod clock;
 pub mod datasets;
 pub mod machine;
+pub mod peers;
 pub mod pools;
 pub mod smart;
 pub mod speed;

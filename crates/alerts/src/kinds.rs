@@ -25,6 +25,8 @@ pub fn subject(what: &AlertKind) -> String {
         AlertKind::UpsOnBattery { ups, .. } | AlertKind::UpsLow { ups } => ups.clone(),
         AlertKind::ClockJumped { .. } => "clock".to_owned(),
         AlertKind::ServiceFailed { service, .. } => service.clone(),
+        AlertKind::ReplicaLags { service, dataset, .. } => format!("{service}: {dataset}"),
+        AlertKind::PeerFails { peer, .. } | AlertKind::PeerClock { peer, .. } => format!("peer {peer}"),
         AlertKind::CheckSilent { check, .. } | AlertKind::CheckFailed { check, .. } => {
             format!("check {}", check.word())
         }
@@ -56,6 +58,9 @@ pub fn word(what: &AlertKind) -> &'static str {
         AlertKind::UpsLow { .. } => "ups-low",
         AlertKind::Stale { .. } => "stale",
         AlertKind::ClockJumped { .. } => "clock-jumped",
+        AlertKind::ReplicaLags { .. } => "replica-lags",
+        AlertKind::PeerFails { .. } => "peer-fails",
+        AlertKind::PeerClock { .. } => "peer-clock",
         AlertKind::ServiceFailed { .. } => "service-failed",
         AlertKind::CheckSilent { .. } => "check-silent",
         AlertKind::CheckFailed { .. } => "check-failed",
@@ -98,7 +103,8 @@ pub fn check_of(what: &AlertKind) -> Check {
         AlertKind::LinkDown { .. } => Check::Network,
         AlertKind::UpsOnBattery { .. } | AlertKind::UpsLow { .. } => Check::Ups,
         AlertKind::ClockJumped { .. } => Check::Clock,
-        AlertKind::ServiceFailed { .. } => Check::Services,
+        AlertKind::ReplicaLags { .. } | AlertKind::ServiceFailed { .. } => Check::Services,
+        AlertKind::PeerFails { .. } | AlertKind::PeerClock { .. } => Check::Peers,
         AlertKind::CheckSilent { .. } | AlertKind::CheckFailed { .. } | AlertKind::TooManyAlerts { .. } => {
             Check::Checks
         }
@@ -112,6 +118,7 @@ pub fn holds(what: &AlertKind) -> (u64, u64) {
     match what {
         AlertKind::DiskSlow { .. } => (240, 600),
         AlertKind::MemoryLow { .. } => (120, 300),
+        AlertKind::PeerFails { .. } => (120, 0),
         AlertKind::LinkDown { .. } => (20, 60),
         AlertKind::UpsOnBattery { .. } => (0, 30),
         AlertKind::PoolFull { .. }
@@ -131,6 +138,8 @@ pub fn holds(what: &AlertKind) -> (u64, u64) {
         | AlertKind::UpsLow { .. }
         | AlertKind::Stale { .. }
         | AlertKind::ClockJumped { .. }
+        | AlertKind::ReplicaLags { .. }
+        | AlertKind::PeerClock { .. }
         | AlertKind::ServiceFailed { .. }
         | AlertKind::CheckSilent { .. }
         | AlertKind::RouteFailing { .. }

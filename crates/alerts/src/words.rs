@@ -32,6 +32,10 @@ pub fn of(what: &AlertKind) -> Words {
         | AlertKind::DiskFailing { .. }
         | AlertKind::DiskHot { .. } => of_disk(what),
         AlertKind::TooManySnapshots { .. } | AlertKind::Stale { .. } => of_dataset(what),
+        AlertKind::ReplicaLags { .. }
+        | AlertKind::PeerFails { .. }
+        | AlertKind::PeerClock { .. }
+        | AlertKind::ServiceFailed { .. } => of_service(what),
         _ => of_machine(what),
     }
 }
@@ -218,11 +222,6 @@ fn of_machine(what: &AlertKind) -> Words {
             ),
             "Check how the clock is set (NTP).",
         ),
-        AlertKind::ServiceFailed { service, why } => words(
-            format!("service {service} has failed"),
-            format!("Service {service}: {why}"),
-            "See its state and log.",
-        ),
         AlertKind::CheckSilent { check, seconds } => words(
             format!("check {} does not answer", check.word()),
             format!(
@@ -251,6 +250,48 @@ fn of_machine(what: &AlertKind) -> Words {
             "Look at those that are open: cistern alert list.",
         ),
         _ => unreachable!("it is about the machine"),
+    }
+}
+
+/// Services, and the other appliances that they replicate to.
+fn of_service(what: &AlertKind) -> Words {
+    match what {
+        AlertKind::ReplicaLags { service, dataset, current, limit } => {
+            let limit = span(*limit);
+            words(
+                format!("the replica of {dataset} lags"),
+                match current {
+                    Some(at) => format!(
+                        "The replica of {dataset} has what its source had at {}. Service {service} allows {limit}.",
+                        utc(*at)
+                    ),
+                    None => {
+                        format!("There is no replica of {dataset} yet. Service {service} allows {limit}.")
+                    }
+                },
+                format!("See why: cistern svc show {service}."),
+            )
+        }
+        AlertKind::PeerFails { peer, why } => words(
+            format!("peer {peer} does not answer"),
+            format!("What is sent to {peer} waits: {why}."),
+            format!("See whether that has changed: cistern peer check {peer}."),
+        ),
+        AlertKind::PeerClock { peer, ahead } => words(
+            format!("the clock of peer {peer} differs by {}", span(ahead.unsigned_abs())),
+            format!(
+                "The clock of {peer} is {} {} the one here. Stamps of snapshots are compared when people look for one.",
+                span(ahead.unsigned_abs()),
+                if *ahead < 0 { "behind" } else { "ahead of" },
+            ),
+            "Check how both clocks are set (NTP).",
+        ),
+        AlertKind::ServiceFailed { service, why } => words(
+            format!("service {service} has failed"),
+            format!("Service {service}: {why}"),
+            "See its state and log.",
+        ),
+        _ => unreachable!("it is about a service or a peer"),
     }
 }
 

@@ -297,6 +297,9 @@ fn services(facts: &Facts) -> Section {
             ServiceKind::AutoSync => {
                 format!("{} sent, {} destroyed", count(service.done, "snapshot"), service.destroyed)
             }
+            ServiceKind::AutoTier => {
+                format!("{} copied, {} removed", count(service.done, "file"), service.destroyed)
+            }
             ServiceKind::AutoScrub => format!("{} begun", count(service.done, "scrub")),
             ServiceKind::AutoTrim => format!("{} begun", count(service.done, "trim")),
             ServiceKind::Script => format!("{} well", count(service.done, "time")),

@@ -10,21 +10,25 @@
 //! - [`backoff`]: when a failure is tried again.
 //! - [`autosnap`]: which snapshots are made, and which go.
 //! - [`autosync`]: what is sent to replicas, and what goes.
+//! - [`autotier`]: which files are copied or moved elsewhere.
 //! - [`freshness`]: whether the newest snapshot is too old.
 //! - [`upkeep`]: scrubs and trims.
 //! - [`script`]: the user's own programs.
 //! - [`instance`]: the states of a service.
+//! - [`names`]: of datasets, hosts and users.
 //! - [`property`]: services as their data keeps them.
 
 pub mod autosnap;
 pub mod autosync;
+pub mod autotier;
 pub mod backoff;
 pub mod clock;
 pub mod freshness;
 pub mod instance;
-mod names;
+pub mod names;
 pub mod property;
 pub mod schedule;
 pub mod script;
 pub mod time;
 pub mod upkeep;
+mod window;

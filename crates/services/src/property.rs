@@ -108,6 +108,8 @@ pub fn write(services: &Policies) -> Result<String, PolicyFault> {
 /// matter of data.
 pub fn home_of(spec: &ServiceSpec) -> Option<String> {
     match spec {
+        // Who may set a dataset's properties may not lock by them.
+        ServiceSpec::AutoSnap(policy) if policy.lock.is_some() => None,
         ServiceSpec::AutoSnap(policy) => {
             let mut names = policy.targets.iter().map(|target| target.dataset.as_str());
             let first = names.next().filter(|name| !name.is_empty())?.to_owned();
@@ -117,8 +119,8 @@ pub fn home_of(spec: &ServiceSpec) -> Option<String> {
             [pool] if !pool.is_empty() && !pool.contains('/') => Some(pool.clone()),
             _ => None,
         },
-        // Two pools have to do with it, or none.
-        ServiceSpec::AutoSync(_) | ServiceSpec::Script(_) => None,
+        // Two places have to do with it, or none.
+        ServiceSpec::AutoSync(_) | ServiceSpec::AutoTier(_) | ServiceSpec::Script(_) => None,
     }
 }
 
@@ -144,7 +146,7 @@ pub fn at_home(spec: &ServiceSpec, home: &str) -> Option<ServiceSpec> {
             }
         }
         ServiceSpec::AutoScrub(policy) | ServiceSpec::AutoTrim(policy) => policy.pools.clear(),
-        ServiceSpec::AutoSync(_) | ServiceSpec::Script(_) => return None,
+        ServiceSpec::AutoSync(_) | ServiceSpec::AutoTier(_) | ServiceSpec::Script(_) => return None,
     }
     Some(spec)
 }
@@ -167,7 +169,7 @@ pub fn away(spec: &ServiceSpec, home: &str, guid: u64) -> ServiceSpec {
         ServiceSpec::AutoScrub(policy) | ServiceSpec::AutoTrim(policy) => {
             policy.pools = vec![home.to_owned()];
         }
-        ServiceSpec::AutoSync(_) | ServiceSpec::Script(_) => {}
+        ServiceSpec::AutoSync(_) | ServiceSpec::AutoTier(_) | ServiceSpec::Script(_) => {}
     }
     spec
 }
@@ -190,9 +192,9 @@ fn below(name: &str, home: &str) -> Option<String> {
 
 fn may_be_kept(spec: &ServiceSpec) -> bool {
     match spec {
-        ServiceSpec::AutoSnap(_) => true,
+        ServiceSpec::AutoSnap(policy) => policy.lock.is_none(),
         ServiceSpec::AutoScrub(policy) | ServiceSpec::AutoTrim(policy) => policy.pools.is_empty(),
-        ServiceSpec::AutoSync(_) | ServiceSpec::Script(_) => false,
+        ServiceSpec::AutoSync(_) | ServiceSpec::AutoTier(_) | ServiceSpec::Script(_) => false,
     }
 }
 
@@ -210,6 +212,7 @@ fn names(spec: &ServiceSpec) -> Vec<&str> {
         ServiceSpec::AutoScrub(_)
         | ServiceSpec::AutoTrim(_)
         | ServiceSpec::AutoSync(_)
+        | ServiceSpec::AutoTier(_)
         | ServiceSpec::Script(_) => Vec::new(),
     }
 }

@@ -33,6 +33,8 @@ const CENTURY: i64 = 36_525 * DAY;
 /// A schedule that was checked, ready to be asked.
 #[derive(Clone, Debug)]
 pub struct Calendar {
+    /// It is due each so many seconds, whatever the pattern says.
+    seconds: Option<Time>,
     pattern: Pattern,
     zone: TimeZone,
 }
@@ -46,8 +48,21 @@ pub struct Due {
 }
 
 impl Calendar {
-    /// Fails on what is out of range, on a pattern that is none, and where no day ever matches.
+    /// Fails on what is out of range, on a pattern that is none, and where no day ever matches; and
+    /// on seconds.
     pub fn new(schedule: &Schedule, zones: Zones<'_>) -> Result<Calendar, ScheduleFault> {
+        match schedule.when {
+            When::Second { .. } => Err(ScheduleFault::TooOften),
+            _ => Calendar::of_seconds(schedule, zones),
+        }
+    }
+
+    /// As [`Calendar::new`], and may be due each second.
+    pub fn of_seconds(schedule: &Schedule, zones: Zones<'_>) -> Result<Calendar, ScheduleFault> {
+        let seconds = match schedule.when {
+            When::Second { step } => Some(within(ScheduleField::Step, step, 1, 30)?.into()),
+            _ => None,
+        };
         let pattern = compile(&schedule.when)?;
         if !pattern.is_possible() {
             return Err(ScheduleFault::Never);
@@ -55,12 +70,15 @@ impl Calendar {
         let name = schedule.zone.as_deref();
         let zone =
             zones(name).ok_or_else(|| ScheduleFault::Zone { name: name.unwrap_or_default().to_owned() })?;
-        Ok(Calendar { pattern, zone })
+        Ok(Calendar { seconds, pattern, zone })
     }
 
     /// The first time it is due after `time`; `None` past [`LAST`].
     pub fn next_after(&self, time: Time) -> Option<Time> {
         let time = time.clamp(FIRST, LAST);
+        if let Some(step) = self.seconds {
+            return Some((time.div_euclid(step) + 1) * step).filter(|next| *next <= LAST);
+        }
         let next = if self.follows_elapsed_time() {
             self.next_elapsed(time)?
         } else {
@@ -73,6 +91,9 @@ impl Calendar {
     /// The last time it was due up to `time`, itself included; `None` before the year 1.
     pub fn latest(&self, time: Time) -> Option<Time> {
         let time = time.clamp(FIRST, LAST);
+        if let Some(step) = self.seconds {
+            return Some(time.div_euclid(step) * step).filter(|latest| *latest >= FIRST);
+        }
         let latest = if self.follows_elapsed_time() {
             self.latest_elapsed(time)?
         } else {
@@ -86,6 +107,9 @@ impl Calendar {
     pub fn count(&self, from: Time, until: Time) -> u64 {
         let until = until.clamp(FIRST, LAST);
         let from = from.clamp(FIRST, LAST).max(until - CENTURY);
+        if let Some(step) = self.seconds {
+            return u64::try_from(until.div_euclid(step) - from.div_euclid(step)).unwrap_or(0);
+        }
         if !self.follows_elapsed_time() {
             return self.pattern.count(self.floor(from).div_euclid(60), self.floor(until).div_euclid(60));
         }
@@ -220,6 +244,10 @@ fn compile(when: &When) -> Result<Pattern, ScheduleFault> {
         })
     };
     match when {
+        // Its pattern is not asked.
+        When::Second { .. } => {
+            Ok(Pattern { minutes: ALL_MINUTES, hours: ALL_HOURS, months: ALL_MONTHS, days: Days::ANY })
+        }
         When::Minute { step, offset } => {
             let step = within(ScheduleField::Step, *step, 1, 30)?;
             let offset = within(ScheduleField::Minute, *offset, 0, 59)?;

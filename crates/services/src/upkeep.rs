@@ -8,6 +8,7 @@ use api_types::{ServiceFault, UpkeepPolicy, Window};
 
 use crate::schedule::{Calendar, Due, Zones};
 use crate::time::Time;
+use crate::window::{MINUTES, is_open, is_window};
 
 /// What is to be done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,14 +85,9 @@ pub enum Wait {
     NotPossible,
 }
 
-/// Minutes of a day.
-const MINUTES: u16 = 1_440;
-
 impl Upkeep {
     pub fn new(policy: &UpkeepPolicy, zones: Zones<'_>) -> Result<Upkeep, ServiceFault> {
-        let good =
-            |window: &Window| window.from < MINUTES && window.until < MINUTES && window.from != window.until;
-        if !policy.window.as_ref().is_none_or(good) {
+        if !policy.window.as_ref().is_none_or(is_window) {
             return Err(ServiceFault::Window);
         }
         let calendar =
@@ -132,12 +128,10 @@ impl Upkeep {
     /// If the window is closed: when to look again, by what clocks show now. Where clocks leap
     /// until then, that look finds it closed and says when to look next.
     fn opens_in(&self, now: Time) -> Option<Time> {
-        let Window { from, until } = self.window?;
+        let window = self.window?;
         let minute = self.calendar.minute_of_day(now);
-        let open =
-            if from < until { (from..until).contains(&minute) } else { minute >= from || minute < until };
-        let left = (from + MINUTES - minute) % MINUTES;
-        (!open).then(|| now - now.rem_euclid(60) + i64::from(left) * 60)
+        let left = (window.from + MINUTES - minute) % MINUTES;
+        (!is_open(&window, minute)).then(|| now - now.rem_euclid(60) + i64::from(left) * 60)
     }
 }
 

@@ -38,6 +38,8 @@ fn all() -> Vec<AlertKind> {
             service: None,
         },
         AlertKind::ClockJumped { seconds: -3_600 },
+        AlertKind::PeerFails { peer: "south".into(), why: "'south' cannot be reached".into() },
+        AlertKind::PeerClock { peer: "south".into(), ahead: -3_600 },
         AlertKind::ServiceFailed { service: "auto-snap".into(), why: "no room".into() },
         AlertKind::CheckSilent { check: AlertCheckName::Smart, seconds: 200 },
         AlertKind::CheckFailed { check: AlertCheckName::Ups, why: "nobody".into() },

@@ -1,5 +1,6 @@
 //! A policy that was checked, ready to be planned with.
 
+use api_types::lock;
 use api_types::{AutoSnapPolicy, SnapBudget, SnapFault, SnapFinding, SnapKeep, SnapNaming, SpaceBudget};
 use jiff::Timestamp;
 use jiff::tz::Offset;
@@ -24,6 +25,8 @@ pub struct Policy {
     pub(super) levels: Vec<Level>,
     pub(super) budget: SnapBudget,
     pub(super) skip_unchanged: bool,
+    /// Seconds for which what is made is locked.
+    pub lock: Option<u64>,
     naming: SnapNaming,
     findings: Vec<SnapFinding>,
 }
@@ -68,6 +71,7 @@ impl Policy {
             levels,
             budget: policy.budget,
             skip_unchanged: policy.skip_unchanged,
+            lock: policy.lock,
             naming: policy.naming.clone(),
             findings,
         })
@@ -142,6 +146,10 @@ fn shape_faults(policy: &AutoSnapPolicy) -> Vec<SnapFault> {
         && !(1..=100).contains(&percent)
     {
         faults.push(SnapFault::Percent { percent });
+    }
+    let (shortest, longest) = (60, lock::LONGEST.unsigned_abs());
+    if policy.lock.is_some_and(|seconds| !(shortest..=longest).contains(&seconds)) {
+        faults.push(SnapFault::Lock { low: shortest, high: longest });
     }
     // There has to be room for what is kept in any case, and for one more of each level.
     let room = |keep: &SnapKeep| keep.at_least.max(1).saturating_add(1);

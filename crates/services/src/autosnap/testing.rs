@@ -37,6 +37,7 @@ pub fn properties(hourly: u32, daily: u32) -> AutoSnapPolicy {
         skip_unchanged: false,
         naming: SnapNaming::Utc,
         stale_after: None,
+        lock: None,
     }
 }
 

@@ -12,11 +12,18 @@ use super::policy::Policy;
 use crate::backoff::Backoff;
 use crate::time::Time;
 
+/// Stands for the listing of a source that is elsewhere, as no dataset has this guid. Until that
+/// has succeeded again, nothing of the source is looked at.
+pub const LISTING: u64 = 0;
+
 /// To be kept over restarts. `Default`: nothing is remembered.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Memory {
-    /// guid of a source → what is remembered.
+    /// guid of a source, or [`LISTING`] → what is remembered.
     pub datasets: BTreeMap<u64, Synced>,
+    /// Of a source that is elsewhere: guid → name of what is covered, as it was listed last.
+    #[serde(default)]
+    pub listed: BTreeMap<u64, String>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -61,6 +68,23 @@ pub struct Agenda {
 }
 
 impl Memory {
+    /// A source that is elsewhere was listed.
+    pub fn listed(&mut self, names: BTreeMap<u64, String>, now: Time) {
+        self.datasets.insert(LISTING, Synced { current: Some(now), ..Synced::default() });
+        self.listed = names;
+    }
+
+    /// The source is another from now on: it is listed at once.
+    pub fn unlist(&mut self) {
+        self.datasets.remove(&LISTING);
+        self.listed.clear();
+    }
+
+    /// Whether the listing of a source that is elsewhere has failed, and not succeeded since.
+    fn is_unlisted(&self) -> bool {
+        self.datasets.get(&LISTING).is_some_and(|it| it.backoff.is_some())
+    }
+
     /// Somebody has looked at what failed: all is tried again, and what is gone is sent anew.
     pub fn clear(&mut self) {
         for synced in self.datasets.values_mut() {
@@ -80,6 +104,7 @@ impl Memory {
     ) -> Agenda {
         let due = policy.calendar.due(served, now);
         let is_due = |guid: &u64| match self.datasets.get(guid) {
+            _ if *guid != LISTING && self.is_unlisted() => false,
             None => true,
             Some(Synced { backoff: Some(backoff), .. }) => {
                 backoff.may_try(now) || (asked && backoff.class == FailureClass::Retriable)
@@ -100,11 +125,14 @@ impl Memory {
         now: Time,
     ) -> Option<NextRun> {
         let scheduled = match policy.calendar.due(served, now) {
+            // What was due meanwhile is looked at once the source could be listed.
+            _ if self.is_unlisted() => None,
             Some(due) if due.missed == 0 => Some(NextRun { at: now, reason: RunReason::Scheduled }),
             Some(due) => Some(NextRun { at: now, reason: RunReason::CatchUp { missed: due.missed } }),
             None => policy.calendar.next_after(now).map(|at| NextRun { at, reason: RunReason::Scheduled }),
         };
-        let sooner = datasets.filter_map(|guid| match self.datasets.get(&guid) {
+        let waiting = datasets.filter(|guid| *guid == LISTING || !self.is_unlisted());
+        let sooner = waiting.filter_map(|guid| match self.datasets.get(&guid) {
             None => Some(NextRun { at: now, reason: RunReason::Scheduled }),
             Some(synced) if synced.is_new() => Some(NextRun { at: now, reason: RunReason::Scheduled }),
             Some(Synced { backoff: Some(backoff), .. }) if backoff.class == FailureClass::Retriable => {
@@ -114,5 +142,61 @@ impl Memory {
             Some(_) => None,
         });
         scheduled.into_iter().chain(sooner).min_by_key(|next| next.at)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use api_types::{
+        AutoSyncPolicy, Schedule, SnapTarget, SyncAbsence, SyncKeep, SyncOrigin, SyncTarget, When,
+    };
+    use jiff::tz::TimeZone;
+
+    use super::*;
+
+    fn daily() -> Policy {
+        let policy = AutoSyncPolicy {
+            source: SnapTarget { dataset: "tank/a".to_owned(), ..SnapTarget::default() },
+            origin: SyncOrigin::Here,
+            target: SyncTarget::Pool { dataset: "dozer/a".to_owned() },
+            schedule: Schedule { when: When::Day { hour: 3, minute: 0 }, zone: None },
+            keep: SyncKeep::default(),
+            absence: SyncAbsence::default(),
+            limits: Vec::new(),
+            lag: None,
+            stuck_after: 600,
+        };
+        Policy::new("s", &policy, &|_| Some(TimeZone::UTC)).expect("it is good")
+    }
+
+    #[test]
+    fn nothing_of_a_source_is_looked_at_until_it_could_be_listed() {
+        const NOW: Time = 1_795_843_462;
+        let (policy, mut memory, mut random) = (daily(), Memory::default(), Prng::new(1));
+        let due = |memory: &Memory, asked, now| {
+            memory.agenda(&policy, [7, LISTING].into_iter(), (NOW, asked), now).datasets
+        };
+        let next = |memory: &Memory| memory.next(&policy, [7, LISTING].into_iter(), NOW, NOW);
+        memory.listed(BTreeMap::from([(7, "tank/a".to_owned())]), NOW);
+        assert_eq!(due(&memory, false, NOW), [7], "one that is new");
+        memory.datasets.entry(LISTING).or_default().failed(FailureClass::Retriable, NOW, &mut random);
+        assert!(due(&memory, false, NOW).is_empty());
+        assert_eq!(due(&memory, true, NOW), [LISTING]);
+        let retry = next(&memory).expect("it is tried again");
+        assert!(retry.at > NOW && matches!(retry.reason, RunReason::Retry { failures: 1 }), "{retry:?}");
+        assert_eq!(due(&memory, false, retry.at), [LISTING]);
+        // However long it takes, and whatever was due meanwhile.
+        let late = NOW + 10 * 86_400;
+        let retry = memory.next(&policy, [7, LISTING].into_iter(), NOW, late).expect("it is tried again");
+        assert!(matches!(retry.reason, RunReason::Retry { .. }), "{retry:?}");
+        memory.listed(BTreeMap::from([(7, "tank/a".to_owned())]), late);
+        memory.datasets.entry(7).or_default().current = Some(NOW);
+        assert_eq!(due(&memory, false, late), [7, LISTING]);
+        memory.datasets.entry(LISTING).or_default().failed(FailureClass::NeedsPerson, NOW, &mut random);
+        assert!(due(&memory, true, NOW + 86_400 * 2).is_empty(), "a person is waited for");
+        memory.clear();
+        assert_eq!(due(&memory, false, NOW), [7, LISTING]);
+        memory.unlist();
+        assert_eq!(due(&memory, false, NOW), [7, LISTING]);
     }
 }

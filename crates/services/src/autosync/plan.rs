@@ -3,7 +3,7 @@
 //! The steps of a plan are done in their order, and none after one that failed. After them both
 //! sides are read again, and planned anew, until there is no step left.
 
-use api_types::{SyncRefusal, SyncSide, SyncStep};
+use api_types::{SyncKeep, SyncRefusal, SyncSide, SyncStep};
 
 use super::policy::Policy;
 use super::view::{Partial, Replica, Snapshot, Source, Target, View};
@@ -68,8 +68,9 @@ pub fn plan(policy: &Policy, view: &View) -> Plan {
     }
     let mut steps = stamps(source, replica);
     let (next, current) = onward(policy, view, replica, &base);
-    if next.is_empty() {
-        steps.extend(tidy_source(view, &base));
+    // What is to go goes before another is made, which may have to wait.
+    steps.extend(tidy_source(view, &base));
+    if !replica.keeps {
         steps.extend(tidy_replica(policy, replica, &base, view.now));
     }
     steps.extend(next);
@@ -204,20 +205,29 @@ fn tidy_source(view: &View, base: &Base) -> Vec<SyncStep> {
 
 /// Of the replica, what this service sent goes by the policy; never the base.
 fn tidy_replica(policy: &Policy, replica: &Replica, base: &Base, now: Time) -> Vec<SyncStep> {
-    let mut own: Vec<(&Snapshot, Time)> =
-        replica.snapshots.iter().filter_map(|it| Some((it, it.stamp?))).collect();
-    own.sort_by_key(|(it, _)| std::cmp::Reverse(it.createtxg));
-    let is_young = |at: Time| {
-        policy.keep.age.is_some_and(|age| now.saturating_sub(at) <= i64::try_from(age).unwrap_or(i64::MAX))
-    };
-    let beyond = own.into_iter().skip(policy.keep.count as usize);
-    let goes = beyond.filter(|(it, at)| !it.needed && it.guid != base.guid && !is_young(*at));
-    let destroy = |(it, _): (&Snapshot, Time)| SyncStep::Destroy {
+    let destroy = |it: &Snapshot| SyncStep::Destroy {
         side: SyncSide::Replica,
         name: format!("@{}", it.name),
         guid: it.guid,
     };
-    goes.map(destroy).collect()
+    beyond(&policy.keep, &replica.snapshots, Some(base.guid), now).map(destroy).collect()
+}
+
+/// Which snapshots of a replica go, of those that have a stamp; never that of guid `base`.
+pub fn beyond<'a>(
+    keep: &SyncKeep,
+    snapshots: &'a [Snapshot],
+    base: Option<u64>,
+    now: Time,
+) -> impl Iterator<Item = &'a Snapshot> {
+    let mut own: Vec<(&Snapshot, Time)> = snapshots.iter().filter_map(|it| Some((it, it.stamp?))).collect();
+    own.sort_by_key(|(it, _)| std::cmp::Reverse(it.createtxg));
+    let SyncKeep { count, age } = *keep;
+    let is_young = move |at: Time| {
+        age.is_some_and(|age| now.saturating_sub(at) <= i64::try_from(age).unwrap_or(i64::MAX))
+    };
+    let old = own.into_iter().skip(count as usize);
+    old.filter(move |(it, at)| !it.needed && Some(it.guid) != base && !is_young(*at)).map(|(it, _)| it)
 }
 
 #[cfg(test)]

@@ -1,21 +1,25 @@
 //! A policy that was checked, ready to be planned with.
 
-use api_types::{AutoSyncPolicy, SyncAbsence, SyncFault, SyncKeep, SyncTarget};
+use api_types::{
+    AutoSyncPolicy, SshHost, SyncAbsence, SyncFault, SyncKeep, SyncLimit, SyncOrigin, SyncTarget,
+};
 use jiff::Timestamp;
 use jiff::tz::Offset;
 use stdx::names::is_at_or_below;
 
 use super::stamp;
-use crate::names::is_part;
+use crate::names::{is_dataset, is_host, is_user};
 use crate::schedule::{Calendar, Zones};
 use crate::time::{FIRST, LAST, Time};
+use crate::window::{is_open, is_window};
 
 /// Snapshots of a replica that are kept.
 const KEEP: (u32, u32) = (1, 10_000);
 /// Seconds after which something that moves no byte is stuck.
 const STUCK: (u32, u32) = (10, 86_400);
-/// Bytes of a dataset's name.
-const LONGEST: usize = 200;
+/// Bytes a second: a chunk of a stream is then under way for less than a stream is stuck after.
+const SLOWEST: u64 = 64 << 10;
+const MOST_LIMITS: u32 = 16;
 
 #[derive(Clone, Debug)]
 pub struct Policy {
@@ -23,17 +27,19 @@ pub struct Policy {
     pub(super) calendar: Calendar,
     pub(super) keep: SyncKeep,
     pub(super) absence: SyncAbsence,
+    limits: Vec<SyncLimit>,
 }
 
 impl Policy {
     /// `id`: of the service. All faults there are.
     pub fn new(id: &str, policy: &AutoSyncPolicy, zones: Zones<'_>) -> Result<Policy, Vec<SyncFault>> {
         let mut faults = shape_faults(policy);
-        match Calendar::new(&policy.schedule, zones) {
+        match Calendar::of_seconds(&policy.schedule, zones) {
             Err(fault) => faults.push(SyncFault::Schedule { fault }),
             Ok(calendar) if faults.is_empty() => {
                 let AutoSyncPolicy { keep, absence, .. } = *policy;
-                return Ok(Policy { id: id.to_owned(), calendar, keep, absence });
+                let (id, limits) = (id.to_owned(), policy.limits.clone());
+                return Ok(Policy { id, calendar, keep, absence, limits });
             }
             Ok(_) => {}
         }
@@ -43,6 +49,13 @@ impl Policy {
     /// What a replica of this source is known by.
     pub fn relation(&self, source: u64) -> String {
         stamp::relation(&self.id, source)
+    }
+
+    /// Bytes a second that are sent at most now; `None`: as many as may be.
+    pub fn rate(&self, now: Time) -> Option<u64> {
+        let minute = self.calendar.minute_of_day(now);
+        let in_force = |limit: &&SyncLimit| limit.window.is_none_or(|window| is_open(&window, minute));
+        self.limits.iter().filter(in_force).map(|limit| limit.bytes).min()
     }
 
     /// The name of a snapshot.
@@ -61,12 +74,22 @@ fn shape_faults(policy: &AutoSyncPolicy) -> Vec<SyncFault> {
         }
     }
     let is_here = matches!(policy.target, SyncTarget::Pool { .. });
-    if is_here && (is_at_or_below(source, target) || is_at_or_below(target, source)) {
+    if !is_here && !policy.origin.is_here() {
+        faults.push(SyncFault::NothingHere);
+    }
+    let is_one_machine = is_here && policy.origin.is_here();
+    if is_one_machine && (is_at_or_below(source, target) || is_at_or_below(target, source)) {
         faults.push(SyncFault::Overlap);
     }
     // The root of a pool is made with it, and is no replica.
     if !target.contains('/') && is_dataset(target) {
         faults.push(SyncFault::Dataset { dataset: target.to_owned() });
+    }
+    if let SyncTarget::Ssh(there) = &policy.target {
+        faults.extend(place_faults(&there.place()));
+    }
+    if let SyncOrigin::Ssh(place) = &policy.origin {
+        faults.extend(place_faults(place));
     }
     if !(KEEP.0..=KEEP.1).contains(&policy.keep.count) {
         faults.push(SyncFault::Keep { low: KEEP.0, high: KEEP.1 });
@@ -77,16 +100,25 @@ fn shape_faults(policy: &AutoSyncPolicy) -> Vec<SyncFault> {
     if !(STUCK.0..=STUCK.1).contains(&policy.stuck_after) {
         faults.push(SyncFault::StuckAfter { low: STUCK.0, high: STUCK.1 });
     }
+    let is_bad = |it: &SyncLimit| it.bytes < SLOWEST || !it.window.as_ref().is_none_or(is_window);
+    if policy.limits.len() > MOST_LIMITS as usize || policy.limits.iter().any(is_bad) {
+        faults.push(SyncFault::Limit { low: SLOWEST, most: MOST_LIMITS });
+    }
+    if policy.lag == Some(0) {
+        faults.push(SyncFault::Lag);
+    }
     faults
 }
 
-/// Whether it can be a dataset's name. What a pool takes, it says itself; what may stand in a
-/// command line of another machine, this does: no option, no space but within.
-fn is_dataset(name: &str) -> bool {
-    let good = |part: &str| is_part(part) && part.trim() == part;
-    name.len() <= LONGEST
-        && name.starts_with(|first: char| first.is_ascii_alphabetic())
-        && name.split('/').all(good)
+fn place_faults(place: &SshHost) -> Vec<SyncFault> {
+    let mut faults = Vec::new();
+    if !is_host(&place.host) {
+        faults.push(SyncFault::Host { host: place.host.clone() });
+    }
+    if let Some(user) = place.user.as_ref().filter(|user| !is_user(user)) {
+        faults.push(SyncFault::User { user: user.clone() });
+    }
+    faults
 }
 
 #[cfg(test)]

@@ -8,8 +8,7 @@ use crate::time::{FIRST, LAST, Time};
 /// Of a snapshot: whose it is. On disk: `ID AT`, as in `offsite 1795843462`.
 pub const SNAPSHOT: &str = "org.cistern:sync";
 
-/// Of a dataset that is a replica: of which service and source. On disk: `ID GUID`.
-pub const REPLICA: &str = "org.cistern:replica";
+pub use api_types::{IDENTITY, REPLICA};
 
 /// The value of [`SNAPSHOT`], for one that this service made then.
 pub fn written(service: &str, at: Time) -> String {
@@ -26,4 +25,24 @@ pub fn parse(value: &str, service: &str) -> Option<Time> {
 /// The value of [`REPLICA`], for a source of this guid.
 pub fn relation(service: &str, source: u64) -> String {
     format!("{service} {source}")
+}
+
+/// Whose replica has this value, and of which source; `None`: it makes no sense.
+pub fn parse_relation(value: &str) -> Option<(&str, u64)> {
+    let (service, source) = value.split_once(' ')?;
+    let source = source.parse().ok()?;
+    (relation(service, source) == value).then_some((service, source))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_relation_is_read_as_it_was_written_and_no_other_way() {
+        assert_eq!(parse_relation(&relation("away", 7)), Some(("away", 7)));
+        for bad in ["", "away", "away 07", "away +7", "away 7 ", "away x"] {
+            assert_eq!(parse_relation(bad), None, "{bad}");
+        }
+    }
 }

@@ -2,9 +2,11 @@
 
 use std::collections::BTreeSet;
 
+use serde::{Deserialize, Serialize};
+
 use crate::time::Time;
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Snapshot {
     /// Without its dataset.
     pub name: String,
@@ -67,6 +69,8 @@ pub struct Replica {
     /// Its [`super::stamp::REPLICA`].
     pub relation: Option<String>,
     pub readonly: bool,
+    /// Which of its snapshots go is decided there.
+    pub keeps: bool,
     /// In any order. Whether this service holds one is not looked at.
     pub snapshots: Vec<Snapshot>,
     /// What an interrupted receive has left.

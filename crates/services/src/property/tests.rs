@@ -1,6 +1,6 @@
 use api_types::{
     AutoSnapPolicy, AutoSyncPolicy, Schedule, ScriptLimits, ScriptPolicy, SnapBudget, SnapNaming,
-    SyncAbsence, SyncKeep, SyncTarget, UpkeepPolicy, When,
+    SyncAbsence, SyncKeep, SyncOrigin, SyncTarget, UpkeepPolicy, When,
 };
 use stdx::prng::Prng;
 
@@ -21,6 +21,7 @@ fn snap(targets: &[SnapTarget]) -> ServiceSpec {
         skip_unchanged: false,
         naming: SnapNaming::default(),
         stale_after: None,
+        lock: None,
     })
 }
 
@@ -95,10 +96,13 @@ fn what_is_written_is_read_and_has_a_bound() {
 fn sync() -> ServiceSpec {
     ServiceSpec::AutoSync(AutoSyncPolicy {
         source: target("tank/a", None, &[]),
+        origin: SyncOrigin::Here,
         target: SyncTarget::Pool { dataset: "dozer/a".into() },
         schedule: DAILY,
         keep: SyncKeep::default(),
         absence: SyncAbsence::default(),
+        limits: Vec::new(),
+        lag: None,
         stuck_after: 600,
     })
 }

@@ -215,3 +215,16 @@ fn search(calendar: &Calendar, from: Time, until: Time) -> Vec<Time> {
     }
     found
 }
+
+#[test]
+fn seconds_are_those_since_1970_and_of_replication_alone() {
+    let schedule = |step| Schedule { when: When::Second { step }, zone: Some("Berlin".to_owned()) };
+    assert_eq!(Calendar::new(&schedule(5), &zones).err(), Some(ScheduleFault::TooOften));
+    assert!(Calendar::of_seconds(&schedule(0), &zones).is_err());
+    assert!(Calendar::of_seconds(&schedule(31), &zones).is_err());
+    let five = Calendar::of_seconds(&schedule(5), &zones).expect("it is good");
+    assert_eq!((five.next_after(9), five.next_after(10), five.latest(10)), (Some(10), Some(15), Some(10)));
+    assert_eq!((five.next_after(-1), five.latest(-1)), (Some(0), Some(-5)));
+    assert_eq!(five.due(10, 14), None);
+    assert_eq!(five.due(10, 27), Some(Due { slot: 25, missed: 2 }));
+}

@@ -101,5 +101,6 @@ pub fn policy(kind: Kind, random: &mut Prng) -> AutoSnapPolicy {
             _ => SnapNaming::Template { template: "auto-{level}-{time}".to_owned() },
         },
         stale_after: Some(random.range(3_600, 60 * 86_400)),
+        lock: None,
     }
 }

@@ -1,8 +1,8 @@
 use std::collections::BTreeSet;
 
 use api_types::{
-    AutoSyncPolicy, Schedule, SnapTarget, SyncAbsence, SyncKeep, SyncRefusal, SyncSide, SyncStep, SyncTarget,
-    When,
+    AutoSyncPolicy, Schedule, SnapTarget, SyncAbsence, SyncKeep, SyncOrigin, SyncRefusal, SyncSide, SyncStep,
+    SyncTarget, When,
 };
 use jiff::tz::TimeZone;
 
@@ -14,10 +14,13 @@ const NOW: Time = 1_795_824_000;
 fn policy(count: u32, absence: SyncAbsence) -> Policy {
     let policy = AutoSyncPolicy {
         source: SnapTarget { dataset: "tank/a".to_owned(), ..SnapTarget::default() },
+        origin: SyncOrigin::Here,
         target: SyncTarget::Pool { dataset: "dozer/a".to_owned() },
         schedule: Schedule { when: When::Hour { step: 1, minute: 0 }, zone: None },
         keep: SyncKeep { count, age: None },
         absence,
+        limits: Vec::new(),
+        lag: None,
         stuck_after: 600,
     };
     Policy::new("s", &policy, &|_| Some(TimeZone::UTC)).expect("it is good")
@@ -31,7 +34,7 @@ fn own(guid: u64, hours: Time, held: bool) -> Snapshot {
 
 fn replica(guids: &[u64]) -> Replica {
     let snapshots = guids.iter().map(|guid| own(*guid, 1, false)).collect();
-    Replica { relation: Some("s 7".to_owned()), readonly: true, snapshots, partial: None }
+    Replica { relation: Some("s 7".to_owned()), readonly: true, keeps: false, snapshots, partial: None }
 }
 
 fn view(snapshots: Vec<Snapshot>, target: Target) -> View {

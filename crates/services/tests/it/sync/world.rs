@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use api_types::{SyncSide, SyncStep};
+use api_types::{SyncKeep, SyncSide, SyncStep};
+use services::autosync::plan::beyond;
 use services::autosync::view::{Bookmark, Partial, Replica, Snapshot, Source, Target};
 use services::time::Time;
 use stdx::prng::Prng;
@@ -37,6 +38,10 @@ pub struct World {
     pub there: Option<There>,
     pub reachable: bool,
     pub full: bool,
+    /// A snapshot is known as the service's as it becomes visible there.
+    pub marks: bool,
+    /// Which of the replica's snapshots stay is decided there.
+    pub keeps: Option<SyncKeep>,
     /// guid → what each snapshot that the source ever had holds.
     pub ledger: BTreeMap<u64, u64>,
     /// What others made on either side, and has to stay.
@@ -66,6 +71,8 @@ impl World {
             there: None,
             reachable: true,
             full: false,
+            marks: false,
+            keeps: None,
             ledger: BTreeMap::new(),
             foreign: BTreeSet::new(),
             is_lied_to: false,
@@ -113,6 +120,7 @@ impl World {
             Some(there) => Target::There(Replica {
                 relation: there.relation.clone(),
                 readonly: there.readonly,
+                keeps: self.keeps.is_some(),
                 snapshots: there.side.snapshots.iter().map(|(it, _)| it.clone()).collect(),
                 partial: there.partial.map(|(guid, _)| match self.has(guid) {
                     true => Partial::Resumable,
@@ -157,6 +165,7 @@ impl World {
             SyncStep::Destroy { side: SyncSide::Source, name, guid } => self.destroy(name, *guid)?,
             _ if !self.reachable => return Err(Broken::Later),
             SyncStep::Destroy { side: SyncSide::Replica, name, guid } => {
+                assert!(self.keeps.is_none(), "that is not the sender's to decide");
                 let is_base = self.base() == Some(*guid) && !self.is_lied_to;
                 assert!(!self.foreign.contains(guid) && !is_base, "it destroys {name}");
                 let there = self.there.as_mut().ok_or(Broken::Later)?;
@@ -235,9 +244,16 @@ impl World {
         }
         let (sent, content) =
             self.source.snapshots.iter().find(|(it, _)| it.guid == guid).ok_or(Broken::Later)?;
-        let one = Snapshot { stamp: None, held: false, needed: false, ..sent.clone() };
+        let stamp = sent.stamp.filter(|_| self.marks);
+        let one = Snapshot { stamp, held: false, needed: false, ..sent.clone() };
         there.side.snapshots.push((one, *content));
         there.partial = None;
+        if let Some(keep) = &self.keeps {
+            let all: Vec<Snapshot> = there.side.snapshots.iter().map(|(it, _)| it.clone()).collect();
+            let old: Vec<u64> = beyond(keep, &all, Some(guid), self.now).map(|it| it.guid).collect();
+            assert!(old.iter().all(|guid| !self.foreign.contains(guid)), "it destroys what is another's");
+            there.side.snapshots.retain(|(it, _)| !old.contains(&it.guid));
+        }
         Ok(())
     }
 }
