@@ -184,6 +184,24 @@ pub enum AlertKind {
     ClockJumped {
         seconds: i64,
     },
+    /// A replica is further behind its source than its service allows, in seconds. `current`: all
+    /// that the source had then is there; `None`: nothing is.
+    ReplicaLags {
+        service: String,
+        dataset: String,
+        current: Option<i64>,
+        limit: u64,
+    },
+    /// Another appliance does not answer, or not as a peer.
+    PeerFails {
+        peer: String,
+        why: String,
+    },
+    /// Seconds by which the clock of a peer is ahead of the one here.
+    PeerClock {
+        peer: String,
+        ahead: i64,
+    },
     /// Of one of the services that look after data.
     ServiceFailed {
         service: String,
@@ -232,6 +250,8 @@ pub enum AlertCheckName {
     Delivery,
     /// What services report by themselves.
     Services,
+    /// Whether other appliances answer, and what their clocks say.
+    Peers,
     /// Of the checks themselves.
     Checks,
 }
@@ -250,6 +270,7 @@ impl AlertCheckName {
             AlertCheckName::Clock => "clock",
             AlertCheckName::Delivery => "delivery",
             AlertCheckName::Services => "services",
+            AlertCheckName::Peers => "peers",
             AlertCheckName::Checks => "checks",
         }
     }

@@ -23,6 +23,10 @@ pub struct AutoSnapPolicy {
     /// The newest snapshot of a dataset that has changed may be this old.
     #[serde(default)]
     pub stale_after: Option<u64>,
+    /// What is made is locked for so many seconds ([`crate::lock`]), up to ten years. A policy that
+    /// locks is kept by the machine: no dataset locks anything by what it says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lock: Option<u64>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -143,6 +147,11 @@ pub enum SnapFault {
         percent: u8,
     },
     /// There is room for each level to keep what it has to, and to make one more, from `low` on.
+    /// Seconds of a lock.
+    Lock {
+        low: u64,
+        high: u64,
+    },
     SnapshotBudget {
         budget: u32,
         low: u32,

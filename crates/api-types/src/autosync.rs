@@ -2,17 +2,23 @@
 //!
 //! Times are in seconds since 1970, spans in seconds.
 
+use std::num::NonZeroU16;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::autosnap::SnapTarget;
-use crate::schedule::{Schedule, ScheduleFault};
+use crate::schedule::{Schedule, ScheduleFault, Window};
 
-/// What is replicated, where to, when, and what is kept of it.
+/// What is replicated, where from and to, when, and what is kept of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AutoSyncPolicy {
+    /// Names are those of where it is.
     pub source: SnapTarget,
+    /// Where the source is. One that is elsewhere is *pulled*: its replica is in a pool here.
+    #[serde(default, skip_serializing_if = "SyncOrigin::is_here")]
+    pub origin: SyncOrigin,
     pub target: SyncTarget,
     pub schedule: Schedule,
     /// Of the replica's snapshots that this service made.
@@ -20,13 +26,37 @@ pub struct AutoSyncPolicy {
     pub keep: SyncKeep,
     #[serde(default)]
     pub absence: SyncAbsence,
+    /// How fast it sends: the lowest of those that are in force. Empty: as fast as may be.
+    #[serde(default)]
+    pub limits: Vec<SyncLimit>,
+    /// An alert is raised for a replica that lags by more seconds. `None`: by none.
+    #[serde(default)]
+    pub lag: Option<u64>,
     /// A run that moves no byte for so long is broken off, from 10 to 86,400.
     #[serde(default = "stuck_after")]
     pub stuck_after: u32,
 }
 
-fn stuck_after() -> u32 {
+/// Seconds, unless a policy says otherwise.
+pub(crate) fn stuck_after() -> u32 {
     600
+}
+
+/// Where a source is.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum SyncOrigin {
+    /// In a pool of this machine.
+    #[default]
+    Here,
+    /// On a host that has OpenZFS's commands, by SSH.
+    Ssh(SshHost),
+}
+
+impl SyncOrigin {
+    pub fn is_here(&self) -> bool {
+        *self == SyncOrigin::Here
+    }
 }
 
 /// Where replicas are.
@@ -35,14 +65,71 @@ fn stuck_after() -> u32 {
 pub enum SyncTarget {
     /// In a pool of this machine. What is below the source goes below the target.
     Pool { dataset: String },
+    /// On another appliance, by its name here.
+    Peer { peer: String, dataset: String },
+    /// On a host that has OpenZFS's commands, by SSH.
+    Ssh(SshTarget),
 }
 
 impl SyncTarget {
     pub fn dataset(&self) -> &str {
         match self {
-            SyncTarget::Pool { dataset } => dataset,
+            SyncTarget::Pool { dataset } | SyncTarget::Peer { dataset, .. } => dataset,
+            SyncTarget::Ssh(there) => &there.dataset,
         }
     }
+}
+
+/// A dataset of another host, and the way there.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SshTarget {
+    /// A name, or an address.
+    pub host: String,
+    /// `None`: of the same name as the one that the daemon runs as.
+    #[serde(default)]
+    pub user: Option<String>,
+    /// `None`: 22.
+    #[serde(default)]
+    pub port: Option<NonZeroU16>,
+    pub dataset: String,
+    #[serde(default)]
+    pub host_key: SshHostKey,
+}
+
+impl SshTarget {
+    /// The way there.
+    pub fn place(&self) -> SshHost {
+        let SshTarget { host, user, port, host_key, .. } = self.clone();
+        SshHost { host, user, port, host_key }
+    }
+}
+
+/// Another host, and the way there.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SshHost {
+    /// A name, or an address.
+    pub host: String,
+    /// `None`: of the same name as the one that the daemon runs as.
+    #[serde(default)]
+    pub user: Option<String>,
+    /// `None`: 22.
+    #[serde(default)]
+    pub port: Option<NonZeroU16>,
+    #[serde(default)]
+    pub host_key: SshHostKey,
+}
+
+/// Which key of a host is believed. One that is known is never replaced by another.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum SshHostKey {
+    /// The one that a host shows at first is known from then on.
+    #[default]
+    AcceptNew,
+    /// Only one that somebody has noted.
+    Known,
 }
 
 /// How many of a replica's snapshots stay: those that either says. The newest stays in any case.
@@ -59,6 +146,17 @@ impl Default for SyncKeep {
     fn default() -> SyncKeep {
         SyncKeep { count: 2, age: None }
     }
+}
+
+/// A rate that is not exceeded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SyncLimit {
+    /// Bytes a second, 65,536 or more.
+    pub bytes: u64,
+    /// Of the day, in the time zone of the schedule. `None`: all of it.
+    #[serde(default)]
+    pub window: Option<Window>,
 }
 
 /// What the source keeps for a target that takes nothing: afterwards a bookmark takes the place of
@@ -93,6 +191,16 @@ pub enum SyncFault {
     },
     /// The one lies in the other.
     Overlap,
+    /// Neither the source nor the target is here.
+    NothingHere,
+    /// That is no name or address of a host.
+    Host {
+        host: String,
+    },
+    /// That is no name of a user.
+    User {
+        user: String,
+    },
     Keep {
         low: u32,
         high: u32,
@@ -103,6 +211,13 @@ pub enum SyncFault {
         low: u32,
         high: u32,
     },
+    /// A limit is lower, there are more of them, or its window is none.
+    Limit {
+        low: u64,
+        most: u32,
+    },
+    /// An alert after no seconds.
+    Lag,
 }
 
 /// Why a dataset is not replicated until a person has changed something.

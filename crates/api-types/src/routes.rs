@@ -4,6 +4,8 @@
 pub const VERSION: &str = "/v1/version";
 /// GET the description of this interface, by OpenAPI 3.1
 pub const OPENAPI: &str = "/v1/openapi.json";
+/// GET every [`crate::Disk`] of the machine
+pub const DISKS: &str = "/v1/disks";
 /// GET every [`crate::FeatureInfo`] that pools can be given
 pub const FEATURES: &str = "/v1/features";
 /// GET all · POST [`crate::PoolSpec`] → job
@@ -140,6 +142,8 @@ pub const CLONES: &str = "/v1/clones";
 pub const BOOKMARKS: &str = "/v1/bookmarks";
 /// POST [`crate::HoldRequest`]
 pub const HOLDS: &str = "/v1/holds";
+/// POST [`crate::lock::LockRequest`]
+pub const LOCKS: &str = "/v1/locks";
 /// POST [`crate::HoldRequest`]
 pub const RELEASES: &str = "/v1/releases";
 /// POST [`crate::SendRequest`] → [`crate::StreamEvent`]s and a stream
@@ -160,6 +164,16 @@ pub const SERVICE_REMOVE: &str = "/v1/services/{name}/remove";
 pub const SERVICE_LOG: &str = "/v1/services/{name}/log";
 /// GET [`crate::ServicePlanQuery`] → [`crate::ServicePlan`]
 pub const SERVICE_PLAN: &str = "/v1/services/{name}/plan";
+/// POST [`crate::ServiceReverse`] → [`crate::ServiceReversed`]
+pub const SERVICE_REVERSE: &str = "/v1/services/{name}/reverse";
+/// GET list of [`crate::Replica`]
+pub const REPLICAS: &str = "/v1/replicas";
+/// GET [`crate::ReplicaQuery`] → list of [`crate::ReplicaLoss`]
+pub const REPLICA_LOSSES: &str = "/v1/replicas/losses";
+/// POST [`crate::ReplicaPromote`] → [`crate::ReplicaPromoted`]
+pub const REPLICA_PROMOTE: &str = "/v1/replicas/promote";
+/// POST [`crate::ReplicaTest`] → [`crate::ReplicaTested`]
+pub const REPLICA_TEST: &str = "/v1/replicas/test";
 /// GET list of [`crate::SleepingPolicy`]
 pub const SERVICE_POLICIES: &str = "/v1/service-policies";
 /// POST [`crate::PolicyWake`]
@@ -215,6 +229,25 @@ pub const ALERT_ROUTE_CHANGE: &str = "/v1/alert-routes/{name}/change";
 pub const ALERT_ROUTE_REMOVE: &str = "/v1/alert-routes/{name}/remove";
 /// POST → [`crate::RouteTested`]
 pub const ALERT_ROUTE_TEST: &str = "/v1/alert-routes/{name}/test";
+
+/// GET every [`crate::Peer`] · POST [`crate::PeerAdd`] → [`crate::Peer`]
+pub const PEERS: &str = "/v1/peers";
+/// GET [`crate::Peer`]
+pub const PEER: &str = "/v1/peers/{name}";
+/// POST [`crate::PeerChange`] → [`crate::Peer`]
+pub const PEER_CHANGE: &str = "/v1/peers/{name}/change";
+/// POST: what it has here stays
+pub const PEER_REMOVE: &str = "/v1/peers/{name}/remove";
+/// POST → [`crate::PeerChecked`]
+pub const PEER_CHECK: &str = "/v1/peers/{name}/check";
+/// GET list of [`crate::PeerRelation`]
+pub const PEER_RELATIONS: &str = "/v1/peers/{name}/relations";
+/// GET [`crate::PeerIdentity`]
+pub const PEER_IDENTITY: &str = "/v1/peer-identity";
+/// POST [`crate::PeerInvite`] → [`crate::PeerInvited`]
+pub const PEER_INVITATION: &str = "/v1/peer-invitation";
+/// POST [`crate::PeerJoin`] → [`crate::Peer`]
+pub const PEER_JOIN: &str = "/v1/peer-join";
 
 /// POST [`crate::FirstAdministrator`] → [`crate::User`]: for who is not logged in
 pub const FIRST_ADMINISTRATOR: &str = "/v1/first-administrator";

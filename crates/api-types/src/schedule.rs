@@ -18,10 +18,22 @@ pub struct Schedule {
     pub zone: Option<String>,
 }
 
+/// Hours of the day in which work may run, in the time zone of the schedule. From `from` until
+/// before `until`, past midnight where `until` is not later.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Window {
+    /// Minutes since midnight, below 1,440.
+    pub from: u16,
+    pub until: u16,
+}
+
 /// The levels, and a pattern for all else.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "every", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum When {
+    /// Each `step` seconds (1 to 30) since 1970: of replication alone.
+    Second { step: u8 },
     /// At minute `offset` of the hour and then each `step` minutes (1 to 30), within the hour.
     Minute {
         step: u8,
@@ -105,6 +117,8 @@ pub enum ScheduleFault {
     TooLong { limit: u32 },
     /// This word of a cron pattern is none.
     Word { field: ScheduleField, word: String },
+    /// It is due each few seconds, and of such a service that makes no sense.
+    TooOften,
     /// No day matches: February 30.
     Never,
     /// No time zone has this name.

@@ -10,7 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::autosnap::{AutoSnapPolicy, SnapFault};
 use crate::autosync::{AutoSyncPolicy, SyncFault};
-use crate::schedule::{Schedule, ScheduleFault};
+use crate::autotier::{AutoTierPolicy, TierFault};
+use crate::schedule::{Schedule, ScheduleFault, Window};
 
 /// What a service does.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -20,6 +21,7 @@ pub enum ServiceSpec {
     AutoScrub(UpkeepPolicy),
     AutoTrim(UpkeepPolicy),
     AutoSync(AutoSyncPolicy),
+    AutoTier(AutoTierPolicy),
     Script(ScriptPolicy),
 }
 
@@ -34,16 +36,6 @@ pub struct UpkeepPolicy {
     /// `None`: at any time of the day.
     #[serde(default)]
     pub window: Option<Window>,
-}
-
-/// Hours of the day in which work may run, in the time zone of the schedule. From `from` until
-/// before `until`, past midnight where `until` is not later.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Window {
-    /// Minutes since midnight, below 1,440.
-    pub from: u16,
-    pub until: u16,
 }
 
 /// A program of the user's.
@@ -89,6 +81,9 @@ pub enum ServiceFault {
     Sync {
         faults: Vec<SyncFault>,
     },
+    Tier {
+        faults: Vec<TierFault>,
+    },
     Schedule {
         fault: ScheduleFault,
     },
@@ -104,6 +99,7 @@ pub enum ServiceKind {
     AutoScrub,
     AutoTrim,
     AutoSync,
+    AutoTier,
     Script,
 }
 
@@ -114,6 +110,7 @@ impl ServiceSpec {
             ServiceSpec::AutoScrub(_) => ServiceKind::AutoScrub,
             ServiceSpec::AutoTrim(_) => ServiceKind::AutoTrim,
             ServiceSpec::AutoSync(_) => ServiceKind::AutoSync,
+            ServiceSpec::AutoTier(_) => ServiceKind::AutoTier,
             ServiceSpec::Script(_) => ServiceKind::Script,
         }
     }
@@ -127,6 +124,7 @@ impl ServiceKind {
             ServiceKind::AutoScrub => "auto-scrub",
             ServiceKind::AutoTrim => "auto-trim",
             ServiceKind::AutoSync => "auto-sync",
+            ServiceKind::AutoTier => "auto-tier",
             ServiceKind::Script => "script",
         }
     }
@@ -270,9 +268,9 @@ pub struct LastRun {
     pub began: i64,
     pub ended: i64,
     pub reason: RunReason,
-    /// Snapshots made, or sent to their replicas; pools begun, programs run.
+    /// Snapshots made, or sent to their replicas; files copied; pools begun, programs run.
     pub done: u64,
-    /// Snapshots destroyed.
+    /// Snapshots destroyed; files that a move removed at their source.
     pub destroyed: u64,
     /// The first ones, at most 16.
     pub failures: Vec<ServiceFailure>,

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::autosnap::{SnapFinding, SnapForecast, SnapNextReason, SnapSkipped};
 use crate::autosync::{SyncPlan, SyncStatus};
+use crate::autotier::{TierPlan, TierStatus};
 use crate::service::{ClockDispute, LastRun, NextRun, ServiceCommand, ServiceSpec, ServiceState, StateCause};
 
 /// `POST /v1/services`
@@ -80,6 +81,9 @@ pub struct Service {
     /// Of an auto-sync service.
     #[serde(default)]
     pub sync: Option<SyncStatus>,
+    /// Of an auto-tier service that runs.
+    #[serde(default)]
+    pub tier: Option<TierStatus>,
 }
 
 /// What is looked at next, and why.
@@ -115,6 +119,9 @@ pub struct ServicePlan {
     /// Of an auto-sync service: what would be done now.
     #[serde(default)]
     pub syncs: Vec<SyncPlan>,
+    /// Of an auto-tier service: what would be done now.
+    #[serde(default)]
+    pub tier: Option<TierPlan>,
     /// Of any other: when it runs, at most 1,000 times.
     #[serde(default)]
     pub runs: Vec<NextRun>,

@@ -23,6 +23,7 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use engine_api::refusal::{JobFault, Refused};
 use engine_api::{Change, Committed, Engine, Pool};
+use peers::Book;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::sync::Arc;
@@ -78,6 +79,8 @@ pub struct House {
     pub services: Option<Arc<Services>>,
     /// Keeps alerts.
     pub desk: Option<Arc<dyn AlertDesk>>,
+    /// Other appliances.
+    pub peers: Option<Arc<Book>>,
 }
 
 /// Who may work on requests.
@@ -201,6 +204,18 @@ impl App {
         self.house.desk.as_ref().ok_or_else(|| missing().into())
     }
 
+    /// Other appliances. Refused where the database could not be opened.
+    pub fn peers(&self) -> Result<&Arc<Book>, Unserved> {
+        let missing = || refuse(kind::UNAVAILABLE, "the machine's database could not be opened; see the log");
+        self.house.peers.as_ref().ok_or_else(|| missing().into())
+    }
+
+    /// What time services believe that it is, in seconds since 1970.
+    pub fn now(&self) -> i64 {
+        // Where there are none, nothing goes by its age: all is of the year 1970.
+        self.services().map_or(0, Services::now)
+    }
+
     /// See [`Appliance::pool_of`].
     pub fn pool_of(&self, dataset: &str) -> Result<Arc<dyn Pool>, Refusal> {
         Ok(self.appliance.pool_of(dataset)?)
@@ -253,6 +268,13 @@ pub fn parse<T: DeserializeOwned + Default>(body: Body) -> Result<T, Refusal> {
     if bytes.is_empty() {
         return Ok(T::default());
     }
+    serde_json::from_slice(&bytes)
+        .map_err(|error| refuse(kind::BAD_REQUEST, format!("request body: {error}")))
+}
+
+/// The body as JSON; there has to be one.
+pub fn whole<T: DeserializeOwned>(body: Body) -> Result<T, Refusal> {
+    let bytes = body.map_err(|rejection| refuse(kind::BAD_REQUEST, rejection.body_text()))?;
     serde_json::from_slice(&bytes)
         .map_err(|error| refuse(kind::BAD_REQUEST, format!("request body: {error}")))
 }

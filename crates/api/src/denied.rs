@@ -18,6 +18,11 @@ pub struct Unserved {
 }
 
 impl Unserved {
+    /// The refusal alone.
+    pub fn refusal(self) -> Refusal {
+        self.why
+    }
+
     /// There is no room at the moment.
     pub fn no_room(detail: &str) -> Unserved {
         Unserved { why: refuse(kind::UNAVAILABLE, detail), retry_after: Some(SOON) }
@@ -148,6 +153,7 @@ fn most(limit: Limit) -> &'static str {
         Limit::Keys => "the user has as many security keys as one may have",
         Limit::Uids => "no number for a user is left",
         Limit::Routes => "there are as many routes as there may be",
+        Limit::Peers => "there are as many peers as there may be",
     }
 }
 

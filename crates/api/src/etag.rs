@@ -67,7 +67,7 @@ impl Tags {
         }
     }
 
-    fn match_weakly(&self, tag: &str) -> bool {
+    pub fn match_weakly(&self, tag: &str) -> bool {
         match self {
             Tags::Any => true,
             Tags::These(tags) => tags.iter().any(|one| one.strip_prefix("W/").unwrap_or(one) == tag),

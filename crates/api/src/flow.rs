@@ -31,10 +31,8 @@ pub fn run<T: DeserializeOwned>(
     body: Body,
     work: impl FnOnce(&App, T, &mut Incoming, &Outgoing) -> Result<Warnings, Refusal> + Send + 'static,
 ) -> Response {
-    let (to_reader, pieces) = mpsc::channel(QUEUED);
     let (to_client, answer) = mpsc::channel(QUEUED);
-    tokio::spawn(take_in(body, to_reader, REQUEST_PATIENCE));
-    let mut incoming = Incoming { pieces, now: Bytes::new() };
+    let mut incoming = Incoming::of(body, REQUEST_PATIENCE);
     let outgoing = Outgoing { pieces: to_client };
     let begun = apart(app, move |app| {
         let done = incoming.request().and_then(|request| work(app, request, &mut incoming, &outgoing));
@@ -96,7 +94,15 @@ pub struct Incoming {
 }
 
 impl Incoming {
-    fn request<T: DeserializeOwned>(&mut self) -> Result<T, Refusal> {
+    /// Its first line has to come within `patience`.
+    pub fn of(body: Body, patience: Duration) -> Incoming {
+        let (to_reader, pieces) = mpsc::channel(QUEUED);
+        tokio::spawn(take_in(body, to_reader, patience));
+        Incoming { pieces, now: Bytes::new() }
+    }
+
+    /// The first line, as JSON.
+    pub fn request<T: DeserializeOwned>(&mut self) -> Result<T, Refusal> {
         let unread = |why: String| refuse(kind::BAD_REQUEST, format!("request: {why}"));
         let mut line = Vec::new();
         let mut byte = [0];

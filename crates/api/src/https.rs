@@ -12,12 +12,14 @@
 
 pub mod certificate;
 pub mod challenges;
-mod places;
+pub mod place;
 
 use crate::connection::{self, Manner};
+use api_types::Fingerprint;
 use axum::Router;
 use challenges::Answers;
-use places::{Place, Places};
+use peers::tls::PROTOCOL;
+use place::{Place, Places};
 use std::convert::Infallible;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -26,10 +28,11 @@ use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{mpsc, watch};
 use tokio::time::{sleep, timeout};
-use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::crypto::ring;
-use tokio_rustls::rustls::server::NoServerSessionStorage;
+use tokio_rustls::rustls::server::{Acceptor, NoServerSessionStorage};
 use tokio_rustls::rustls::{self, ServerConfig};
+use tokio_rustls::server::TlsStream;
+use tokio_rustls::{LazyConfigAcceptor, TlsAcceptor};
 
 /// How long a handshake may take, the wait for its turn included.
 const HANDSHAKE: Duration = Duration::from_secs(10);
@@ -43,6 +46,21 @@ const HTTP1: &[u8] = b"http/1.1";
 #[derive(Clone)]
 pub struct Peer {
     pub address: IpAddr,
+    pub place: Arc<Place>,
+}
+
+/// Other appliances, who come by the same port and speak another protocol.
+#[derive(Clone)]
+pub struct Neighbours {
+    pub config: Arc<ServerConfig>,
+    pub router: Router,
+}
+
+/// Another appliance that has come, and the place of its connection; in the extensions of its
+/// requests.
+#[derive(Clone)]
+pub struct Comer {
+    pub fingerprint: Fingerprint,
     pub place: Arc<Place>,
 }
 
@@ -65,7 +83,7 @@ pub async fn listen(
     listener: TcpListener,
     friends: Vec<IpAddr>,
     acceptor: TlsAcceptor,
-    router: Router,
+    (router, neighbours): (Router, Option<Neighbours>),
     mut stop: watch::Receiver<()>,
 ) {
     let places = Arc::new(Places::new(friends));
@@ -88,9 +106,10 @@ pub async fn listen(
             tracing::debug!(%address, "no place by HTTPS");
             continue;
         };
-        let (acceptor, router, stop, alive) = (acceptor.clone(), router.clone(), stop.clone(), alive.clone());
+        let (acceptor, stop, alive) = (acceptor.clone(), stop.clone(), alive.clone());
+        let routers = (router.clone(), neighbours.clone());
         tokio::spawn(async move {
-            take((stream, address), Arc::new(place), &acceptor, router, stop).await;
+            take((stream, address), Arc::new(place), &acceptor, routers, stop).await;
             drop(alive);
         });
     }
@@ -103,14 +122,17 @@ async fn take(
     (stream, address): (TcpStream, SocketAddr),
     place: Arc<Place>,
     acceptor: &TlsAcceptor,
-    router: Router,
+    (router, neighbours): (Router, Option<Neighbours>),
     stop: watch::Receiver<()>,
 ) {
     let handshake = async {
         stream.set_nodelay(true)?;
         sockets::notice_gone(&stream)?;
         let _turn = place.turn().await;
-        acceptor.accept(stream).await
+        let greeted = LazyConfigAcceptor::new(Acceptor::default(), stream).await?;
+        let is_peer = greeted.client_hello().alpn().is_some_and(|mut all| all.any(|it| it == PROTOCOL));
+        let config = neighbours.as_ref().filter(|_| is_peer).map_or(acceptor.config(), |it| &it.config);
+        greeted.into_stream(config.clone()).await
     };
     let stream = match timeout(HANDSHAKE, handshake).await {
         Ok(Ok(stream)) => stream,
@@ -127,6 +149,7 @@ async fn take(
         Some(HTTP2) => Manner::Http2,
         // Whoever asks so has seen the certificate, and wants no more.
         Some(challenges::PROTOCOL) => return,
+        Some(PROTOCOL) => return neighbour(stream, place, neighbours, stop).await,
         _ => Manner::Http1,
     };
     let peer = Peer { address: address.ip().to_canonical(), place: place.clone() };
@@ -134,4 +157,21 @@ async fn take(
         extensions.insert(peer.clone());
     };
     connection::serve(stream, router, tell, || place.is_known(), manner, stop).await;
+}
+
+/// Serves another appliance.
+async fn neighbour(
+    stream: TlsStream<TcpStream>,
+    place: Arc<Place>,
+    neighbours: Option<Neighbours>,
+    stop: watch::Receiver<()>,
+) {
+    // There is always a certificate: the handshake has taken none without.
+    let shown = peers::tls::of_client(stream.get_ref().1.peer_certificates());
+    let (Some(Neighbours { router, .. }), Some(fingerprint)) = (neighbours, shown) else { return };
+    let comer = Comer { fingerprint, place: place.clone() };
+    let tell = move |extensions: &mut axum::http::Extensions| {
+        extensions.insert(comer.clone());
+    };
+    connection::serve(stream, router, tell, || place.is_known(), Manner::Http1, stop).await;
 }

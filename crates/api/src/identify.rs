@@ -193,9 +193,10 @@ fn cross_site(detail: &str) -> Unserved {
 /// What a browser is told of every answer.
 fn protect(headers: &mut HeaderMap, self_signed: bool) {
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    // The console's files have their own.
+    headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
     let nothing = HeaderValue::from_static("default-src 'none'; frame-ancestors 'none'");
-    headers.insert(header::CONTENT_SECURITY_POLICY, nothing);
+    headers.entry(header::CONTENT_SECURITY_POLICY).or_insert(nothing);
     // Who has to accept the certificate by hand could not any more.
     if !self_signed {
         headers.insert(header::STRICT_TRANSPORT_SECURITY, HeaderValue::from_static(STRICT_TRANSPORT));

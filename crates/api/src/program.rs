@@ -1,6 +1,6 @@
 //! What the API needs of the program that it is part of, beside its appliance.
 
-use api_types::{IscsiSession, ProgramStatistics};
+use api_types::{Disk, IscsiSession, ProgramStatistics};
 use engine_api::Result;
 
 pub trait Program: Send + Sync {
@@ -10,6 +10,10 @@ pub trait Program: Send + Sync {
     /// What its servers count, and what it takes of the machine.
     fn statistics(&self) -> ProgramStatistics {
         ProgramStatistics::default()
+    }
+    /// Disks of the machine, by path. An error where the operating system does not tell.
+    fn disks(&self) -> Result<Vec<Disk>> {
+        Ok(Vec::new())
     }
     /// Sessions of iSCSI initiators; none where no iSCSI is served.
     fn iscsi_sessions(&self) -> Vec<IscsiSession> {

@@ -6,12 +6,14 @@ use crate::app::{App, BLOCKING, House, Shared};
 use crate::audit::{self, Writer};
 use crate::caller::Asker;
 use crate::connection::{self, Manner};
+use crate::console_files;
 use crate::desk::AlertDesk;
 use crate::door::Door;
 use crate::history;
 use crate::https::certificate::Certificates;
 use crate::identify::{Front, identify};
 use crate::keeper::StateKeeper;
+use crate::peering::neighbours;
 use crate::program::Program;
 use crate::recorder::{HistoryConfig, Recorder};
 use crate::statistics;
@@ -25,9 +27,10 @@ use axum::extract::ConnectInfo;
 use axum::http::Extensions;
 use axum::middleware::from_fn_with_state;
 use machine::{Machine, Outside};
+use peers::Book;
 use std::convert::Infallible;
 use std::io;
-use std::net::{SocketAddr, TcpListener};
+use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
@@ -68,6 +71,8 @@ pub struct Config {
     pub history: Option<HistoryConfig>,
     /// `None`: there are no alerts.
     pub desk: Option<Arc<dyn AlertDesk>>,
+    /// Other appliances; `None`: the database could not be opened.
+    pub peers: Option<Arc<Book>>,
 }
 
 /// The machine's database, and what it takes beside it.
@@ -149,20 +154,14 @@ pub fn serve(
         (Some(https), Some(with)) => Some(open_certificates(https, with)),
         _ => None,
     };
-    // Whoever comes from there is a stranger until he has logged in, no more.
-    let friends = config.accounts.as_ref().map_or_else(Vec::new, |with| {
-        with.machine.places().unwrap_or_else(|fault| {
-            tracing::error!(%fault, "where people have logged in from is not known");
-            Vec::new()
-        })
-    });
+    let friends = config.accounts.as_ref().map_or_else(Vec::new, |with| friends(&with.machine));
     let accounts = config.accounts.map(|AccountsConfig { machine, outside, backups }| {
         Arc::new(Accounts::new(machine, outside, backups))
     });
     // Why there is none is told where HTTPS is.
     let shown = certificates.as_ref().and_then(|opened| opened.as_ref().ok()).cloned();
-    let acme = accounts.clone().zip(shown.clone());
-    let acme = acme.map(|(accounts, certificates)| Arc::new(Acme::new(accounts, certificates)));
+    let asks = |(accounts, certificates)| Arc::new(Acme::new(accounts, certificates));
+    let acme = accounts.clone().zip(shown.clone()).map(asks);
     let house = House {
         accounts: accounts.clone(),
         certificates: shown,
@@ -170,6 +169,7 @@ pub fn serve(
         keeper: config.keeper,
         services: config.services.clone(),
         desk: config.desk.clone(),
+        peers: config.peers.clone(),
     };
     let history = config.history.and_then(Recorder::open);
     let app = Shared::new(App::new(appliance, program, config.version, jobs, house, history));
@@ -190,8 +190,11 @@ pub fn serve(
         let certificates = certificates?;
         let acme = acme.ok_or("there is nobody to ask for certificates")?;
         let front = Front { accounts, certificates: certificates.clone(), auditor };
-        let routes = routes.clone().layer(from_fn_with_state(Arc::new(front), identify));
-        Web::begin((listener, friends), (certificates, acme), routes, BLOCKING_THREADS)
+        let routes = routes.clone().merge(console_files::files());
+        let routes = routes.layer(from_fn_with_state(Arc::new(front), identify));
+        let routes = routes.merge(console_files::reports(app.tally.clone()));
+        let neighbours = neighbours(&app, config.peers)?;
+        Web::begin((listener, friends), (certificates, acme), (routes, neighbours), BLOCKING_THREADS)
             .map_err(|error| error.to_string())
     });
     if let Some(accounts) = kept {
@@ -240,6 +243,15 @@ async fn keep(accounts: Arc<Accounts>) {
             tracing::error!(?why, "the automatic backup of accounts was not written");
         }
     }
+}
+
+/// Places where somebody was let in before: whoever comes from there is a stranger until he has
+/// logged in, no more.
+fn friends(machine: &Machine) -> Vec<IpAddr> {
+    machine.places().unwrap_or_else(|fault| {
+        tracing::error!(%fault, "where people have logged in from is not known");
+        Vec::new()
+    })
 }
 
 fn open_certificates(https: &HttpsConfig, with: &AccountsConfig) -> Result<Arc<Certificates>, String> {

@@ -9,8 +9,8 @@ use crate::denied::{Unserved, unauthenticated};
 use crate::feed::Whom;
 use crate::gate::{Common, Gate, pass};
 use crate::handlers::{
-    accounts, alerts, certificate, datasets, events, faults, jobs, keeping, keys, measure, mounts,
-    permissions, pools, projects, services, session, snapshots, streams, tokens, tunables,
+    accounts, alerts, certificate, datasets, events, faults, jobs, keeping, keys, measure, mounts, peers,
+    permissions, pools, projects, replicas, services, session, snapshots, streams, tokens, tunables,
 };
 use crate::openapi::{
     Description, Document, Events, Frames, Line, Listed, Metrics, Nothing, Operation, Started, Types,
@@ -19,25 +19,29 @@ use crate::precondition::{self, Subject};
 use crate::problem::refuse;
 use crate::rights::{BODY_MAX, Bodies, Right};
 use crate::statistics::counted;
+use api_types::lock::LockRequest;
 use api_types::{
     AbortReceive, AcmeSet, AcmeStatus, ActiveFault, Advice, AdviceQuestion, Alert, AlertAcknowledge,
     AlertCheck, AlertReport, AlertReportSent, AlertRoute, AlertSettings, AlertsQuery, Allow, AuditQuery,
     AuditRecord, BookmarkCreate, CertificateInfo, CertificateSet, Changed, CloneCreate, Condemn, Counts,
     CreationOptions, DatasetCreate, DatasetDestroy, DatasetInfo, DatasetPlan, DatasetQuery, DedupEstimate,
-    DedupEstimateQuery, Delegation, DeletedFiles, DestroyOptions, DestroyPlan, DiffEntry, DiffQuery,
+    DedupEstimateQuery, Delegation, DeletedFiles, DestroyOptions, DestroyPlan, DiffEntry, DiffQuery, Disk,
     EventStreamQuery, EventsCleared, EventsQuery, Fault, FaultCancel, FeatureInfo, FirstAdministrator,
     History, HistoryQuery, HistoryRecord, Hold, HoldRequest, ImportSearch, Importable, Inherit, IscsiSession,
     Job, JobLog, JobQuery, KeepIn, Keeping, KeyBegin, KeyConfirm, KeyMade, KeyRemove, LabelClear, LogFilter,
-    LogIn, LoggedIn, MachineBackup, Me, Mount, MountOutcome, MountRequest, PolicyWake, PoolAdd, PoolAttach,
-    PoolCheckpoint, PoolClear, PoolImport, PoolInitialize, PoolOffline, PoolOnline, PoolReguid, PoolRelease,
-    PoolReopen, PoolScan, PoolSpec, PoolStatus, PoolTrim, PoolVdev, ProjectPage, ProjectQuery, ProjectSet,
-    ProjectsSet, Promote, PropValue, PropertiesQuery, PropertiesSet, PropertyTables, Receive, RecoveryCodes,
-    Rename, Rollback, RouteAdd, RouteChange, RouteStatus, RouteTested, SecurityKey, SendRequest, SeriesQuery,
-    Service, ServiceAsk, ServiceClock, ServiceCreate, ServiceLog, ServicePlan, ServicePlanQuery, ServiceSet,
-    ServiceSpec, Share, ShareRequest, SleepingPolicy, SnapshotCreate, SpaceExplained, SpaceUse,
-    SpaceUseQuery, StateRestore, StateRestored, StateVersion, StateVersionsQuery, Statistics, Token,
-    TokenAdd, TokenMade, TotpBegin, TotpConfirm, TotpOffer, Tunable, TunableSet, Unallow, UnmountRequest,
-    Upgradable, User, UserAdd, UserChange, UserSession, VdevTallies, Version, Zevent, kind, routes,
+    LogIn, LoggedIn, MachineBackup, Me, Mount, MountOutcome, MountRequest, Peer, PeerAdd, PeerChange,
+    PeerChecked, PeerIdentity, PeerInvite, PeerInvited, PeerJoin, PeerRelation, PolicyWake, PoolAdd,
+    PoolAttach, PoolCheckpoint, PoolClear, PoolImport, PoolInitialize, PoolOffline, PoolOnline, PoolReguid,
+    PoolRelease, PoolReopen, PoolScan, PoolSpec, PoolStatus, PoolTrim, PoolVdev, ProjectPage, ProjectQuery,
+    ProjectSet, ProjectsSet, Promote, PropValue, PropertiesQuery, PropertiesSet, PropertyTables, Receive,
+    RecoveryCodes, Rename, Replica, ReplicaLoss, ReplicaPromote, ReplicaPromoted, ReplicaQuery, ReplicaTest,
+    ReplicaTested, Rollback, RouteAdd, RouteChange, RouteStatus, RouteTested, SecurityKey, SendRequest,
+    SeriesQuery, Service, ServiceAsk, ServiceClock, ServiceCreate, ServiceLog, ServicePlan, ServicePlanQuery,
+    ServiceReverse, ServiceReversed, ServiceSet, ServiceSpec, Share, ShareRequest, SleepingPolicy,
+    SnapshotCreate, SpaceExplained, SpaceUse, SpaceUseQuery, StateRestore, StateRestored, StateVersion,
+    StateVersionsQuery, Statistics, Token, TokenAdd, TokenMade, TotpBegin, TotpConfirm, TotpOffer, Tunable,
+    TunableSet, Unallow, UnmountRequest, Upgradable, User, UserAdd, UserChange, UserSession, VdevTallies,
+    Version, Zevent, kind, routes,
 };
 use axum::Router;
 use axum::body::Bytes;
@@ -106,6 +110,8 @@ requests! {
             Nothing, Nothing => PropertyTables, "All properties of datasets and pools, and their values.");
         read(Anyone, routes::FEATURES, pools::features;
             Nothing, Nothing => Vec<FeatureInfo>, "The features that pools can be given.");
+        read(Reader, routes::DISKS, measure::disks;
+            Nothing, Nothing => Vec<Disk>, "Disks of the machine, and what uses them.");
         read(Anyone, routes::TUNABLES, tunables::list;
             Nothing, Nothing => Vec<Tunable>, "Tunables: numbers that may be set while the daemon runs.");
         change(Administrator, routes::TUNABLES, tunables::set;
@@ -245,6 +251,28 @@ requests! {
         change(Administrator, routes::ALERT_ROUTE_TEST, alerts::test_route;
             Nothing, Nothing => RouteTested, "Sends a test by a route, and waits for how it goes.");
     }
+    "Peers" {
+        read(Reader, routes::PEERS, peers::list;
+            Nothing, Nothing => Vec<Peer>, "Other appliances that this one knows.");
+        change(Administrator, routes::PEERS, peers::add;
+            Nothing, PeerAdd => Peer, "Makes another appliance known by its fingerprint.");
+        read(Reader, routes::PEER, peers::one;
+            Nothing, Nothing => Peer, "Another appliance, and what it may keep here.");
+        change(Administrator, routes::PEER_CHANGE, peers::change;
+            Nothing, PeerChange => Peer, "Sets where a peer listens, and what it may keep here.");
+        change(Administrator, routes::PEER_REMOVE, peers::remove;
+            Nothing, Nothing => (), "Removes a peer. What it has here stays.");
+        change(Operator, routes::PEER_CHECK, peers::check;
+            Nothing, Nothing => PeerChecked, "Asks a peer whether it is there, and what it says of itself.");
+        read(Reader, routes::PEER_RELATIONS, peers::relations;
+            Nothing, Nothing => Vec<PeerRelation>, "Asks a peer what it replicates to this machine.");
+        read(Reader, routes::PEER_IDENTITY, peers::own;
+            Nothing, Nothing => PeerIdentity, "By what other appliances know this one.");
+        single(Administrator, routes::PEER_INVITATION, peers::invite;
+            Nothing, PeerInvite => PeerInvited, "Gives out a code by which another appliance becomes a peer.");
+        single(Administrator, routes::PEER_JOIN, peers::join;
+            Nothing, PeerJoin => Peer, "Becomes a peer of the appliance that has given out a code.");
+    }
     "Pools" {
         read(Anyone, routes::POOLS, pools::list;
             Nothing, Nothing => Vec<PoolStatus>, "All imported pools.");
@@ -374,6 +402,8 @@ requests! {
             Nothing, HoldRequest => Changed, "Holds snapshots.");
         change(Delegated, routes::RELEASES, snapshots::release;
             Nothing, HoldRequest => Changed, "Releases holds of snapshots.");
+        change(Administrator, routes::LOCKS, snapshots::lock;
+            Nothing, LockRequest => Changed, "Locks snapshots until a time, before which nobody destroys them.");
         read(Anyone, routes::DATASET_HOLDS, snapshots::holds;
             Nothing, Nothing => Vec<Hold>, "The holds of a snapshot.");
         read(Delegated, routes::DATASET_DIFF, snapshots::diff;
@@ -410,12 +440,22 @@ requests! {
             Nothing, Nothing => Vec<ServiceLog>, "What a service did, oldest first.");
         read(Reader, routes::SERVICE_PLAN, services::plan;
             ServicePlanQuery, Nothing => ServicePlan, "What a service would do now or in the next days.");
+        change(Administrator, routes::SERVICE_REVERSE, replicas::reverse;
+            Nothing, ServiceReverse => ServiceReversed, "Has a service replicate the other way.");
         read(Reader, routes::SERVICE_POLICIES, services::sleeping;
             Nothing, Nothing => Vec<SleepingPolicy>, "What datasets keep of services and is not at work.");
         change(Administrator, routes::SERVICE_POLICY_WAKE, services::wake;
             Nothing, PolicyWake => (), "Says that a dataset is no replica: a service that came along begins.");
         read(Reader, routes::SERVICE_CLOCK, services::clock;
             Nothing, Nothing => ServiceClock, "What time services go by.");
+        read(Reader, routes::REPLICAS, replicas::list;
+            Nothing, Nothing => Vec<Replica>, "Datasets that are replicas.");
+        read(Reader, routes::REPLICA_LOSSES, replicas::losses;
+            ReplicaQuery, Nothing => Vec<ReplicaLoss>, "What would be lost if a replica were promoted now.");
+        change(Administrator, routes::REPLICA_PROMOTE, replicas::promote;
+            Nothing, ReplicaPromote => ReplicaPromoted, "Has a replica take the place of its source.");
+        change(Administrator, routes::REPLICA_TEST, replicas::test;
+            Nothing, ReplicaTest => ReplicaTested, "Clones a replica, to try a fail-over.");
         change(Administrator, routes::SERVICE_CLOCK_AGREE, services::agree;
             Nothing, Nothing => ServiceClock, "Says that the clock of the machine is right.");
     }

@@ -6,17 +6,19 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use api_types::{Job, JobState, JobStatistics};
 use counters::Sums;
 
-/// Places of what this interface counts: answers by the first digit of their status, and jobs.
+/// Places of what this interface counts: answers by the first digit of their status, jobs, and
+/// what browsers report of the console.
 const JOBS_BEGUN: usize = 6;
 const JOBS_DONE: usize = 7;
 const JOBS_FAILED: usize = 8;
+const REPORTS: usize = 9;
 
 /// What this interface counts, and since when.
 pub struct Tally {
     began: Instant,
     /// Since 1970, by the clock as it was then.
     run: Duration,
-    sums: Sums<9>,
+    sums: Sums<10>,
 }
 
 impl Default for Tally {
@@ -45,6 +47,15 @@ impl Tally {
     pub fn answer(&self, status: u16) {
         // It has three digits, the first of them 1 to 5 in all that is answered here.
         self.sums.add(usize::from(status / 100).min(5), 1);
+    }
+
+    /// A browser says that the console did what its policy forbids.
+    pub fn report(&self) {
+        self.sums.add(REPORTS, 1);
+    }
+
+    pub fn reports(&self) -> u64 {
+        self.sums.get()[REPORTS]
     }
 
     /// When it began: nanoseconds since 1970, by the clock as it was then.

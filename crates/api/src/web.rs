@@ -6,7 +6,7 @@
 
 use crate::acme::Acme;
 use crate::https::certificate::Certificates;
-use crate::https::{acceptor, listen};
+use crate::https::{Neighbours, acceptor, listen};
 use axum::Router;
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener};
@@ -37,7 +37,7 @@ impl Web {
     pub fn begin(
         (listener, friends): (TcpListener, Vec<IpAddr>),
         (certificates, acme): (Arc<Certificates>, Arc<Acme>),
-        router: Router,
+        routers: (Router, Option<Neighbours>),
         threads: usize,
     ) -> io::Result<Web> {
         let address = listener.local_addr()?;
@@ -55,7 +55,7 @@ impl Web {
             tokio::net::TcpListener::from_std(listener)?
         };
         let (stop, stopped) = watch::channel(());
-        let task = runtime.spawn(listen(listener, friends, acceptor, router, stopped));
+        let task = runtime.spawn(listen(listener, friends, acceptor, routers, stopped));
         runtime.spawn(renew(certificates.clone()));
         runtime.spawn(acme.run());
         Ok(Web { address, certificates, runtime, stop, task })

@@ -1,13 +1,13 @@
 //! What failures and warnings of the appliance are to a client: a refusal as data, and which kind
 //! of problem it is.
 
-use api_types::{Problem, Warnings, kind};
-use appliance::{Failure, NotMountable, NotServed, Release, Verb, Warning};
+use api_types::{PeerFault, Problem, Warnings, kind};
+use appliance::{Failure, NotMountable, NotServed, Release, RemoteFault, Verb, Warning};
 use engine_api::Error;
 use engine_api::refusal::{Action, JobFault, MountFault, Reason, ReceiveFault, Refused, Stream};
 
 use crate::problem::{Refusal, kind_of, refuse, refused};
-use crate::service_words;
+use crate::{peer_words, replica_words, service_words};
 
 /// Younger snapshots and bookmarks that a refused rollback names.
 const YOUNGER_MAX: usize = 32;
@@ -100,6 +100,7 @@ impl From<Failure> for Refusal {
                 (kind::REFUSED, Refused::new(Action::CancelJob { job }, JobFault::Ended))
             }
             Failure::Service(why) => return not_served(why),
+            Failure::Replica(why) => return refuse(kind::REFUSED, replica_words::not_replicated(&why)),
         };
         refused(kind, why)
     }
@@ -137,11 +138,41 @@ fn not_served(why: NotServed) -> Refusal {
             refuse(kind::UNAVAILABLE, "the machine's database could not be opened; see the log")
         }
         NotServed::NotKept { why } => refuse(kind::UNAVAILABLE, format!("it cannot be kept: {why}")),
+        NotServed::StillRuns { id } => refuse(
+            kind::BUSY,
+            format!("service '{id}' is disabled, and what it was at has not ended: ask again"),
+        ),
         NotServed::Slow { pool } => {
             refuse(kind::BUSY, format!("pool '{pool}' has not answered for a minute"))
         }
         NotServed::Script { program, end } => refuse(kind::REFUSED, service_words::ended(&program, &end)),
         NotServed::Sync { dataset, why } => refuse(kind::REFUSED, service_words::not_synced(&dataset, &why)),
+        NotServed::Peer { peer, why } => refuse(peer_kind(&why), peer_words::not_asked(&peer, &why)),
+        NotServed::Told { peer, problem } => {
+            let detail = format!("{peer} says: {}", problem.detail);
+            Refusal(Problem { detail, ..*problem })
+        }
+        NotServed::Claim(why) => refuse(kind::DENIED, peer_words::not_claimed(&why)),
+        NotServed::Remote { host, why } => {
+            let kind = match why {
+                RemoteFault::Unreachable { .. } | RemoteFault::Silent { .. } => kind::UNAVAILABLE,
+                _ => kind::REFUSED,
+            };
+            refuse(kind, service_words::remote(&host, &why))
+        }
+        NotServed::Tier { why } => refuse(kind::REFUSED, service_words::not_tiered(&why)),
+        NotServed::Rsync { end, said } => refuse(kind::REFUSED, service_words::rsync_ended(&end, &said)),
+        NotServed::NotWrittenOut { path, message } => {
+            refuse(kind::UNAVAILABLE, format!("what was copied to {path} may not be durable: {message}"))
+        }
+        NotServed::OtherContent { files } => {
+            let why = "of the same size and time, but of other content, and stay at the source";
+            refuse(kind::REFUSED, format!("{files} files are at the target {why}"))
+        }
+        NotServed::LeftOut { files } => {
+            let why = "their paths are too long, or their attributes cannot be read";
+            refuse(kind::REFUSED, format!("{files} files and folders were left out: {why}"))
+        }
         NotServed::Stuck { seconds } => {
             refuse(kind::BUSY, format!("no byte moved for {seconds} seconds: the stream was broken off"))
         }
@@ -150,6 +181,16 @@ fn not_served(why: NotServed) -> Refusal {
             refuse(kind::BUSY, format!("after {rounds} rounds there was still something to do"))
         }
         NotServed::Defect => refuse(kind::INTERNAL, "a fault of ours; the log says more"),
+    }
+}
+
+fn peer_kind(why: &PeerFault) -> &'static str {
+    match why {
+        PeerFault::Unknown => kind::NOT_FOUND,
+        PeerFault::NoAddress => kind::INVALID,
+        PeerFault::Unreachable { .. } | PeerFault::Silent { .. } | PeerFault::NoIdentity => kind::UNAVAILABLE,
+        PeerFault::OtherKey { .. } | PeerFault::Stranger => kind::DENIED,
+        PeerFault::Version { .. } | PeerFault::Garbled => kind::UNSUPPORTED,
     }
 }
 

@@ -42,6 +42,9 @@ const COUNTING: &[Counting] = &[
     ("routes", &["name", "target", "least", "disabled", "secret"], LONGEST_WITH_ROOTS),
     ("settings", &["name", "value"], LONGEST),
     ("services", &["id", "changes"], LONGEST),
+    ("peer_key", &["certificate", "key"], LONGEST),
+    ("peers", &["name", "fingerprint", "address", "grants", "community"], LONGEST_WITH_ROOTS),
+    ("peers_removed", &["fingerprint"], LONGEST),
 ];
 
 /// See the module.

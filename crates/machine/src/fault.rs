@@ -76,6 +76,7 @@ pub enum Limit {
     Keys,
     /// Routes that alerts are told by.
     Routes,
+    Peers,
 }
 
 /// Why a request was refused. No variant tells a stranger whether an account exists.

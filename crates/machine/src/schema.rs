@@ -12,7 +12,7 @@ use crate::fault::Fault;
 
 /// Step N makes version N + 1 of version N.
 pub(crate) const STEPS: &[&str] =
-    &[VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5, VERSION_6, VERSION_7];
+    &[VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5, VERSION_6, VERSION_7, VERSION_8, VERSION_9];
 
 /// "CSTN": the mark of our databases in SQLite's header.
 const APPLICATION: i64 = 0x4353_544e;
@@ -200,6 +200,31 @@ CREATE TABLE service_hours (
     done INTEGER NOT NULL,
     destroyed INTEGER NOT NULL,
     PRIMARY KEY (service, hour)
+) STRICT, WITHOUT ROWID;
+";
+
+/// Other appliances, and what this one shows them.
+const VERSION_8: &str = "
+CREATE TABLE peer_key (
+    one INTEGER PRIMARY KEY CHECK (one = 1),
+    certificate TEXT NOT NULL,
+    key TEXT NOT NULL
+) STRICT;
+CREATE TABLE peers (
+    name TEXT PRIMARY KEY,
+    fingerprint TEXT NOT NULL UNIQUE,
+    address TEXT,
+    grants TEXT NOT NULL,
+    added INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+";
+
+/// Groups of appliances, and who was removed from one here: others make him known in vain.
+const VERSION_9: &str = "
+ALTER TABLE peers ADD COLUMN community TEXT;
+CREATE TABLE peers_removed (
+    fingerprint TEXT PRIMARY KEY,
+    at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 ";
 

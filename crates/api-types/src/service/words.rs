@@ -3,6 +3,7 @@
 use super::{PolicyFault, PolicySleeps, ServiceFault};
 use crate::autosnap::SnapFault;
 use crate::autosync::SyncFault;
+use crate::autotier::TierFault;
 use crate::schedule::{ScheduleFault, ScheduleField};
 
 impl ServiceFault {
@@ -26,7 +27,8 @@ impl PolicyFault {
             PolicyFault::Id { id } => format!("'{id}' is no name of a service"),
             PolicyFault::NotOfData { id } => {
                 format!(
-                    "service {id}: no dataset keeps programs, replication, or scrubs and trims of other pools"
+                    "service {id}: no dataset keeps programs, replication, tiering, locks, or scrubs and trims of \
+                    other pools"
                 )
             }
             PolicyFault::Name { id, name } => format!("service {id}: '{name}' is no dataset at or below it"),
@@ -55,6 +57,7 @@ fn service(fault: &ServiceFault) -> String {
     match fault {
         ServiceFault::Snap { faults } => faults.iter().map(snap).collect::<Vec<_>>().join("\n"),
         ServiceFault::Sync { faults } => faults.iter().map(sync).collect::<Vec<_>>().join("\n"),
+        ServiceFault::Tier { faults } => faults.iter().map(tier).collect::<Vec<_>>().join("\n"),
         ServiceFault::Schedule { fault } => format!("the schedule: {}", schedule(fault)),
         ServiceFault::Window => {
             "the window: minutes are from 0 to 1,439, and it does not end when it begins".to_owned()
@@ -88,6 +91,7 @@ fn snap(fault: &SnapFault) -> String {
             )
         }
         SnapFault::Percent { percent } => format!("a budget of {percent}%: it is from 1% to 100%"),
+        SnapFault::Lock { low, high } => format!("a lock lasts for {low} to {high} seconds"),
         SnapFault::SnapshotBudget { budget, low, high } => {
             format!("a budget of {budget} snapshots: with these levels it is from {low} to {high}")
         }
@@ -101,10 +105,40 @@ fn sync(fault: &SyncFault) -> String {
             format!("'{dataset}' is no dataset that can be replicated, or be a replica")
         }
         SyncFault::Overlap => "the replica would be in its source, or the source in its replica".to_owned(),
+        SyncFault::NothingHere => "neither the source nor the target is a dataset of this machine".to_owned(),
+        SyncFault::Host { host } => format!("'{host}' is no name or address of a host"),
+        SyncFault::User { user } => format!("'{user}' is no name of a user"),
         SyncFault::Keep { low, high } => format!("from {low} to {high} snapshots of a replica can be kept"),
         SyncFault::Absence => "an absence has an end after some time, some bytes, or none".to_owned(),
         SyncFault::StuckAfter { low, high } => {
             format!("a stream is stuck after {low} to {high} seconds without a byte")
+        }
+        SyncFault::Limit { low, most } => format!(
+            "a limit is {low} bytes a second or more, in a window of the day that is not empty; there are at most {most}"
+        ),
+        SyncFault::Lag => "a replica lags after some time".to_owned(),
+    }
+}
+
+fn tier(fault: &TierFault) -> String {
+    match fault {
+        TierFault::Schedule { fault } => format!("the schedule: {}", schedule(fault)),
+        TierFault::Dataset { dataset } => format!("'{dataset}' is no file system's name"),
+        TierFault::Recursive => "files are of one file system, and not of those below it".to_owned(),
+        TierFault::Path { path } => {
+            format!(
+                "'{path}' is no folder: a target's begins with '/', a source's does not, and none has '.' or '..'"
+            )
+        }
+        TierFault::Host { host } => format!("'{host}' is no name or address of a host"),
+        TierFault::User { user } => format!("'{user}' is no name of a user"),
+        TierFault::Same => "the target is the source".to_owned(),
+        TierFault::Pattern { pattern } => format!("'{pattern}' is no pattern"),
+        TierFault::TooManyPatterns { limit } => format!("there are more than {limit} patterns"),
+        TierFault::ChoosesNothing => "nothing is of such an age, size or depth".to_owned(),
+        TierFault::Rate { low } => format!("a rate is {low} bytes a second at least"),
+        TierFault::StuckAfter { low, high } => {
+            format!("rsync is stuck after {low} to {high} seconds without a byte")
         }
     }
 }
@@ -117,6 +151,7 @@ fn schedule(fault: &ScheduleFault) -> String {
         ScheduleFault::FieldCount { found } => format!("a pattern has five fields, not {found}"),
         ScheduleFault::TooLong { limit } => format!("a pattern has at most {limit} bytes"),
         ScheduleFault::Word { field, word } => format!("'{word}' says nothing of the {}", field_word(*field)),
+        ScheduleFault::TooOften => "each few seconds is too often for such a service".to_owned(),
         ScheduleFault::Never => "no day matches".to_owned(),
         ScheduleFault::Zone { name } => format!("there is no time zone '{name}'"),
     }

@@ -43,6 +43,10 @@ pub async fn drop_cache(State(app): State<Shared>) -> Response {
     .await
 }
 
+pub async fn disks(State(app): State<Shared>) -> Response {
+    blocking(app, |app| Ok(app.program.disks()?)).await
+}
+
 pub async fn iscsi_sessions(State(app): State<Shared>) -> Response {
     blocking(app, |app| Ok(app.program.iscsi_sessions())).await
 }

@@ -1,7 +1,7 @@
 //! Services that look after the data.
 
 use super::pools::{Asked, query};
-use crate::app::{App, Body, Shared, answer, blocking, long, prompt};
+use crate::app::{App, Body, Shared, answer, blocking, long, prompt, whole};
 use crate::path::Path;
 use crate::problem::{Refusal, refuse};
 use api_types::{
@@ -10,17 +10,9 @@ use api_types::{
 use appliance::Services;
 use axum::extract::State;
 use axum::response::Response;
-use serde::de::DeserializeOwned;
 
-fn services(app: &App) -> Result<&Services, Refusal> {
+pub fn services(app: &App) -> Result<&Services, Refusal> {
     app.services().ok_or_else(|| refuse(kind::UNAVAILABLE, "this program runs no services"))
-}
-
-/// The body as JSON; there has to be one.
-fn whole<T: DeserializeOwned>(body: Body) -> Result<T, Refusal> {
-    let bytes = body.map_err(|rejection| refuse(kind::BAD_REQUEST, rejection.body_text()))?;
-    serde_json::from_slice(&bytes)
-        .map_err(|error| refuse(kind::BAD_REQUEST, format!("request body: {error}")))
 }
 
 pub async fn list(State(app): State<Shared>) -> Response {

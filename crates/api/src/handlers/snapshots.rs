@@ -1,11 +1,13 @@
 //! Snapshots, clones, bookmarks and holds.
 
-use crate::app::{Body, Shared, blocking, changed, commit, posted};
+use crate::app::{Body, Shared, blocking, changed, commit, posted, whole};
 use crate::convert;
 use crate::handlers::pools::{Asked, query};
 use crate::path::Path;
+use crate::problem::{Refusal, refuse};
+use api_types::lock::{self, LockRequest};
 use api_types::{
-    BookmarkCreate, CloneCreate, DiffQuery, Hold, HoldRequest, Promote, Rollback, SnapshotCreate,
+    BookmarkCreate, CloneCreate, DiffQuery, Hold, HoldRequest, Promote, Rollback, SnapshotCreate, kind,
 };
 use axum::extract::State;
 use axum::response::Response;
@@ -43,6 +45,17 @@ pub async fn bookmark(State(app): State<Shared>, body: Body) -> Response {
 
 pub async fn hold(State(app): State<Shared>, body: Body) -> Response {
     posted(app, body, |app, HoldRequest { snapshots, tag, recursive, history }| {
+        let pool = app.appliance.pool_of_all(&snapshots)?;
+        commit(&*pool, &Change::Hold { snapshots, tag, recursive }, &history)
+    })
+    .await
+}
+
+pub async fn lock(State(app): State<Shared>, body: Body) -> Response {
+    let asked: Result<LockRequest, Refusal> = whole(body);
+    blocking(app, move |app| {
+        let LockRequest { snapshots, until, recursive, history } = asked?;
+        let tag = lock::tag(until).ok_or_else(|| refuse(kind::INVALID, format!("{until} is no time")))?;
         let pool = app.appliance.pool_of_all(&snapshots)?;
         commit(&*pool, &Change::Hold { snapshots, tag, recursive }, &history)
     })

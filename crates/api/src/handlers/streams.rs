@@ -34,10 +34,12 @@ fn run_receive(
         verbose: request.verbose,
         origin: request.origin,
         props: request.props,
+        marks: Vec::new(),
         exclude: request.exclude,
         skip_holds: request.skip_holds,
         resumable: request.resumable,
         heal: request.heal,
+        single: false,
         history: request.history,
     };
     let told = app.appliance.receive(&request, no_mount, stream, &mut |told| {

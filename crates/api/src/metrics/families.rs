@@ -335,6 +335,8 @@ families! {
         |seen, to| for (status, count) in &seen.statistics.api {
             to.put(&[status], count);
         };
+    Counter "cistern_console_violations_total" [] "Times that a browser said that the console did what its policy forbids.":
+        |seen, to| to.put(&[], seen.reports);
     Gauge "cistern_jobs_running" [] "Jobs that run.":
         |seen, to| to.put(&[], seen.statistics.jobs.running);
     Counter "cistern_jobs_total" ["state"] "Jobs that have ended: done or failed.":

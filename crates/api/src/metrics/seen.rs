@@ -23,6 +23,8 @@ pub struct Seen {
     /// Of each pool's intent logs.
     pub logs: Vec<(String, Counts)>,
     pub cache: Counts,
+    /// Of browsers, about the console.
+    pub reports: u64,
     pub datasets: Vec<DatasetInfo>,
     /// Datasets that are not among those.
     pub datasets_left_out: u64,
@@ -57,6 +59,7 @@ impl Seen {
             version: app.version.clone(),
             statistics,
             cache: convert::counts(engine.cache_counts()),
+            reports: app.tally.reports(),
             ..Seen::default()
         };
         for pool in engine.pools() {
