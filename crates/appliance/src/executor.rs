@@ -21,12 +21,14 @@ mod class;
 mod facts;
 mod hand_in;
 mod home;
+mod line;
 mod round;
 mod settle;
 mod shelf;
-mod sync;
+pub(crate) mod sync;
 mod task;
 mod tend;
+mod tier;
 mod work;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -34,19 +36,26 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
 use api_types::{
-    Problem, ScriptEnd, ScriptPolicy, ServiceEvent, ServiceLog, ServiceLogEntry, ServiceState, SleepingPolicy,
+    Problem, RsyncEnd, ScriptEnd, ScriptPolicy, ServiceEvent, ServiceLog, ServiceLogEntry, ServiceState,
+    SleepingPolicy, SshHost,
 };
 use engine_api::{Cancel, Engine};
 use jiff::tz::TimeZone;
 use services::autosnap::coverage::Named;
+use services::autotier::command::Said;
 use services::clock::{Belief, Clock, Reading};
 use services::time::Time;
 use stdx::prng::Prng;
 
 use crate::Failure;
 
+pub(crate) use facts::filter;
+pub use line::{Bounds, Broken, Ended, Line};
 pub use shelf::{Kept, Memory, Shelf, ShelfFault, Spoilt};
+use sync::{Fault, Peer};
+pub(crate) use sync::{hold_tag, replica_of};
 pub use task::Task;
+pub use tier::Errand;
 use work::Working;
 
 /// How often it is seen whether there are other pools or datasets.
@@ -55,11 +64,36 @@ const GLANCE: Duration = Duration::from_secs(1);
 /// Time, chance and programs, which the caller gives.
 pub trait World: Send + Sync {
     fn reading(&self) -> Reading;
+    /// Time that has passed since some moment, by a clock that never leaps: for rates.
+    fn passed(&self) -> Duration;
     /// The rules of a time zone by its name, or of the machine's own; `None`: there is none.
     fn zone(&self, name: Option<&str>) -> Option<TimeZone>;
     fn seed(&self) -> u64;
     /// Runs a program within its bounds, and gives how it ended and the last of what it wrote.
     fn run(&self, policy: &ScriptPolicy, stop: &Cancel) -> (ScriptEnd, String);
+    /// Whether the source of a replica that a peer's service sends here is in use there.
+    fn original(&self, peer: &str, service: &str, guid: u64) -> Result<bool, Fault>;
+    /// Another appliance, as the target of a service: replica → guid of its source.
+    fn peer(&self, name: &str, service: &str, sources: BTreeMap<String, u64>) -> Box<dyn Peer>;
+    /// Connects to a host by SSH.
+    ///
+    /// # Errors
+    /// Within a bound of its own.
+    fn connect(&self, place: &SshHost, stop: &Cancel) -> Result<Box<dyn Line>, Broken>;
+    /// The public key that this machine shows to others, and the file of keys of hosts.
+    fn keys(&self) -> (String, String);
+    /// The file systems that are mounted on this machine, and where.
+    fn mounts(&self) -> Vec<(String, String)>;
+    /// A folder of this machine by its path without symbolic links; `None`: there is none.
+    fn folder(&self, path: &str) -> Option<String>;
+    /// Has all be durable that was written to the file system at a path.
+    ///
+    /// # Errors
+    /// Why not, for people.
+    fn flush(&self, path: &str) -> std::result::Result<(), String>;
+    /// Runs rsync, and tells what it says. Gives how it ended, and the last of what it wrote as its
+    /// errors.
+    fn rsync(&self, errand: &Errand<'_>, told: &mut dyn FnMut(Said)) -> (RsyncEnd, String);
 }
 
 /// See the module.
@@ -196,7 +230,7 @@ impl Services {
     }
 
     /// What time services believe that it is.
-    fn now(&self) -> Time {
+    pub fn now(&self) -> Time {
         self.lock_now().belief.now
     }
 

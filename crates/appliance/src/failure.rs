@@ -1,7 +1,10 @@
 //! Why something was not done, and what went wrong beside what was: data, never sentences. What
 //! they are called is decided where they are shown.
 
-use api_types::{NotNow, PolicyFault, ScriptEnd, ServiceFault, SyncRefusal};
+use api_types::{
+    ClaimFault, NotNow, PeerFault, PolicyFault, Problem, ReplicaLoss, RsyncEnd, ScriptEnd, ServiceFault,
+    SyncRefusal, TierRefusal,
+};
 use engine_api::Error;
 
 pub type Result<T> = std::result::Result<T, Failure>;
@@ -66,6 +69,8 @@ pub enum Failure {
     JobEnded { job: u64 },
     /// It is about a service.
     Service(NotServed),
+    /// It is about a replica.
+    Replica(NotReplicated),
 }
 
 impl From<Error> for Failure {
@@ -118,6 +123,10 @@ pub enum NotServed {
     NotKept {
         why: String,
     },
+    /// A service was disabled, and what it was at has not ended yet.
+    StillRuns {
+        id: String,
+    },
     /// A pool does not answer a service.
     Slow {
         pool: String,
@@ -131,6 +140,45 @@ pub enum NotServed {
     Sync {
         dataset: String,
         why: SyncRefusal,
+    },
+    /// A peer cannot be asked.
+    Peer {
+        peer: String,
+        why: PeerFault,
+    },
+    /// A peer has refused it, as it says itself.
+    Told {
+        peer: String,
+        problem: Box<Problem>,
+    },
+    /// It is not a peer's to do.
+    Claim(ClaimFault),
+    /// Another host was not reached, or did not do what it was to do.
+    Remote {
+        host: String,
+        why: RemoteFault,
+    },
+    /// Files are not copied or moved until a person has changed something.
+    Tier {
+        why: TierRefusal,
+    },
+    /// rsync did not end well; the last of what it said, for people.
+    Rsync {
+        end: RsyncEnd,
+        said: String,
+    },
+    /// What was copied to a folder may not be durable; says why, for people.
+    NotWrittenOut {
+        path: String,
+        message: String,
+    },
+    /// So many files have the same size and time at the target, and hold something else there.
+    OtherContent {
+        files: u64,
+    },
+    /// So many files and folders have too long a path, or attributes that cannot be read.
+    LeftOut {
+        files: u64,
     },
     /// No byte moved for so long.
     Stuck {
@@ -149,6 +197,66 @@ pub enum NotServed {
 impl From<NotServed> for Failure {
     fn from(why: NotServed) -> Failure {
         Failure::Service(why)
+    }
+}
+
+/// Why another host was not reached by SSH, or did not do something. `said`: the end of what a
+/// program wrote, for people.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RemoteFault {
+    /// `ssh` cannot be run on this machine, or has no key and gets none.
+    NoProgram { why: String },
+    /// There is no connection, or no more.
+    Unreachable { said: String },
+    /// The host's key is another than the one that is known, or is not known. `known`: the file
+    /// that has those that are.
+    HostKey { known: String, said: String },
+    /// It does not let this user in, who has this public key.
+    Login { user: Option<String>, key: String },
+    /// It has not answered for so long.
+    Silent { seconds: u64 },
+    /// It has no command `zfs`.
+    NoCommand { said: String },
+    /// It has no pool of this name.
+    NoSuchPool { pool: String },
+    /// The user may not do that there.
+    Denied { said: String },
+    /// `zfs` did not do it.
+    Refused { said: String },
+    /// Something else is there by now under the name of a snapshot.
+    Another { snapshot: String },
+    /// What it prints is not what `zfs` prints, or too much.
+    Unintelligible { line: String },
+}
+
+/// Why a replica did not take the place of its original, or the other way round.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NotReplicated {
+    /// Neither it nor anything below it is a replica.
+    NoReplica { dataset: String },
+    /// Nothing of its source has arrived.
+    NothingThere { dataset: String },
+    /// Its original is here, and in use.
+    OriginalLive { dataset: String, original: String },
+    /// Its original is on a peer, and in use there.
+    OriginalElsewhere { dataset: String, peer: String },
+    /// What a service replicates to is a replica still.
+    NotPromoted { dataset: String },
+    /// What was promoted has no snapshot that its original has as well.
+    NoCommonSnapshot { dataset: String },
+    /// Originals have what was promoted has not, and nobody said that it may go.
+    WouldLose { losses: Vec<ReplicaLoss> },
+    /// A service that is to be turned round replicates neither to a pool of this machine nor to a
+    /// peer's.
+    NotOfPools { service: String },
+    /// A service that is to be turned round pulls, and nobody says there what is to become of the
+    /// source.
+    Pulls { service: String, source: String },
+}
+
+impl From<NotReplicated> for Failure {
+    fn from(why: NotReplicated) -> Failure {
+        Failure::Replica(why)
     }
 }
 

@@ -10,6 +10,7 @@
 mod candidate;
 mod datasets;
 mod executor;
+mod failover;
 mod failure;
 mod jobs;
 mod local;
@@ -20,8 +21,20 @@ mod receive;
 mod sharing;
 mod snapshots;
 
-pub use executor::{Kept, Memory, Services, Shelf, ShelfFault, Spoilt, Task, World};
-pub use failure::{Failure, NotMountable, NotServed, Release, Result, Verb, Warning};
+pub use executor::{
+    Bounds, Broken, Ended, Errand, Kept, Line, Memory, Services, Shelf, ShelfFault, Spoilt, Task, World,
+};
+/// Replicas, by whichever way they are reached.
+pub mod replication {
+    pub use crate::executor::sync::{Claim, Fault, Fill, Found, Guest, Incoming, Live, Peer};
+    pub use services::autosync::stamp;
+    pub use services::autosync::view::Snapshot;
+    pub use services::names::is_dataset;
+}
+pub use failover::Promoted;
+pub use failure::{
+    Failure, NotMountable, NotReplicated, NotServed, Release, RemoteFault, Result, Verb, Warning,
+};
 pub use jobs::{Clock, Entry, Jobs, Ledger, MOST as MOST_JOBS, Record, Reporter, TooMany, Work};
 pub use local::{LocalMount, LocalMounts, LocalShare, MountSpec, mount_props, mount_word};
 pub use mounting::{Outcome, Told, untold};

@@ -9,7 +9,6 @@
 //! one thread, and nobody else.
 
 mod checks;
-mod child;
 mod desk;
 mod look;
 mod post;
@@ -26,6 +25,7 @@ use api_types::{CertificateInfo, History, SeriesQuery, Statistics};
 use appliance::Services;
 use env::{Clock, Entropy};
 use machine::Machine;
+use peers::Book;
 
 use crate::host;
 use crate::remembering::RememberingEngine;
@@ -51,6 +51,8 @@ pub struct Sights {
     pub services: Arc<Services>,
     /// Writes versions of the machine's state into a pool.
     pub keeper: Arc<dyn StateKeeper>,
+    /// Other appliances; `None`: which there are is not known, which the log tells.
+    pub peers: Option<Arc<Book>>,
     /// The certificate of HTTPS.
     pub certificate: Box<dyn Fn() -> Option<CertificateInfo> + Send + Sync>,
     /// The wall clock leaps on purpose.

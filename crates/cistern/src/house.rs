@@ -10,6 +10,7 @@ use std::sync::Arc;
 use api::{AccountsConfig, ApiServer, HttpsConfig};
 use env::{Clock, Entropy};
 use machine::{Found, Machine, Outside};
+use peers::Book;
 use sockets::inherited::Inherited;
 use stdx::os_error::words;
 
@@ -90,6 +91,13 @@ impl House {
         Some(AccountsConfig { machine, outside: self.outside.clone(), backups: self.state.join(BACKUPS) })
     }
 
+    /// Other appliances; `None`: the database could not be opened.
+    pub fn peers(&self) -> Option<Arc<Book>> {
+        let program = env!("CARGO_PKG_VERSION").to_owned();
+        let opened = Book::open(self.machine()?, self.outside.clone(), program);
+        opened.map(Arc::new).map_err(|fault| tracing::error!(%fault, "there are no peers")).ok()
+    }
+
     /// A socket that listens for HTTPS, with what it takes; `None`: it is off.
     pub fn https(&mut self, address: Option<SocketAddr>, inherited: &Inherited) -> Option<HttpsConfig> {
         let address = address?;
@@ -134,8 +142,9 @@ impl House {
                         "accounts     nobody can log in yet; the first administrator is made by".to_owned(),
                     );
                     lines.push("  cistern user add --role administrator NAME".to_owned());
-                    lines
-                        .push(format!("  or over HTTPS with the code {code} (POST /v1/first-administrator)"));
+                    lines.push(format!(
+                        "  or in a browser, at the address of web, with the code {code} (used once)"
+                    ));
                 }
                 Ok(None) => {}
                 Err(fault) => tracing::error!(%fault, "whether there is an administrator is not known"),

@@ -10,7 +10,7 @@ use std::thread;
 use std::time::Duration;
 
 use api::Program;
-use api_types::{IscsiSession, IscsiTally, IscsiUnit, ProgramStatistics};
+use api_types::{Disk, IscsiSession, IscsiTally, IscsiUnit, ProgramStatistics};
 use appliance::{LocalMount, LocalMounts, LocalShare, MountSpec, mount_props, mount_word};
 use engine_api::refusal::{Action, MountFault, Reason, Refused};
 use engine_api::{DatasetFilter, DatasetKind, Engine, Error, PropValue, Result, Serving};
@@ -22,7 +22,7 @@ use stdx::os_error::words;
 use crate::mount_list::MountList;
 use crate::remembering::RememberingEngine;
 use crate::turns::{Turn, Turns};
-use crate::{logging, statistics};
+use crate::{disks, logging, statistics};
 
 /// How long the kernel is waited for to forget what a mount showed. It takes some µs for each file
 /// that it knows.
@@ -46,6 +46,8 @@ pub struct Local {
     list: MountList,
     /// The program ends: nothing is mounted any more.
     is_stopping: AtomicBool,
+    /// Folders where pools are looked for.
+    search: Vec<String>,
     /// They begin later than the API does.
     pub servers: Servers,
 }
@@ -97,6 +99,7 @@ impl Local {
         list: MountList,
         mounter: Mounter,
         limits: fuse::Limits,
+        search: Vec<String>,
     ) -> std::io::Result<Arc<Local>> {
         let missed = list.load().map_err(|error| {
             std::io::Error::new(error.kind(), format!("{}: {error}", list.path().display()))
@@ -108,7 +111,8 @@ impl Local {
             let _ = ended.try_send(());
         });
         let (turns, is_stopping, servers) = (Arc::default(), AtomicBool::new(false), Servers::default());
-        let local = Arc::new(Local { engine, pool, mounter, mounts, turns, list, is_stopping, servers });
+        let local = Local { engine, pool, mounter, mounts, turns, list, is_stopping, search, servers };
+        let local = Arc::new(local);
         let whose = Arc::downgrade(&local);
         thread::Builder::new().name("mounts".into()).spawn(move || write_down(&whose, &ends))?;
         Ok(local)
@@ -455,6 +459,10 @@ impl Program for Local {
             fuse: statistics::of_fuse(&self.pool, self.mounted().len()),
             process: statistics::of_process(),
         }
+    }
+
+    fn disks(&self) -> Result<Vec<Disk>> {
+        disks::list(&self.search, &disks::of_pools(&*self.engine))
     }
 
     fn iscsi_sessions(&self) -> Vec<IscsiSession> {

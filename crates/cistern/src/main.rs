@@ -6,8 +6,10 @@
 mod alerting;
 mod allocator;
 mod bench;
+mod child;
 mod config_file;
 mod disk_watch;
+mod disks;
 mod first_start;
 mod host;
 mod house;
@@ -77,6 +79,7 @@ usage:
   cistern audit [options]        what was changed, and by whom (cistern audit --help)
   cistern alert COMMAND …        what is wrong, and who looks after it (cistern alert --help)
   cistern notify COMMAND …       whom alerts are told: mail, webhooks, syslog (cistern notify --help)
+  cistern peer COMMAND …         other appliances, to replicate with (cistern peer --help)
   cistern certificate COMMAND …  the certificate of HTTPS (cistern certificate --help)
   cistern mount-broker [options] mount file systems for a daemon that may not (cistern mount-broker --help)
   cistern bench classic          measure it on modelled devices (cistern bench --help)

@@ -19,8 +19,8 @@ Runs the appliance in the foreground until it is told to stop (Ctrl-C, SIGTERM);
   --socket PATH        the management socket                              (default: DIR/cistern.sock)
   --nfs ADDR:PORT      where NFS and MOUNT are answered, or 'off'; clients of other machines need 0.0.0.0:2049 or
                        [::]:2049 (default: 127.0.0.1:2049 as root, 127.0.0.1:12049 otherwise; port 0 picks one)
-  --https ADDR:PORT    where the management API is answered over HTTPS, or 'off'; browsers and commands of other machines
-                       need 0.0.0.0:8443 or [::]:8443 (default: 127.0.0.1:8443; port 0 picks one)
+  --https ADDR:PORT    where the web console and the management API are served, or 'off'; browsers and commands of other
+                       machines need 0.0.0.0:8443 or [::]:8443 (default: 127.0.0.1:8443; port 0 picks one)
   --old-handles        take NFS file handles of versions before handles were sealed, which anybody can guess
   --iscsi ADDR:PORT[,TAG]   a portal where iSCSI is answered, usually at port 3260, and the tag of its portal group;
                        may be repeated                                    (default: off; port 0 picks one; tag 1)

@@ -3,14 +3,17 @@
 //! A share that no client could use is refused when it is made, not when it is mounted; so is a
 //! value of the property by which datasets keep services, where it makes no sense. Secrets of
 //! shares are sealed before they are kept, and no part of a history; they are shown to nobody but
-//! an administrator who asks for them. After a change the list of pools and the cache files say
-//! where the pools are now, and shares that were withdrawn follow what the change says of sharing.
+//! an administrator who asks for them. What clients know a replica's original by is set by services
+//! alone, and shown without what seals handles. After a change the list of pools and the cache
+//! files say where the pools are now, and shares that were withdrawn follow what the change says of
+//! sharing.
 
 use std::sync::{Arc, OnceLock, Weak};
 
 use engine::LocalEngine;
 use engine_api::refusal::{Action, PropertyFault, Refused};
-use engine_api::{Change, Engine, Error, Policy, PropValue, PropertyChange, Result};
+use engine_api::{Change, Engine, Error, IDENTITY, Policy, PropValue, PropertyChange, Result, without_key};
+use stdx::behalf::{Way, actor};
 
 use crate::remember::Memory;
 use crate::withdrawn::Withdrawn;
@@ -55,6 +58,13 @@ impl Policy for DaemonPolicy {
                 not_to_be_set(&prop.name, shortened(&prop.value), why)
             })?;
         }
+        // Whoever could set it would have the clients of another dataset.
+        if let Some(prop) = props.iter().find(|prop| prop.name == IDENTITY)
+            && actor().way != Way::Service
+        {
+            let why = "replication sets it; 'cistern replica promote' makes it count".to_owned();
+            return Err(not_to_be_set(&prop.name, shortened(&without_key(&prop.value)), why));
+        }
         for prop in props.iter().filter(|prop| prop.name == "sharenfs") {
             nfs::parse_sharenfs(&prop.value)
                 .map_err(|why| not_to_be_set(&prop.name, prop.value.clone(), why))?;
@@ -70,6 +80,10 @@ impl Policy for DaemonPolicy {
         if prop.name == iscsi::PROPERTY {
             prop.value = iscsi::without_secrets(&prop.value);
             prop.received = prop.received.take().map(|value| iscsi::without_secrets(&value));
+        }
+        if prop.name == IDENTITY {
+            prop.value = without_key(&prop.value);
+            prop.received = prop.received.take().map(|value| without_key(&value));
         }
     }
 

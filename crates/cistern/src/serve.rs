@@ -117,10 +117,7 @@ impl Daemon {
         })?;
         let is_first = memory.absent().is_empty();
         let engine = RememberingEngine::new(env, engine_options, memory);
-        let limits = fuse::Limits::within(options.cache, budget.held());
-        let mounter = options.mount_broker.clone().map_or_else(Mounter::here, Mounter::broker);
-        let local = Local::new(engine.clone(), MountList::in_state(&state), mounter, limits);
-        let local = local.map_err(|error| words(&error))?;
+        let local = open_local(options, &engine, &state, &budget)?;
         let told = heed_signals(signals, engine.local(), local.clone())?;
         // The socket first: it tells whether another daemon runs here, before any disk is touched.
         let socket = options.socket.clone().unwrap_or_else(|| state.join("cistern.sock"));
@@ -128,7 +125,9 @@ impl Daemon {
         let desk = house.machine().and_then(|it| alerting::open(it, &calendar, &entropy));
         let keeper = Keeper::new(engine.clone(), house.machine(), clock, &state, host::name());
         let time = (calendar.clone(), trial.clone());
-        let services = services::open(engine.clone(), house.machine(), time, entropy.clone());
+        let (peers, kept) = (house.peers(), (house.machine(), state.as_path()));
+        let (others, asked, mounts) = (peers.clone(), peers.clone(), local.clone());
+        let services = services::open(engine.clone(), kept, time, entropy.clone(), others, mounts);
         let config = Config {
             socket: socket.clone(),
             inherited: inherited.unix(&socket),
@@ -139,6 +138,7 @@ impl Daemon {
             services: Some(services.clone()),
             history: Some(history(&state, calendar, trial.is_some())),
             desk: desk.clone().map(|desk| desk as Arc<dyn AlertDesk>),
+            peers,
         };
         let appliance =
             Appliance { engine: engine.clone(), local: local.clone(), auto_mount: options.automount };
@@ -173,6 +173,7 @@ impl Daemon {
             engine: engine.clone(),
             services: at_work,
             keeper: keeper.clone(),
+            peers: asked,
             certificate,
             leaps: trial.is_some(),
             history: Box::new(api.history()),
@@ -218,6 +219,20 @@ impl Daemon {
             }
         }
     }
+}
+
+/// What serves local mounts.
+fn open_local(
+    options: &Options,
+    engine: &Arc<RememberingEngine>,
+    state: &Path,
+    budget: &Budget,
+) -> Result<Arc<Local>, String> {
+    let limits = fuse::Limits::within(options.cache, budget.held());
+    let mounter = options.mount_broker.clone().map_or_else(Mounter::here, Mounter::broker);
+    let list = MountList::in_state(state);
+    let opened = Local::new(engine.clone(), list, mounter, limits, search(options, state));
+    opened.map_err(|error| words(&error))
 }
 
 /// Imports what was imported when the program last ran, and mounts what was mounted. What is not

@@ -5,24 +5,35 @@
 //! behind.
 
 mod programs;
+mod rsync;
 mod shelf;
+mod ssh;
+mod tail;
 
+use std::collections::BTreeMap;
+use std::fs;
 use std::io;
+use std::path::Path;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use api_types::{ScriptEnd, ScriptPolicy};
-use appliance::{Services, World};
+use api_types::{PeerFault, RsyncEnd, ScriptEnd, ScriptPolicy, SshHost};
+use appliance::replication::{Fault, Peer};
+use appliance::{Broken, Errand, Line, LocalMounts, Services, World};
 use engine_api::{Cancel, Engine};
 use env::{Clock, Entropy};
 use jiff::tz::TimeZone;
 use machine::Machine;
+use peers::{Book, Remote};
+use services::autotier::command::Said;
 use services::clock::Reading;
+use stdx::os_error::words;
 
 use crate::host;
 use crate::trial::{PAUSE, Trial};
 use shelf::Cabinet;
+use ssh::Ssh;
 
 /// How long the daemon's end waits for what is under way.
 const GRACE: Duration = Duration::from_secs(5);
@@ -33,6 +44,10 @@ struct Here {
     entropy: Arc<dyn Entropy>,
     boot: u64,
     trial: Option<Arc<Trial>>,
+    /// `None`: the database could not be opened.
+    peers: Option<Arc<Book>>,
+    ssh: Ssh,
+    local: Arc<dyn LocalMounts>,
 }
 
 impl World for Here {
@@ -45,6 +60,10 @@ impl World for Here {
         let passed = host::uptime().unwrap_or_else(|| self.clock.now().0 / 1_000_000_000);
         // In a trial, time has passed that was left out.
         Reading { boot: self.boot, monotonic: passed.saturating_add_signed(ahead), wall }
+    }
+
+    fn passed(&self) -> Duration {
+        Duration::from_nanos(self.clock.now().0)
     }
 
     fn zone(&self, name: Option<&str>) -> Option<TimeZone> {
@@ -61,16 +80,64 @@ impl World for Here {
     fn run(&self, policy: &ScriptPolicy, stop: &Cancel) -> (ScriptEnd, String) {
         programs::run(policy, stop, self.entropy.u64())
     }
+
+    fn original(&self, peer: &str, service: &str, guid: u64) -> Result<bool, Fault> {
+        let asked = match &self.peers {
+            Some(book) => book.original(peer, service, guid),
+            None => Err(PeerFault::NoIdentity.into()),
+        };
+        asked.map_err(|why| peers::fault(peer, why))
+    }
+
+    fn peer(&self, name: &str, service: &str, sources: BTreeMap<String, u64>) -> Box<dyn Peer> {
+        Box::new(match &self.peers {
+            Some(book) => book.remote(name, service, sources),
+            None => Remote::new(name.to_owned(), service.to_owned(), sources, Err(PeerFault::NoIdentity)),
+        })
+    }
+
+    fn connect(&self, place: &SshHost, stop: &Cancel) -> Result<Box<dyn Line>, Broken> {
+        self.ssh.connect(place, stop)
+    }
+
+    fn keys(&self) -> (String, String) {
+        self.ssh.keys()
+    }
+
+    fn mounts(&self) -> Vec<(String, String)> {
+        self.local.mounted().into_iter().map(|mount| (mount.dataset, mount.mountpoint)).collect()
+    }
+
+    fn folder(&self, path: &str) -> Option<String> {
+        // What cannot be looked at can be no target.
+        let path = fs::canonicalize(path).ok().filter(|path| path.is_dir())?;
+        Some(path.to_str()?.to_owned())
+    }
+
+    fn flush(&self, path: &str) -> Result<(), String> {
+        rsync::flush(path).map_err(|error| words(&error))
+    }
+
+    fn rsync(&self, errand: &Errand<'_>, told: &mut dyn FnMut(Said)) -> (RsyncEnd, String) {
+        let folder = if errand.by_ssh { self.ssh.ready() } else { Ok(Path::new("/")) };
+        match folder {
+            Ok(folder) => rsync::run(errand, folder, told, self.entropy.u64()),
+            Err(message) => (RsyncEnd::NotStarted { message }, String::new()),
+        }
+    }
 }
 
-/// The services of a daemon, with what the database has of them.
+/// The services of a daemon, with what the database has of them. `state`: its folder.
 pub fn open(
     engine: Arc<dyn Engine>,
-    machine: Option<Arc<Machine>>,
+    (machine, state): (Option<Arc<Machine>>, &Path),
     (clock, trial): (Arc<dyn Clock>, Option<Arc<Trial>>),
     entropy: Arc<dyn Entropy>,
+    peers: Option<Arc<Book>>,
+    local: Arc<dyn LocalMounts>,
 ) -> Arc<Services> {
-    let world = Arc::new(Here { clock, entropy, boot: host::boot(), trial });
+    let ssh = Ssh::new(state, entropy.clone());
+    let world = Arc::new(Here { clock, entropy, boot: host::boot(), trial, peers, ssh, local });
     Services::new(engine, world, Arc::new(Cabinet(machine)), api::problem)
 }
 

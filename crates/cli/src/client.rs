@@ -40,7 +40,7 @@ const KEPT: Duration = Duration::from_secs(2);
 
 pub use flow::Piece;
 pub use remote::{Address, Credential, Remote, Unreached};
-pub use tls::Trust;
+pub use tls::{Trust, fingerprint};
 
 /// Where the daemon listens: `$CISTERN_SOCKET`, or the first of the usual places that is there.
 pub fn default_socket() -> PathBuf {

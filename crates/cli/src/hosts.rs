@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use stdx::os_error::words;
 
-use crate::client::{Address, Client, Credential, Remote, Trust, default_socket};
+use crate::client::{Address, Client, Credential, Remote, Trust, default_socket, fingerprint};
 use crate::fail::{Stop, fail};
 
 /// Of the file, in bytes.
@@ -31,7 +31,7 @@ pub struct Host {
 
 impl Host {
     pub fn trust(&self) -> Result<Trust, Stop> {
-        match self.fingerprint.as_deref().map(str::parse) {
+        match self.fingerprint.as_deref().map(fingerprint) {
             None => Ok(Trust::System),
             Some(Ok(known)) => Ok(Trust::Known(known)),
             Some(Err(why)) => fail(why),

@@ -35,12 +35,15 @@ mod log;
 mod login;
 mod mount_helper;
 mod notify;
+mod peer;
 mod program;
 mod propget;
 mod props;
+mod replica;
 mod roles;
 mod session;
 mod shell;
+mod snapshot;
 mod statistics;
 mod svc;
 mod table;
@@ -173,7 +176,10 @@ fn find_own(name: &str) -> Option<Own> {
         "log" => Own::Plain(log::USAGE, log::run),
         "nfsstat" => Own::Plain(statistics::NFSSTAT, statistics::nfsstat),
         "notify" => Own::Plain(notify::USAGE, notify::run),
+        "peer" => Own::Plain(peer::USAGE, peer::run),
+        "replica" => Own::Plain(replica::USAGE, replica::run),
         "session" => Own::Plain(session::USAGE, session::run),
+        "snapshot" => Own::Plain(snapshot::USAGE, snapshot::run),
         "svc" => Own::Plain(svc::USAGE, svc::run),
         "token" => Own::Plain(token::USAGE, token::run),
         "top" => Own::Plain(statistics::TOP, statistics::top),

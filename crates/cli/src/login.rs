@@ -4,7 +4,7 @@
 //! password is written down.
 
 use crate::ask;
-use crate::client::{Address, CallError, Client, Credential, Trust, look};
+use crate::client::{Address, CallError, Client, Credential, Trust, fingerprint, look};
 use crate::clock;
 use crate::command::Io;
 use crate::fail::{Stop, fail};
@@ -64,7 +64,7 @@ pub fn login(args: &[String], io: &mut Io<'_>) -> Result<(), Stop> {
     let hosts = Hosts::of_user()?;
     let before = hosts.get(&address)?;
     let trust = match options.value("f") {
-        Some(text) => Trust::Known(text.parse().map_err(Stop::Usage)?),
+        Some(text) => Trust::Known(fingerprint(text).map_err(Stop::Usage)?),
         None => agreed(io, &address, before.as_ref())?,
     };
     let user = match options.value("u").map(str::to_owned).or_else(|| std::env::var("USER").ok()) {

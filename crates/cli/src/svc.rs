@@ -3,7 +3,12 @@
 mod plan;
 mod schedule;
 mod spec;
+mod tier;
+mod value;
 mod words;
+
+pub use spec::{keep, kept};
+pub use words::{relation, span};
 
 use crate::client::Client;
 use crate::command::Io;
@@ -12,7 +17,8 @@ use crate::table::{self, plain};
 use crate::{clock, getopt};
 use api_types::{
     PolicySleeps, PolicyWake, Service, ServiceAsk, ServiceClock, ServiceCommand, ServiceCreate, ServiceLog,
-    ServicePlan, ServiceSet, ServiceSpec, SleepingPolicy, routes,
+    ServicePlan, ServiceReverse, ServiceReversed, ServiceSet, ServiceSpec, SleepingPolicy, SyncTarget,
+    routes,
 };
 
 pub const USAGE: &str = "\
@@ -20,18 +26,21 @@ usage: cistern svc list [-H] [-p] [--json]
        cistern svc show NAME [--json]
        cistern svc create auto-snap NAME --target DATASET … --level LEVEL … [options] [--disabled]
        cistern svc create auto-sync NAME --from DATASET --to DATASET --schedule WHEN [options] [--disabled]
+       cistern svc create auto-tier NAME --from DATASET --to PLACE --schedule WHEN [options] [--disabled]
        cistern svc create auto-scrub | auto-trim NAME --schedule WHEN [--pool POOL …] [--window HH:MM-HH:MM] [--disabled]
        cistern svc create script NAME --schedule WHEN [limits] [--disabled] -- PROGRAM [ARGUMENT …]
        cistern svc set NAME [options]
        cistern svc enable | disable | run | clear | remove NAME
+       cistern svc reverse NAME [--discard]
        cistern svc wake NAME@DATASET
        cistern svc log NAME [-H] [-p] [--json]
        cistern svc plan NAME [--days N] [--json]
        cistern svc clock [agree]
 
-Services: snapshots, replication, scrubs, trims and programs of one's own, by schedule. 'set' changes what is given and leaves the rest.
+Services: snapshots, replication, tiering, scrubs, trims and programs of one's own, by schedule. 'set' changes what is given and leaves the rest.
 'run' has a service look at everything now; what is not due is not done. 'clear' is for one in maintenance, once its cause is
 gone. 'plan' says what a service would do now, or in the next days, and why. A service that is removed leaves its snapshots.
+'reverse' has a service replicate from what was promoted back to its former source; --discard gives up what only that has.
 A service lives in the pool whose data it is about, and moves with it; one of several pools, and a program, in this machine. What a
 stream brought sleeps, and is listed as NAME@DATASET: 'wake' says that this dataset is no replica any more.
 
@@ -45,17 +54,37 @@ auto-snap
   --snapshots N       how many of a dataset this service may have at most
   --skip-unchanged    none of what has not changed
   --naming NAMES      utc, zfs-auto-snapshot, or a template with {level} and {time}
+  --lock AGE          what is made is locked for so long: nobody destroys it; none
   --stale-after AGE   the newest snapshot of what has changed may be this old; never
 
 auto-sync
-  --from DATASET      what is replicated; --recursive and --exclude as above
-  --to DATASET        the replica, in another pool of this machine; it is made, and refuses writes
+  --from DATASET      what is replicated; --recursive and --exclude as above. ssh://user@host:port/pool/dataset is pulled
+                      from a host with OpenZFS to a dataset of this machine
+  --to DATASET        the replica, in another pool of this machine; peer://name/pool/dataset on another appliance (cistern
+                      peer --help), or ssh://user@host:port/pool/dataset on a host with OpenZFS; it refuses writes
+  --host-key WHICH    by SSH: known, or accept-new, which is the one that the host shows at first
   --keep KEEP         of the replica's snapshots: so many, and those of an age: 24, 30d, 24,30d
   --absence BOUNDS    what the source keeps for a replica that takes nothing: a time, space, or both: 30d, 100G; none
+  --limit RATE        bytes a second, perhaps in some hours: 50M, 5M@08:00-18:00; several by several options; none
+  --lag AGE           an alert is raised for a replica that lags by more: 1h; none
   --stuck-after AGE   a stream that moves no byte for so long is broken off
 
-auto-sync, auto-scrub, auto-trim, script
-  --schedule WHEN     15m, 2h, hourly, daily@02:30, 'weekly@sunday 03:00', 'monthly@1 04:00', yearly@01-01, or a pattern
+auto-tier
+  --from DATASET      the file system whose files are copied; --folder FOLDER: what is below that folder of it
+  --to PLACE          a mounted file system, /a/folder of this machine, or ssh://user@host:port/folder of a host with rsync
+  --move              what is at the target goes from the source; --keep AGE: once it has not changed for so long
+  --older-than AGE, --newer-than AGE
+                      last modified so long ago or longer, or less long ago; none
+  --min-size SIZE, --max-size SIZE, --max-depth N
+                      of files, and how deep they lie: 1 is in the folder itself; none
+  --include PATTERN   only what has such a name, or with a slash such a path: '*.raw', 'photos/**'; --list FILE: one a line
+  --exclude PATTERN   but for this, and what is below it
+  --rate SPEED        bytes a second: 20M; none
+  --plain             neither ACLs nor extended attributes
+  --stuck-after AGE   an rsync that moves no byte for so long is ended
+
+auto-sync, auto-tier, auto-scrub, auto-trim, script
+  --schedule WHEN     5s (auto-sync alone), 15m, 2h, hourly, daily@02:30, 'weekly@sunday 03:00', 'monthly@1 04:00', yearly@01-01, or a pattern
                       of cron: '30 2 * * mon-fri'
   --pool POOL         all pools, unless some are named
   --window HOURS      work runs from then until then: 22:00-06:00; none
@@ -71,6 +100,7 @@ examples:
   cistern svc create auto-snap home --target tank/home --recursive --level hourly=24 --level daily=30 --budget 20%
   cistern svc create auto-snap db --target tank/db --level often:10m=36 --level night:daily@02:30=90d,least=3
   cistern svc create auto-scrub scrub --schedule 'monthly@1 03:00' --window 22:00-06:00
+  cistern svc create auto-tier cold --from tank/home --to backup/cold --schedule daily@02:30 --move --older-than 90d
   cistern svc create script report --schedule daily@07:00 --seconds 60 -- /usr/local/bin/report --short
   cistern svc plan home --days 7
 ";
@@ -86,6 +116,7 @@ pub fn run(args: &[String], client: &Client, io: &mut Io<'_>) -> Result<(), Stop
         Some("disable") => ask(rest, client, ServiceCommand::Disable),
         Some("run") => ask(rest, client, ServiceCommand::Run),
         Some("clear") => ask(rest, client, ServiceCommand::Clear),
+        Some("reverse") => reverse(rest, client, io),
         Some("wake") => wake(rest, client),
         Some("remove") => {
             let options = getopt::parse(rest, "", &[])?;
@@ -194,6 +225,7 @@ fn show(args: &[String], client: &Client, io: &mut Io<'_>) -> Result<(), Stop> {
         lines.extend(replicas.map(|one| ("replica", words::replica(one, clock.believed))));
         lines.extend(sync.sending.iter().map(|one| ("sending", words::sending(one))));
     }
+    lines.extend(service.tier.iter().map(|status| ("at work", words::tier(status))));
     lines.push(("last", service.last.as_ref().map_or_else(|| "-".to_owned(), words::run)));
     let next =
         service.next.as_ref().map(|next| format!("{}, {}", time(next.at, false), words::next(&service)));
@@ -213,7 +245,9 @@ fn show(args: &[String], client: &Client, io: &mut Io<'_>) -> Result<(), Stop> {
 fn create(args: &[String], client: &Client) -> Result<(), Stop> {
     let options = spec::parse(args)?;
     let [kind, name, ..] = options.operands.as_slice() else {
-        return usage("a kind and a name are wanted: auto-snap, auto-sync, auto-scrub, auto-trim or script");
+        return usage(
+            "a kind and a name are wanted: auto-snap, auto-sync, auto-tier, auto-scrub, auto-trim or script",
+        );
     };
     let spec = spec::made(kind, &options)?;
     let request = ServiceCreate { id: name.clone(), spec, enabled: !options.has("disabled") };
@@ -239,6 +273,26 @@ fn ask(args: &[String], client: &Client, command: ServiceCommand) -> Result<(), 
     let name = options.one(NO_NAME)?;
     client.post::<Service>(&routes::at(routes::SERVICE_COMMAND, name), &ServiceAsk { command })?;
     Ok(())
+}
+
+fn reverse(args: &[String], client: &Client, io: &mut Io<'_>) -> Result<(), Stop> {
+    let options = getopt::parse_as(args, "d", &[("discard", "d")])?;
+    let name = options.one(NO_NAME)?;
+    let asked = ServiceReverse { discard: options.has("d") };
+    let done: ServiceReversed = client.post(&routes::at(routes::SERVICE_REVERSE, name), &asked)?;
+    if let ServiceSpec::AutoSync(policy) = &done.service.spec
+        && let SyncTarget::Peer { peer, dataset } = &policy.target
+    {
+        let (source, below) =
+            (&policy.source.dataset, if policy.source.recursive { " --recursive" } else { "" });
+        writeln!(
+            io.out,
+            "{source} waits as the replica of what was promoted on {peer}. There, as PEER is what this appliance is called:\n  \
+             cistern svc create auto-sync {name} --from {dataset}{below} --to peer://PEER/{source} --schedule WHEN\n\
+             and here, if it may not send there yet:\n  cistern peer allow {peer} {source}"
+        )?;
+    }
+    crate::replica::warn(&done.warnings.sentences, io)
 }
 
 fn log(args: &[String], client: &Client, io: &mut Io<'_>) -> Result<(), Stop> {

@@ -2,32 +2,39 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use api_types::{
-    ClockDispute, NextRun, PolicyFault, PolicyWake, RunReason, Schedule, Service, ServiceClock,
-    ServiceCommand, ServiceCreate, ServiceLog, ServiceLogEntry, ServicePlan, ServiceSpec, ServiceState,
-    SleepingPolicy, SlowPool, SnapForecast,
+    AlertKind, AutoSyncPolicy, ClockDispute, NextRun, PeerRelation, PolicyFault, PolicyWake, RunReason,
+    Schedule, Service, ServiceClock, ServiceCommand, ServiceCreate, ServiceLog, ServiceLogEntry, ServicePlan,
+    ServiceSpec, ServiceState, SleepingPolicy, SlowPool, SnapForecast, SyncReplica, SyncTarget,
 };
 use engine_api::{Cancel, Error, Pool};
 use services::autosnap::coverage::Named;
 use services::autosnap::forecast::forecast;
 use services::autosnap::plan::plan;
 use services::autosnap::view::View;
+use services::autosync::memory::Memory as Synced;
 use services::instance::{Home, Instance};
 use services::property::{self, Policy};
 use services::schedule::Calendar;
 use services::time::{DAY, Time};
 
-use super::round::{PATIENCE, session, targets};
+use super::round::{PATIENCE, all_of, extent, session, targets};
 use super::shelf::{Kept, Memory, ShelfFault};
+use super::sync::{Extent, Peer};
 use super::work::{Lodging, Work, Working};
-use super::{Services, State, facts, home, sync};
+use super::{Services, State, facts, home, sync, tier};
 use crate::{Failure, NotServed, Result};
 
 /// Days that are planned ahead.
 const MOST_DAYS: u32 = 366;
 /// Runs that are foretold.
 const MOST_RUNS: usize = 1_000;
+/// Replicas that lag and are told of.
+const MOST_LAGS: usize = 100;
+/// How long a stream that is broken off is waited for.
+const PAUSE: Duration = Duration::from_secs(60);
 /// Snapshots that are read for a plan.
 const MOST_READ: usize = 100_000;
 
@@ -57,6 +64,19 @@ impl Lodged {
             Lodged::Nowhere | Lodged::NotNow(_) => None,
         }
     }
+}
+
+/// What a service is set to do that replicates to this peer.
+fn policy_to<'a>(peer: &str, service: &'a Working) -> Option<&'a AutoSyncPolicy> {
+    let ServiceSpec::AutoSync(policy) = &service.instance.spec else { return None };
+    let is_it = matches!(&policy.target, SyncTarget::Peer { peer: known, .. } if known == peer);
+    is_it.then_some(policy)
+}
+
+/// Whether two services replicate from different sources.
+fn is_of_other_source(before: &ServiceSpec, after: &ServiceSpec) -> bool {
+    let (ServiceSpec::AutoSync(before), ServiceSpec::AutoSync(after)) = (before, after) else { return false };
+    (&before.source, &before.origin) != (&after.source, &after.origin)
 }
 
 fn missing(id: &str) -> Failure {
@@ -94,6 +114,37 @@ impl Services {
         limits
     }
 
+    /// Replicas that lag by more than their services allow; of those that are disabled, none. No
+    /// more than [`MOST_LAGS`].
+    pub fn lags(&self) -> Vec<AlertKind> {
+        let state = self.lock_now();
+        let now = state.belief.now;
+        let mut lags = Vec::new();
+        for service in state.services.values() {
+            let ServiceSpec::AutoSync(AutoSyncPolicy { lag: Some(limit), .. }) = &service.instance.spec
+            else {
+                continue;
+            };
+            if service.instance.state == ServiceState::Disabled {
+                continue;
+            }
+            let late = |it: &SyncReplica| {
+                let since = it.current.unwrap_or(service.instance.since);
+                u64::try_from(now.saturating_sub(since)).is_ok_and(|seconds| seconds > *limit)
+            };
+            // Those that lag most come first.
+            let replicas = service.sync(now).map_or_else(Vec::new, |status| status.replicas);
+            lags.extend(replicas.into_iter().filter(late).map(|it| AlertKind::ReplicaLags {
+                service: service.instance.id.clone(),
+                dataset: it.dataset,
+                current: it.current,
+                limit: *limit,
+            }));
+        }
+        lags.truncate(MOST_LAGS);
+        lags
+    }
+
     /// # Errors
     /// [`NotServed::Unknown`].
     pub fn one(&self, id: &str) -> Result<Service> {
@@ -116,7 +167,7 @@ impl Services {
         let Instance { id, spec, state: status, cause, since, last, .. } = instance.clone();
         let slow = state.busy.iter().filter(|(_, since)| now - **since > PATIENCE);
         let slow = slow.map(|(pool, since)| SlowPool { pool: self.name_of(*pool), since: *since });
-        let is_of_pools = !matches!(service.work, Work::Script { .. } | Work::Sync(_));
+        let is_of_pools = !matches!(service.work, Work::Script { .. } | Work::Tier(_) | Work::Sync(_));
         let named = service.lodging.as_ref().map(|lodging| lodging.dataset.clone());
         let home = service.instance.home.and_then(|_| named.or_else(|| property::home_of(&spec)));
         Service {
@@ -136,6 +187,7 @@ impl Services {
             home,
             away: service.is_away(),
             sync: service.sync(now),
+            tier: service.tier(now),
         }
     }
 
@@ -174,8 +226,81 @@ impl Services {
     }
 
     /// Sets all of what a service does. What it remembers stays; what is under way stops.
-    pub fn set(&self, id: &str, mut spec: ServiceSpec) -> Result<Service> {
+    pub fn set(&self, id: &str, spec: ServiceSpec) -> Result<Service> {
         let _changing = self.changing();
+        self.set_with(id, spec, |_| {})
+    }
+
+    /// Whether the source of a replica that a peer's service sends here is in use there; `None`: it
+    /// cannot be asked.
+    pub(crate) fn original(&self, peer: &str, service: &str, guid: u64) -> Option<bool> {
+        let asked = self.world.original(peer, service, guid);
+        asked
+            .map_err(|why| tracing::warn!(peer, service, ?why, "whether an original lives is not known"))
+            .ok()
+    }
+
+    /// Whether a service replicates to this peer.
+    pub(crate) fn sends_to(&self, id: &str, peer: &str) -> bool {
+        let state = self.lock();
+        state.services.get(id).is_some_and(|service| policy_to(peer, service).is_some())
+    }
+
+    /// What is replicated to this peer, for its eyes.
+    pub fn relations(&self, peer: &str) -> Vec<PeerRelation> {
+        let state = self.lock_now();
+        let now = state.belief.now;
+        let relation = |service: &Working| {
+            let allowed = policy_to(peer, service)?.lag;
+            let Service { id, state, cause, next, sync, .. } = self.shown(&state, service);
+            let replicas = sync.map_or_else(Vec::new, |sync| sync.replicas);
+            Some(PeerRelation { service: id, state, cause, next, allowed, at: now, replicas })
+        };
+        state.services.values().filter_map(relation).collect()
+    }
+
+    /// A peer, for a service that replicates to it: replica → guid of its source.
+    pub(crate) fn peer(&self, peer: &str, id: &str, sources: BTreeMap<String, u64>) -> Box<dyn Peer> {
+        self.world.peer(peer, id, sources)
+    }
+
+    /// Sets a service that replicates the other way from now on, and enables it. It remembers
+    /// nothing of the way before.
+    pub(crate) fn turn_round(&self, id: &str, spec: ServiceSpec) -> Result<Service> {
+        let changing = self.changing();
+        let set = self.set_with(id, spec, |memory| memory.sync = Default::default())?;
+        drop(changing);
+        match set.state {
+            ServiceState::Disabled => self.command(id, ServiceCommand::Enable),
+            _ => Ok(set),
+        }
+    }
+
+    /// Disables a service that replicates, and waits until what is under way has ended. Whether it
+    /// was enabled; one that is not here never is.
+    pub(crate) fn pause(&self, id: &str) -> Result<bool> {
+        let was_enabled = {
+            let state = self.lock();
+            let Some(service) = state.services.get(id) else { return Ok(false) };
+            if !matches!(service.work, Work::Sync(_)) {
+                return Ok(false);
+            }
+            service.instance.state != ServiceState::Disabled
+        };
+        if was_enabled {
+            self.command(id, ServiceCommand::Disable)?;
+        }
+        let is_at_it = |state: &mut State| state.syncing.contains(id);
+        let waited = self.bell.wait_timeout_while(self.lock(), PAUSE, is_at_it);
+        let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        match is_at_it(&mut state) {
+            true => Err(NotServed::StillRuns { id: id.to_owned() }.into()),
+            false => Ok(was_enabled),
+        }
+    }
+
+    /// `forget`: what it is not to remember.
+    fn set_with(&self, id: &str, mut spec: ServiceSpec, forget: impl FnOnce(&mut Memory)) -> Result<Service> {
         let (mut kept, now) = {
             let state = self.lock_now();
             let service = state.services.get(id).ok_or_else(|| missing(id))?;
@@ -189,7 +314,11 @@ impl Services {
         }
         self.check(id, &spec)?;
         self.resolve(id, &mut spec);
+        if is_of_other_source(&kept.instance.spec, &spec) {
+            kept.memory.sync.unlist();
+        }
         kept.instance.spec = spec;
+        forget(&mut kept.memory);
         kept.instance.restarted(now);
         let before = kept.instance.home;
         let lodged = self.keep_at_home(&mut kept, "set")?;
@@ -219,7 +348,7 @@ impl Services {
     }
 
     /// Whether a service can be run.
-    fn check(&self, id: &str, spec: &ServiceSpec) -> Result<()> {
+    pub(crate) fn check(&self, id: &str, spec: &ServiceSpec) -> Result<()> {
         Work::new(id, spec, &|name| self.world.zone(name))
             .map(drop)
             .map_err(|why| NotServed::Fault(why).into())
@@ -504,6 +633,10 @@ impl Services {
                 Ok(ServicePlan { runs: self.times(&policy.schedule, served, now, until), ..planned })
             }
             ServiceSpec::AutoSync(_) => self.plan_syncs(id, planned),
+            ServiceSpec::AutoTier(policy) => {
+                let runs = self.times(&policy.schedule, served, now, until);
+                self.plan_tier(id, ServicePlan { runs, ..planned })
+            }
             ServiceSpec::Script(policy) => {
                 Ok(ServicePlan { runs: self.times(&policy.schedule, served, now, until), ..planned })
             }
@@ -513,20 +646,55 @@ impl Services {
     fn plan_syncs(&self, id: &str, planned: ServicePlan) -> Result<ServicePlan> {
         let names = self.names_for(id)?;
         // A copy: what is only asked changes nothing.
+        let (mut session, memory) = {
+            let state = self.lock();
+            let service = state.services.get(id).ok_or_else(|| missing(id))?;
+            let (Work::Sync(syncing), ServiceSpec::AutoSync(policy)) =
+                (&service.work, &service.instance.spec)
+            else {
+                return Ok(planned);
+            };
+            (session(service, syncing, policy, (planned.now, true)), service.memory.sync.clone())
+        };
+        let spec = self.spec(id)?;
+        let cover = |names: Vec<Named>| self.covered(id, &spec, &memory, &names, planned.now);
+        if session.origin.is_here() {
+            session.extent = cover(all_of(&names));
+        }
+        let here = (&*self.engine, &*self.world);
+        let syncs = sync::foretell(here, &session, planned.now, &cover, self.problem)?;
+        Ok(ServicePlan { syncs, ..planned })
+    }
+
+    /// All that a service covers of these datasets.
+    fn covered(&self, id: &str, spec: &ServiceSpec, memory: &Synced, names: &[Named], now: Time) -> Extent {
+        let work = Work::new(id, spec, &|name| self.world.zone(name));
+        let (Ok(Work::Sync(mut syncing)), ServiceSpec::AutoSync(policy)) = (work, spec) else {
+            // It was checked when it was set, and is of another kind never.
+            return Extent::default();
+        };
+        let mut policy = policy.clone();
+        syncing.cover(&mut policy, names);
+        let all: Vec<u64> = syncing.names.keys().copied().collect();
+        extent(memory, &syncing, policy.source.dataset, &all, now)
+    }
+
+    fn plan_tier(&self, id: &str, planned: ServicePlan) -> Result<ServicePlan> {
+        let names = self.names_for(id)?;
+        // A copy: what is only asked changes nothing.
         let session = {
             let state = self.lock();
             let service = state.services.get(id).ok_or_else(|| missing(id))?;
             let mut spec = service.instance.spec.clone();
             let work = Work::new(id, &spec, &|name| self.world.zone(name)).map_err(NotServed::Fault)?;
-            let (Work::Sync(mut syncing), ServiceSpec::AutoSync(policy)) = (work, &mut spec) else {
+            let (Work::Tier(mut tiering), ServiceSpec::AutoTier(policy)) = (work, &mut spec) else {
                 return Ok(planned);
             };
-            syncing.cover(policy, &names);
-            let all: Vec<u64> = syncing.names.keys().copied().collect();
-            session(service, &syncing, policy, &all, planned.now)
+            tiering.cover(policy, &names);
+            tiering.session(id, policy, &service.stop)
         };
-        let syncs = sync::foretell(&*self.engine, &session, planned.now, self.problem)?;
-        Ok(ServicePlan { syncs, ..planned })
+        let tier = tier::foretell(&*self.engine, &*self.world, &session, planned.now)?;
+        Ok(ServicePlan { tier: Some(tier), ..planned })
     }
 
     /// The datasets that a service may cover, by pool.

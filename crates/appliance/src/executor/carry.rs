@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 
 use api_types::{FailureClass, SnapCreate, SnapDestroy, SnapPlan};
-use engine_api::{Cancel, Change, Error, Pool, PropertyChange, Result};
+use engine_api::{Cancel, Change, Error, Pool, PropertyChange, Result, lock};
 use services::autosnap::stamp::PROPERTY;
 use services::autosnap::state::{Failed, Work, to_destroy};
 use stdx::premise::{Premise, relying_on};
@@ -29,8 +29,8 @@ pub struct Carried {
     pub stopped: bool,
 }
 
-/// Carries out a plan for one pool.
-pub fn carry(pool: &dyn Pool, id: &str, plan: SnapPlan, stop: &Cancel) -> Carried {
+/// Carries out a plan for one pool. `lock`: what is made is locked for so many seconds.
+pub fn carry(pool: &dyn Pool, id: &str, plan: SnapPlan, lock: Option<u64>, stop: &Cancel) -> Carried {
     let SnapPlan { at, groups, destroys, kept, skipped, findings } = plan;
     let mut carried = Carried {
         plan: SnapPlan { at, kept, skipped, findings, ..SnapPlan::default() },
@@ -43,6 +43,10 @@ pub fn carry(pool: &dyn Pool, id: &str, plan: SnapPlan, stop: &Cancel) -> Carrie
                 return carried;
             }
             carried.make(pool, id, stamp, &creates);
+            if let Some(seconds) = lock {
+                let until = at.saturating_add(i64::try_from(seconds).unwrap_or(i64::MAX));
+                carried.lock(pool, id, &creates, until);
+            }
         }
         carried.plan.groups.push(group);
     }
@@ -76,6 +80,21 @@ impl Carried {
             Err(error) => creates.iter().for_each(|it| {
                 self.fail(&it.dataset, it.dataset_guid, Work::Create, &error);
             }),
+        }
+    }
+
+    /// What was made stays until then.
+    fn lock(&mut self, pool: &dyn Pool, id: &str, creates: &[&SnapCreate], until: i64) {
+        let made: Vec<_> = creates.iter().filter(|it| !self.why.contains_key(&it.dataset)).collect();
+        let snapshots: Vec<String> =
+            made.iter().map(|it| format!("{}@{}", it.dataset, it.snapshot)).collect();
+        let Some(tag) = lock::tag(until).filter(|_| !made.is_empty()) else { return };
+        let change = Change::Hold { snapshots, tag, recursive: false };
+        let things = made.iter().map(|it| (it.dataset.clone(), it.dataset_guid)).collect();
+        if let Err(error) = commit(pool, id, things, &change) {
+            for it in made {
+                self.why.insert(it.dataset.clone(), (class::of(&error), error.clone()));
+            }
         }
     }
 

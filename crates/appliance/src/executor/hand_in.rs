@@ -1,6 +1,6 @@
 //! What came of a task: noted, and followed by the end of its run.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use api_types::{
@@ -9,14 +9,16 @@ use api_types::{
 };
 use engine_api::Error;
 use services::autosnap::coverage::Named;
+use services::autosync::memory::LISTING;
 use services::backoff::Backoff;
 use services::time::Time;
 use stdx::prng::Prng;
 
-use super::round::ROUND;
-use super::sync::Settled;
+use super::round::{ROUND, extent};
+use super::sync::{Extent, Fault, Settled};
 use super::task::{Looked, Outcome, Ticket};
 use super::tend::Tending;
+use super::tier;
 use super::work::{Snapshots, Work, Working};
 use super::{Known, Services, State, class};
 use crate::{Failure, NotServed};
@@ -102,6 +104,7 @@ impl Services {
                 self.fail(service, name, class::of(&why), why.into());
             }
             Outcome::Tended(tended) => self.tended(state, service, pool, tended, now),
+            Outcome::Tiered(done) => self.tiered(service, done, now),
             Outcome::Ran { end, output } => self.ran(service, end, output, now),
             Outcome::Names { .. } | Outcome::Synced => {}
             Outcome::Lost => {
@@ -223,6 +226,7 @@ impl Services {
             ServiceSpec::Script(policy) => policy.program.clone(),
             ServiceSpec::AutoSnap(_)
             | ServiceSpec::AutoSync(_)
+            | ServiceSpec::AutoTier(_)
             | ServiceSpec::AutoScrub(_)
             | ServiceSpec::AutoTrim(_) => id,
         };
@@ -240,6 +244,21 @@ impl Services {
         if let Some(class) = class {
             self.fail(service, program.clone(), class, NotServed::Script { program, end }.into());
         }
+    }
+
+    fn tiered(&self, service: &mut Working, done: tier::Done, now: Time) {
+        let tier::Done { copied, removed, fault, is_partial } = done;
+        service.troubles.clear();
+        if let Some(run) = &mut service.run {
+            service.instance.served = service.instance.served.max(run.began);
+            (run.done, run.destroyed, run.is_partial) = (copied, removed, is_partial);
+        }
+        if let Some((class, why)) = fault {
+            let ServiceSpec::AutoTier(policy) = &service.instance.spec else { return };
+            let subject = policy.source.dataset.clone();
+            self.fail(service, subject, class, why);
+        }
+        self.note(service, service.instance.state, now, Vec::new());
     }
 
     /// Notes what came of a dataset that is replicated.
@@ -276,6 +295,52 @@ impl Services {
         self.stir(&mut state);
     }
 
+    /// Notes which datasets a source has that is elsewhere. Gives what is to be looked at.
+    pub(super) fn note_listed(
+        &self,
+        id: &str,
+        edition: u64,
+        names: Vec<Named>,
+        due: (Time, bool),
+    ) -> Option<Extent> {
+        let mut state = self.lock();
+        let now = state.belief.now;
+        let service = state.services.get_mut(id).filter(|it| it.edition == edition)?;
+        let (Work::Sync(syncing), ServiceSpec::AutoSync(policy)) =
+            (&mut service.work, &mut service.instance.spec)
+        else {
+            return None;
+        };
+        let is_new = syncing.cover(policy, &names) || service.memory.sync.listed != syncing.names;
+        if service.memory.sync.datasets.get(&LISTING).is_some_and(|it| it.backoff.is_some()) {
+            service.troubles.remove(&policy.source.dataset);
+        }
+        let there: BTreeSet<&String> = syncing.names.values().collect();
+        service.troubles.retain(|subject, _| there.contains(subject));
+        service.memory.sync.listed(syncing.names.clone(), now);
+        let agenda = service.memory.sync.agenda(&syncing.policy, syncing.names.keys().copied(), due, now);
+        service.instance.served = agenda.served;
+        let root = policy.source.dataset.clone();
+        let extent = extent(&service.memory.sync, syncing, root, &agenda.datasets, agenda.wanted);
+        if is_new && let Err(fault) = self.shelf.set(&service.kept(), &[]) {
+            tracing::error!(id, ?fault, "what this service covers was not kept");
+        }
+        Some(extent)
+    }
+
+    /// Notes that a source that is elsewhere could not be listed.
+    pub(super) fn note_unlisted(&self, id: &str, edition: u64, (class, why): Fault) {
+        let mut state = self.lock();
+        let now = state.belief.now;
+        let State { services, random, .. } = &mut *state;
+        let Some(service) = services.get_mut(id).filter(|it| it.edition == edition) else { return };
+        let ServiceSpec::AutoSync(policy) = &service.instance.spec else { return };
+        let subject = policy.source.dataset.clone();
+        service.memory.sync.datasets.entry(LISTING).or_default().failed(class, now, random);
+        self.fail(service, subject, class, why);
+        self.stir(&mut state);
+    }
+
     /// There is something to do: what is under way is a run, whatever becomes of the program.
     pub(super) fn tell_run(&self, id: &str, edition: u64) {
         let mut state = self.lock();
@@ -300,7 +365,7 @@ impl Services {
             return;
         }
         let last = service.summary(&run, now);
-        let whole = matches!(service.work, Work::Script { .. });
+        let whole = matches!(service.work, Work::Script { .. } | Work::Tier(_)) && !run.is_partial;
         let is_whole = whole || service.is_stopped();
         let class = last.failures.first().map(|failure| failure.class).filter(|_| is_whole);
         let backoff = class.map(|class| Backoff::after(run.before.backoff, class, now, random));

@@ -1,6 +1,6 @@
 //! What is to be done now: tasks for pools that are at nothing, and for programs.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,12 +8,14 @@ use api_types::{
     AutoSyncPolicy, FailureClass, NextRun, RunReason, ServiceLogEntry, ServiceSpec, ServiceState, SnapTarget,
 };
 use engine_api::Pool;
+use services::autosnap::coverage::Named;
+use services::autosync::memory::Memory;
 use services::instance::Instance;
 use services::property::{self, Policy};
 use services::time::Time;
 
 use super::shelf::Tended;
-use super::sync::Session;
+use super::sync::{Extent, Session};
 use super::task::{Look, Names, Task, Ticket, What};
 use super::work::{Run, Syncing, Work, Working};
 use super::{Known, Services, State, facts};
@@ -128,7 +130,8 @@ impl Services {
 
     /// Every service covers what there is now.
     pub(super) fn cover(&self, state: &mut State, now: Time) {
-        let names = state.names.iter().map(|(guid, Known { names, .. })| (*guid, names.clone())).collect();
+        let names: BTreeMap<u64, Arc<Vec<Named>>> =
+            state.names.iter().map(|(guid, Known { names, .. })| (*guid, names.clone())).collect();
         for service in state.services.values_mut() {
             let (is_new, there): (bool, BTreeSet<&String>) =
                 match (&mut service.work, &mut service.instance.spec) {
@@ -137,8 +140,12 @@ impl Services {
                         let parts = snapshots.parts.values();
                         (is_new, parts.flat_map(|part| part.names.values()).collect())
                     }
-                    (Work::Sync(syncing), ServiceSpec::AutoSync(policy)) => {
-                        (syncing.cover(policy, &names), syncing.names.values().collect())
+                    // What is elsewhere its sessions list.
+                    (Work::Sync(syncing), ServiceSpec::AutoSync(policy)) if policy.origin.is_here() => {
+                        (syncing.cover(policy, &all_of(&names)), syncing.names.values().collect())
+                    }
+                    (Work::Tier(tiering), ServiceSpec::AutoTier(policy)) => {
+                        (tiering.cover(policy, &names), tiering.source.iter().map(|(_, name)| name).collect())
                     }
                     _ => continue,
                 };
@@ -199,21 +206,37 @@ impl Services {
         if reason == RunReason::Asked {
             service.hasten(now);
         }
+        // Who was asked to run waits for what is under way.
+        let knows_all =
+            pools.iter().all(|pool| state.names.contains_key(&pool.guid())) || targets(service).is_empty();
         let mut work: Vec<(u64, What)> = Vec::new();
         match &service.work {
             Work::Sync(syncing) if state.syncing.len() < SYNCS => {
                 let ServiceSpec::AutoSync(policy) = &service.instance.spec else { return Vec::new() };
-                let (served, asked) = (service.instance.served, reason == RunReason::Asked);
-                let names = syncing.names.keys().copied();
-                let agenda = service.memory.sync.agenda(&syncing.policy, names, (served, asked), now);
-                let session = session(service, syncing, policy, &agenda.datasets, agenda.wanted);
-                service.instance.served = agenda.served;
-                if !session.datasets.is_empty() {
+                let due = (service.instance.served, reason == RunReason::Asked);
+                let agenda = service.memory.sync.agenda(&syncing.policy, syncing.subjects(policy), due, now);
+                let mut session = session(service, syncing, policy, due);
+                let root = policy.source.dataset.clone();
+                let memory = &service.memory.sync;
+                session.extent = extent(memory, syncing, root, &agenda.datasets, agenda.wanted);
+                // A source that is elsewhere is served once it could be listed.
+                if policy.origin.is_here() {
+                    service.instance.served = agenda.served;
+                }
+                if !agenda.datasets.is_empty() {
                     state.syncing.insert(service.instance.id.clone());
                     work.push((0, What::Sync(Box::new(session))));
                 }
             }
             Work::Sync(_) => {}
+            Work::Tier(tiering) => {
+                let ServiceSpec::AutoTier(policy) = &service.instance.spec else { return Vec::new() };
+                if state.running.len() < PROGRAMS && knows_all && !self.engine.is_to_come(None) {
+                    let id = &service.instance.id;
+                    state.running.insert(id.clone());
+                    work.push((0, What::Tier(Box::new(tiering.session(id, policy, &service.stop)))));
+                }
+            }
             Work::Snapshots(_) | Work::Upkeep { .. } => {
                 for pool in pools.iter().filter(|pool| !state.busy.contains_key(&pool.guid())) {
                     work.extend(due_at(service, pool, now).map(|what| (pool.guid(), what)));
@@ -227,9 +250,6 @@ impl Services {
                 }
             }
         }
-        // Who was asked to run waits for what is under way.
-        let knows_all =
-            pools.iter().all(|pool| state.names.contains_key(&pool.guid())) || targets(service).is_empty();
         let is_free = state.busy.is_empty()
             && state.running.len() < PROGRAMS
             && state.syncing.len() < SYNCS
@@ -240,8 +260,16 @@ impl Services {
         let open: BTreeSet<u64> = work.iter().map(|(pool, _)| *pool).collect();
         let before = service.instance.clone();
         let is_told = reason == RunReason::Asked;
-        service.run =
-            Some(Run { reason: reason.clone(), began: now, open, done: 0, destroyed: 0, before, is_told });
+        service.run = Some(Run {
+            reason: reason.clone(),
+            began: now,
+            open,
+            done: 0,
+            destroyed: 0,
+            before,
+            is_told,
+            is_partial: false,
+        });
         service.instance.began(reason, now);
         if is_told && !work.is_empty() {
             self.note(service, ServiceState::Online, now, Vec::new());
@@ -306,7 +334,9 @@ fn moving(state: &State, pool: &str) -> Vec<(String, Policy)> {
 pub(super) fn targets(service: &Working) -> &[SnapTarget] {
     match &service.instance.spec {
         ServiceSpec::AutoSnap(policy) => &policy.targets,
+        ServiceSpec::AutoSync(policy) if !policy.origin.is_here() => &[],
         ServiceSpec::AutoSync(policy) => std::slice::from_ref(&policy.source),
+        ServiceSpec::AutoTier(policy) => std::slice::from_ref(&policy.source),
         ServiceSpec::AutoScrub(_) | ServiceSpec::AutoTrim(_) | ServiceSpec::Script(_) => &[],
     }
 }
@@ -353,34 +383,51 @@ fn due_at(service: &Working, pool: &Arc<dyn Pool>, now: Time) -> Option<What> {
                 now,
             })
         }
-        Work::Sync(_) | Work::Script { .. } => None,
+        Work::Sync(_) | Work::Tier(_) | Work::Script { .. } => None,
     }
 }
 
-/// A session of a service that replicates these datasets.
+/// A session of a service that replicates, with nothing to look at yet. `due`: up to when its
+/// schedule was served, and whether it was asked to run.
 pub(super) fn session(
     service: &Working,
     syncing: &Syncing,
     policy: &AutoSyncPolicy,
+    due: (Time, bool),
+) -> Session {
+    Session {
+        id: service.instance.id.clone(),
+        policy: syncing.policy.clone(),
+        source: policy.source.clone(),
+        origin: policy.origin.clone(),
+        target: policy.target.clone(),
+        stuck_after: policy.stuck_after,
+        extent: Extent::default(),
+        due,
+        stop: service.stop.clone(),
+        progress: syncing.progress.clone(),
+    }
+}
+
+/// These datasets of a service, with what it remembers of them.
+pub(super) fn extent(
+    memory: &Memory,
+    syncing: &Syncing,
+    root: String,
     datasets: &[u64],
     wanted: Time,
-) -> Session {
+) -> Extent {
     let named = |guid: &u64| {
-        let synced = service.memory.sync.datasets.get(guid).cloned().unwrap_or_default();
+        let synced = memory.datasets.get(guid).cloned().unwrap_or_default();
         Some((*guid, syncing.names.get(guid)?.clone(), synced))
     };
     let mut datasets: Vec<_> = datasets.iter().filter_map(named).collect();
     // Parents first.
     datasets.sort_by(|a, b| a.1.cmp(&b.1));
-    Session {
-        id: service.instance.id.clone(),
-        policy: syncing.policy.clone(),
-        target: policy.target.clone(),
-        stuck_after: policy.stuck_after,
-        root: policy.source.dataset.clone(),
-        datasets,
-        wanted,
-        stop: service.stop.clone(),
-        progress: syncing.progress.clone(),
-    }
+    Extent { root, datasets, wanted }
+}
+
+/// The datasets of all pools.
+pub(super) fn all_of(pools: &BTreeMap<u64, Arc<Vec<Named>>>) -> Vec<Named> {
+    pools.values().flat_map(|names| names.iter().cloned()).collect()
 }

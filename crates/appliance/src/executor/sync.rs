@@ -9,37 +9,50 @@
 //!   goes on where it was.
 
 mod conduit;
+mod foreign;
+mod fresh;
+mod guest;
+mod host;
+mod origin;
+mod pace;
 mod peer;
 mod pool;
 mod source;
+mod ssh;
+mod ssh_source;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::io::Write;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use api_types::{FailureClass, Problem, SyncPlan, SyncSending, SyncSide, SyncStep, SyncTarget};
-use engine_api::refusal::{Reason, SendFault};
-use engine_api::{Cancel, DatasetKind, Engine, Error, Pool, PropertyChange, SendEvent, SendRequest};
+use api_types::{
+    FailureClass, Problem, SnapTarget, SyncOrigin, SyncPlan, SyncSending, SyncSide, SyncStep, SyncTarget,
+};
+use engine_api::refusal::{Refused, SendFault};
+use engine_api::{Adopted, Cancel, DatasetKind, Engine, Error, Pool, PropertyChange, SendEvent};
+use services::autosnap::coverage::Named;
 use services::autosync::memory::Synced;
 use services::autosync::plan::{Plan, plan, relieve};
 use services::autosync::policy::Policy;
 use services::autosync::stamp;
 use services::autosync::view::{Partial, Replica, Source, Target, View};
 use services::time::Time;
-use stdx::premise::{Premise, relying_on};
 
-use super::carry::history;
-use super::class;
+use super::{World, class};
 use crate::{Failure, NotServed};
-use peer::{Found, Incoming, Peer};
+pub use guest::{Claim, Guest};
+use origin::{Content, Elsewhere, Given, Origin, Original, Patience, Reading};
+use pace::Paced;
+pub use peer::{Fill, Found, Incoming, Live, Peer};
 use pool::PoolPeer;
 use source::Here;
+pub use source::tag as hold_tag;
+use ssh::SshPeer;
+use ssh_source::SshSource;
 
 /// Rounds of one dataset: what broke off, what came up meanwhile, what is new, and what goes.
 const ROUNDS: u32 = 12;
-/// Snapshots that are made together.
-const TOGETHER: usize = 1_000;
 /// Properties of the source that a new replica is given: they say how data is written, and what
 /// permissions it has. None of them mounts, shares or runs anything.
 const GIVEN: [&str; 5] = ["compression", "recordsize", "acltype", "aclinherit", "xattr"];
@@ -75,15 +88,27 @@ impl Progress {
 pub struct Session {
     pub id: String,
     pub policy: Arc<Policy>,
+    pub source: SnapTarget,
+    pub origin: SyncOrigin,
     pub target: SyncTarget,
     pub stuck_after: u32,
-    /// The name of the source, and guid, name and memory of each dataset that is looked at: parents
-    /// first.
-    pub root: String,
-    pub datasets: Vec<(u64, String, Synced)>,
-    pub wanted: Time,
+    /// Nothing is known of a source that is elsewhere before the session has listed it.
+    pub extent: Extent,
+    /// Up to when the schedule was served, and whether it was asked for.
+    pub due: (Time, bool),
     pub stop: Cancel,
     pub progress: Arc<Progress>,
+}
+
+/// What a session looks at.
+#[derive(Default)]
+pub struct Extent {
+    /// The name of the source.
+    pub root: String,
+    /// guid, name and memory of each dataset: parents first.
+    pub datasets: Vec<(u64, String, Synced)>,
+    /// A snapshot that is older is not new enough.
+    pub wanted: Time,
 }
 
 /// What came of a dataset.
@@ -103,70 +128,73 @@ pub trait Office {
     /// There is something to do.
     fn begin(&self);
     fn settle(&self, dataset: u64, settled: Settled);
+    /// A source that is elsewhere was listed: what of it is to be looked at; `None`: the service is
+    /// another by now.
+    fn cover(&self, names: Vec<Named>, due: (Time, bool)) -> Option<Extent>;
+    /// It was not.
+    fn unlisted(&self, why: Fault);
+}
+
+/// What a session has to do with.
+#[derive(Clone, Copy)]
+struct Around<'a> {
+    engine: &'a dyn Engine,
+    world: &'a dyn World,
+    origin: &'a dyn Origin,
+    peer: &'a dyn Peer,
 }
 
 /// A dataset that is looked at, with what is read of it.
 struct Look<'a> {
     session: &'a Session,
-    here: Here,
-    peer: &'a dyn Peer,
+    wanted: Time,
+    of: Original,
+    around: Around<'a>,
     /// The replica's name.
     target: String,
     synced: Synced,
-    /// When the source was written out.
-    as_of: Time,
+    /// What the replica keeps of what clients know the source by, when it was read last.
+    known_as: Option<(u64, u64)>,
     sent: u64,
     destroyed: u64,
 }
 
 /// Runs a session.
-pub fn run(engine: &dyn Engine, session: &Session, office: &dyn Office) {
-    let peer = session.peer(engine);
-    let as_of = office.now();
-    session.write_out(engine);
-    if session.datasets.len() > 1 {
-        session.snapshot_together(engine, &*peer, office, as_of);
-    }
-    for (guid, name, synced) in &session.datasets {
-        if session.stop.is_cancelled() {
-            return;
-        }
-        let mut look = match session.look((engine, &*peer), as_of, (*guid, name), synced) {
-            Ok(look) => look,
-            Err(fault) => {
-                let (synced, fault) = (synced.clone(), Some(fault));
-                office.settle(*guid, Settled { synced, sent: 0, destroyed: 0, fault, is_gone: true });
-                continue;
+pub fn run(engine: &dyn Engine, world: &dyn World, session: &Session, office: &dyn Office) {
+    let Some(elsewhere) = session.elsewhere(world) else {
+        let here = session.here(engine, office.now());
+        return session.run((engine, world, &here), &session.extent, office);
+    };
+    match elsewhere.names() {
+        Ok(names) => {
+            if let Some(extent) = office.cover(names, session.due) {
+                session.run((engine, world, &*elsewhere), &extent, office);
             }
-        };
-        let fault = look.run(office).err();
-        if fault.is_some() && session.stop.is_cancelled() {
-            // It was broken off, and goes on where it was.
-            return;
         }
-        let is_gone = fault.is_some() && look.here.is_gone();
-        let Look { synced, sent, destroyed, .. } = look;
-        office.settle(*guid, Settled { synced, sent, destroyed, fault, is_gone });
+        // It was broken off.
+        Err(_) if session.stop.is_cancelled() => {}
+        Err(fault) => office.unlisted(fault),
     }
 }
 
-/// What would be done now.
+/// What would be done now. `cover`: what of a source that is elsewhere is to be looked at.
 pub fn foretell(
-    engine: &dyn Engine,
+    (engine, world): (&dyn Engine, &dyn World),
     session: &Session,
     now: Time,
+    cover: &dyn Fn(Vec<Named>) -> Extent,
     problem: fn(Failure) -> Problem,
 ) -> Result<Vec<SyncPlan>, Failure> {
-    let (peer, as_of) = (session.peer(engine), now);
-    session.write_out(engine);
-    let plan_of = |(guid, name, synced): &(u64, String, Synced)| {
-        let look = session.look((engine, &*peer), as_of, (*guid, name), synced).map_err(|(_, why)| why)?;
-        let (view, unreachable) = look.view(now).map_err(|(_, why)| why)?;
-        let Plan { steps, refusal, .. } = plan(&session.policy, &view);
-        let unreachable = unreachable.map(|(_, why)| Box::new(problem(why)));
-        Ok(SyncPlan { dataset: name.clone(), target: look.target, steps, refusal, unreachable })
-    };
-    session.datasets.iter().map(plan_of).collect()
+    match session.elsewhere(world) {
+        None => {
+            let here = session.here(engine, now);
+            session.foretell((engine, world, &here), &session.extent, now, problem)
+        }
+        Some(elsewhere) => {
+            let extent = cover(elsewhere.names().map_err(|(_, why)| why)?);
+            session.foretell((engine, world, &*elsewhere), &extent, now, problem)
+        }
+    }
 }
 
 fn pool_of(engine: &dyn Engine, dataset: &str) -> Result<Arc<dyn Pool>, Fault> {
@@ -177,67 +205,119 @@ fn pool_of(engine: &dyn Engine, dataset: &str) -> Result<Arc<dyn Pool>, Fault> {
     })
 }
 
-/// The guid of a dataset, its name, and the snapshot that it is to get.
-type Together = (u64, String, String);
+/// This machine, and the side of the sources.
+type Sides<'a> = (&'a dyn Engine, &'a dyn World, &'a dyn Origin);
 
 impl Session {
-    fn peer<'a>(&'a self, engine: &'a dyn Engine) -> Box<dyn Peer + 'a> {
+    /// The side of the sources, where it is not this machine.
+    fn elsewhere<'a>(&'a self, world: &'a dyn World) -> Option<Box<dyn Elsewhere + 'a>> {
+        match &self.origin {
+            SyncOrigin::Here => None,
+            SyncOrigin::Ssh(place) => {
+                Some(Box::new(SshSource::new(world, place, (&self.id, &self.source), &self.stop)))
+            }
+        }
+    }
+
+    fn here<'a>(&'a self, engine: &'a dyn Engine, now: Time) -> Here<'a> {
+        let names = self.extent.datasets.iter().map(|(_, name, _)| name.as_str());
+        Here::new(engine, &self.id, names, now)
+    }
+
+    fn peer<'a>(&'a self, (engine, world, _): Sides<'a>, extent: &Extent) -> Box<dyn Peer + 'a> {
         match &self.target {
             SyncTarget::Pool { .. } => Box::new(PoolPeer { engine, id: &self.id }),
+            SyncTarget::Peer { peer, .. } => {
+                let replica = |name: &str| replica_of(&self.target, &extent.root, name);
+                let sources = extent.datasets.iter().map(|(guid, name, _)| (replica(name), *guid));
+                world.peer(peer, &self.id, sources.collect())
+            }
+            SyncTarget::Ssh(there) => {
+                let service = (self.id.as_str(), extent.datasets.len() > 1);
+                Box::new(SshPeer::new(world, there, service, &self.stop))
+            }
         }
+    }
+
+    fn run(&self, sides: Sides<'_>, extent: &Extent, office: &dyn Office) {
+        let peer = self.peer(sides, extent);
+        let (engine, world, origin) = sides;
+        let around = Around { engine, world, origin, peer: &*peer };
+        if extent.datasets.len() > 1 {
+            self.snapshot_together(around, extent, office);
+        }
+        for (guid, name, synced) in &extent.datasets {
+            if self.stop.is_cancelled() {
+                return;
+            }
+            let mut look = self.look(around, extent, (*guid, name), synced);
+            let fault = look.run(office).err();
+            if fault.is_some() && self.stop.is_cancelled() {
+                // It was broken off, and goes on where it was.
+                return;
+            }
+            let is_gone = fault.is_some() && origin.is_gone(&look.of);
+            let Look { synced, sent, destroyed, .. } = look;
+            office.settle(*guid, Settled { synced, sent, destroyed, fault, is_gone });
+        }
+    }
+
+    fn foretell(
+        &self,
+        sides: Sides<'_>,
+        extent: &Extent,
+        now: Time,
+        problem: fn(Failure) -> Problem,
+    ) -> Result<Vec<SyncPlan>, Failure> {
+        let peer = self.peer(sides, extent);
+        let (engine, world, origin) = sides;
+        let around = Around { engine, world, origin, peer: &*peer };
+        let plan_of = |(guid, name, synced): &(u64, String, Synced)| {
+            let mut look = self.look(around, extent, (*guid, name), synced);
+            let (view, unreachable) = look.view(false, now).map_err(|(_, why)| why)?;
+            let Plan { steps, refusal, .. } = plan(&self.policy, &view);
+            let unreachable = unreachable.map(|(_, why)| Box::new(problem(why)));
+            Ok(SyncPlan { dataset: name.clone(), target: look.target, steps, refusal, unreachable })
+        };
+        extent.datasets.iter().map(plan_of).collect()
     }
 
     fn look<'a>(
         &'a self,
-        (engine, peer): (&dyn Engine, &'a dyn Peer),
-        as_of: Time,
+        around: Around<'a>,
+        extent: &Extent,
         (guid, name): (u64, &str),
         synced: &Synced,
-    ) -> Result<Look<'a>, Fault> {
-        let here = Here { pool: pool_of(engine, name)?, name: name.to_owned(), guid };
-        let target = replica_of(&self.target, &self.root, name);
-        let synced = synced.clone();
-        Ok(Look { session: self, here, peer, target, synced, as_of, sent: 0, destroyed: 0 })
-    }
-
-    /// A pool counts what was written to a dataset once it is on its disks.
-    fn write_out(&self, engine: &dyn Engine) {
-        let pools: BTreeSet<&str> =
-            self.datasets.iter().filter_map(|(_, name, _)| name.split('/').next()).collect();
-        for pool in pools {
-            // What is not there or does not answer is told of each dataset.
-            if let Err((_, why)) = pool_of(engine, pool).and_then(|pool| pool.sync().map_err(of_engine)) {
-                tracing::debug!(pool, ?why, "not written out");
-            }
+    ) -> Look<'a> {
+        Look {
+            session: self,
+            wanted: extent.wanted,
+            of: Original { guid, name: name.to_owned() },
+            around,
+            target: replica_of(&self.target, &extent.root, name),
+            synced: synced.clone(),
+            known_as: None,
+            sent: 0,
+            destroyed: 0,
         }
     }
 
-    /// Makes what new snapshots there are to be in one transaction group. What cannot be made so is
-    /// made one by one, later.
-    fn snapshot_together(&self, engine: &dyn Engine, peer: &dyn Peer, office: &dyn Office, as_of: Time) {
+    /// Makes what new snapshots there are to be at one moment. What cannot be made so is made one
+    /// by one, later.
+    fn snapshot_together(&self, around: Around<'_>, extent: &Extent, office: &dyn Office) {
         let now = office.now();
-        let mut wanted: BTreeMap<u64, (Arc<dyn Pool>, Vec<Together>)> = BTreeMap::new();
-        for (guid, name, synced) in &self.datasets {
-            let Ok(look) = self.look((engine, peer), as_of, (*guid, name), synced) else { continue };
-            let Ok((view, _)) = look.view(now) else { continue };
+        let mut wanted = Vec::new();
+        for (guid, name, synced) in &extent.datasets {
+            let mut look = self.look(around, extent, (*guid, name), synced);
+            let Ok((view, _)) = look.view(false, now) else { continue };
             for step in plan(&self.policy, &view).steps {
                 let SyncStep::Snapshot { snapshot } = step else { continue };
-                let pool = look.here.pool.clone();
-                let (_, datasets) = wanted.entry(pool.guid()).or_insert((pool, Vec::new()));
-                datasets.push((*guid, name.clone(), format!("{name}@{snapshot}")));
+                wanted.push((look.of.clone(), snapshot));
             }
         }
-        for (pool, datasets) in wanted.into_values() {
-            for some in datasets.chunks(TOGETHER) {
-                office.begin();
-                let things = some.iter().map(|(guid, name, _)| (name.clone(), *guid)).collect();
-                let names = some.iter().map(|(.., snapshot)| snapshot.clone()).collect();
-                let change = source::snapshots(&self.id, names, now);
-                let commit = || pool.commit(&change, &history(&self.id));
-                if let Err(error) = relying_on(Some(Premise::Same { things }), commit) {
-                    tracing::warn!(id = self.id, %error, "snapshots were not made together");
-                }
-            }
+        if !wanted.is_empty() {
+            office.begin();
+            around.origin.make_together(&wanted, now);
         }
     }
 }
@@ -255,7 +335,9 @@ impl Look<'_> {
             let now = office.now();
             // As it will be kept: the first failure is one from now on.
             let since = self.synced.failing_since.or(Some(now));
-            let source = self.here.read(&self.session.id, true).map_err(of_engine)?;
+            let reading = Reading { counts: true, anew: false, now };
+            // A source that cannot be read keeps what it has. What failed first is told.
+            let Ok((source, _)) = self.around.origin.read(&self.of, reading) else { return done };
             for step in relieve(&self.session.policy, &source, since, now) {
                 office.begin();
                 self.step(&step, &source, now)?;
@@ -267,11 +349,7 @@ impl Look<'_> {
     fn rounds(&mut self, office: &dyn Office) -> Result<(), Fault> {
         for round in 0..ROUNDS {
             let now = office.now();
-            if round > 0 {
-                self.here.pool.sync().map_err(of_engine)?;
-                self.as_of = now;
-            }
-            let (view, unreachable) = self.view(now)?;
+            let (view, unreachable) = self.view(round > 0, now)?;
             let planned = plan(&self.session.policy, &view);
             if !planned.steps.is_empty() {
                 office.begin();
@@ -291,6 +369,9 @@ impl Look<'_> {
             }
             if let Some(base) = planned.base {
                 self.synced.snapshot = Some(base.replica);
+                if let Some(identity) = self.around.origin.identity(&self.of, self.known_as)? {
+                    self.around.peer.adopt(&self.target, &Adopted { identity, is_live: false })?;
+                }
             }
             self.synced.current = planned.current.or(self.synced.current);
             if planned.steps.is_empty() {
@@ -301,78 +382,72 @@ impl Look<'_> {
     }
 
     /// What there is on both sides, and why the replica's is not known.
-    fn view(&self, now: Time) -> Result<(View, Option<Fault>), Fault> {
-        let source =
-            self.here.read(&self.session.id, self.synced.failing_since.is_some()).map_err(of_engine)?;
-        let (target, fault) = match self.peer.look(&self.target) {
+    fn view(&mut self, anew: bool, now: Time) -> Result<(View, Option<Fault>), Fault> {
+        let counts = self.synced.failing_since.is_some();
+        let (source, as_of) = self.around.origin.read(&self.of, Reading { counts, anew, now })?;
+        let (target, fault) = match self.around.peer.look(&self.target) {
             Ok(None) => (Target::Absent, None),
-            Ok(Some(found)) => (Target::There(self.replica(found)?), None),
+            Ok(Some(found)) => {
+                self.known_as = found.known_as;
+                (Target::There(self.replica(found)?), None)
+            }
             Err(fault) => (Target::Unreachable, Some(fault)),
         };
         let Synced { snapshot, bookmarks, failing_since, .. } = &self.synced;
         let view = View {
             source,
             target,
-            wanted: self.session.wanted,
+            wanted: self.wanted,
             sent_before: snapshot.is_some(),
             bookmarks: bookmarks.clone(),
             failing_since: *failing_since,
-            as_of: self.as_of,
+            as_of,
             now,
         };
         Ok((view, fault))
     }
 
     fn replica(&self, found: Found) -> Result<Replica, Fault> {
-        let partial = match &found.token {
+        let has_rest = |token: &String| self.around.origin.has_rest(&self.of, token);
+        let partial = match found.token.as_ref().map(has_rest).transpose()? {
             None => None,
-            Some(token) => Some(self.partial(token)?),
+            Some(true) => Some(Partial::Resumable),
+            Some(false) => Some(Partial::Useless),
         };
-        let Found { relation, readonly, snapshots, .. } = found;
-        Ok(Replica { relation, readonly, snapshots, partial })
-    }
-
-    /// Whether the source has the rest of what was received in part.
-    fn partial(&self, token: &str) -> Result<Partial, Fault> {
-        let request = SendRequest { token: Some(token.to_owned()), dry_run: true, ..self.request() };
-        match self.here.pool.send(&request, &mut std::io::sink(), &mut |_| {}) {
-            Ok(()) => Ok(Partial::Resumable),
-            Err(Error::Refused(refused)) if is_of_token(&refused.reason) => Ok(Partial::Useless),
-            Err(error) => Err(of_engine(error)),
-        }
-    }
-
-    fn request(&self) -> SendRequest {
-        SendRequest { large_blocks: true, embed: true, compress: true, ..SendRequest::default() }
+        let Found { relation, readonly, keeps, snapshots, .. } = found;
+        Ok(Replica { relation, readonly, keeps, snapshots, partial })
     }
 
     fn step(&mut self, step: &SyncStep, source: &Source, now: Time) -> Result<(), Fault> {
         match step {
             SyncStep::Send { snapshot, from } => {
-                let snapshot = format!("{}@{snapshot}", self.here.name);
-                let from = from.as_ref().map(|from| format!("{}{from}", self.here.name));
+                let stamp = self.stamp_of(source, snapshot, now);
                 let is_new = from.is_none();
-                self.send(&SendRequest { snapshot, from, ..self.request() }, is_new, now)?;
+                let (snapshot, from) = (snapshot.clone(), from.clone());
+                self.send(&Content::Snapshot { snapshot, from }, (is_new, stamp), now)?;
                 self.sent += 1;
             }
             SyncStep::Resume => {
-                let found = self.peer.look(&self.target)?;
+                let found = self.around.peer.look(&self.target)?;
                 // Somebody else may have given it up; the next round sees that.
                 let Some(token) = found.and_then(|found| found.token) else { return Ok(()) };
-                self.send(&SendRequest { token: Some(token), ..self.request() }, false, now)?;
+                let of = self.around.engine.read_token(&token).map_err(of_engine)?.snapshot;
+                let of = of.split_once('@').map_or("", |(_, short)| short);
+                let stamp = source.snapshots.iter().find(|it| it.name == of).and_then(|it| it.stamp);
+                self.send(&Content::Rest { token }, (false, stamp), now)?;
                 self.sent += 1;
             }
-            SyncStep::Abort => self.peer.abort(&self.target)?,
+            SyncStep::Abort => self.around.peer.abort(&self.target)?,
             SyncStep::Stamp { snapshot, at } => {
                 let value = stamp::written(&self.session.id, *at);
-                self.peer.stamp(&format!("{}@{snapshot}", self.target), &value)?;
+                self.around.peer.stamp(&format!("{}@{snapshot}", self.target), &value)?;
             }
             SyncStep::Destroy { side: SyncSide::Replica, name, guid } => {
-                self.peer.destroy(&format!("{}{name}", self.target), *guid)?;
+                self.around.peer.destroy(&format!("{}{name}", self.target), *guid)?;
                 self.destroyed += 1;
             }
             of_source => {
-                self.here.change(&self.session.id, of_source, now).map_err(of_engine)?;
+                self.around.origin.change(&self.of, of_source, now)?;
                 if let SyncStep::Bookmark { snapshot } = of_source {
                     let made = source.snapshots.iter().find(|it| it.name == *snapshot);
                     self.synced.bookmarks.extend(made.map(|it| it.guid));
@@ -383,15 +458,25 @@ impl Look<'_> {
         Ok(())
     }
 
+    /// When this service made a snapshot; one that the source had not yet when it was read, just
+    /// now.
+    fn stamp_of(&self, source: &Source, snapshot: &str, now: Time) -> Option<Time> {
+        match source.snapshots.iter().find(|it| it.name == snapshot) {
+            Some(known) => known.stamp,
+            None => Some(now),
+        }
+    }
+
     /// Sends what is asked for to the replica.
-    fn send(&self, request: &SendRequest, is_new: bool, now: Time) -> Result<(), Fault> {
-        let session = self.session;
-        let props = if is_new { self.props().map_err(of_engine)? } else { Vec::new() };
+    fn send(&self, content: &Content, (is_new, stamp): (bool, Option<Time>), now: Time) -> Result<(), Fault> {
+        let (session, of, Around { world, origin, peer, .. }) = (self.session, &self.of, self.around);
+        let stuck = Duration::from_secs(session.stuck_after.into());
         let incoming = Incoming {
             dataset: &self.target,
-            props,
+            props: if is_new { self.props()? } else { Vec::new() },
+            stamp: stamp.map(|at| stamp::written(&session.id, at)),
             bytes: session.progress.bytes.clone(),
-            stuck: Duration::from_secs(session.stuck_after.into()),
+            stuck,
             stop: session.stop.clone(),
         };
         let mut tell = |event| {
@@ -400,31 +485,30 @@ impl Look<'_> {
                 session.progress.set(Some(sending));
             }
         };
-        let pool = &self.here.pool;
-        let sent = self.peer.receive(&incoming, &mut |stream| pool.send(request, stream, &mut tell));
+        let rate = || session.policy.rate(world.reading().wall);
+        let clock = || world.passed();
+        let patience = Patience { stuck, stop: &session.stop };
+        let mut fill = |stream: &mut (dyn Write + Send)| {
+            let mut paced = Paced::new(stream, &rate, &clock, &session.stop);
+            origin.send(of, content, &mut paced, &mut tell, &patience)?;
+            // What is left in it is a part of the stream.
+            let cut = |_| of_engine(Error::Refused(Box::new(Refused::because(SendFault::Io))));
+            paced.flush().map_err(cut)
+        };
+        let sent = peer.receive(&incoming, &mut fill);
         session.progress.set(None);
         sent
     }
 
     /// What a new replica is given: it is one of this service and source, and refuses writes.
-    fn props(&self) -> engine_api::Result<Vec<PropertyChange>> {
+    fn props(&self) -> Result<Vec<PropertyChange>, Fault> {
         let prop = |name: &str, value: String| PropertyChange { name: name.to_owned(), value };
-        let head = self.here.head(&GIVEN)?;
-        let given = GIVEN.iter().filter_map(|name| Some(prop(name, head.own(name)?.to_owned())));
-        let mut props: Vec<PropertyChange> = given.collect();
+        let Given { kind, mut props } = self.around.origin.given(&self.of)?;
         props.push(prop("readonly", "on".to_owned()));
-        props.push(prop(stamp::REPLICA, self.session.policy.relation(self.here.guid)));
-        if head.kind == DatasetKind::Filesystem {
+        props.push(prop(stamp::REPLICA, self.session.policy.relation(self.of.guid)));
+        if kind == DatasetKind::Filesystem {
             props.push(prop("canmount", "noauto".to_owned()));
         }
         Ok(props)
     }
-}
-
-/// Whether a token cannot be followed here, now or later.
-fn is_of_token(reason: &Reason) -> bool {
-    matches!(
-        reason,
-        Reason::Send(SendFault::TokenOf { .. } | SendFault::NoTokenSource { .. } | SendFault::Token { .. })
-    )
 }

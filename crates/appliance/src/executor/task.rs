@@ -22,8 +22,8 @@ use stdx::patience::hurried;
 
 use super::carry::{Carried, carry};
 use super::shelf::Tended;
-use super::sync::{self, Office, Session, Settled};
-use super::{Services, facts, home, tend};
+use super::sync::{self, Extent, Fault, Office, Session, Settled};
+use super::{Services, facts, home, tend, tier};
 
 /// Snapshots that are read for one look: more datasets are looked at afterwards.
 pub const MOST_READ: usize = 200_000;
@@ -50,6 +50,7 @@ pub enum What {
     Look(Box<Look>),
     Tend { pool: Arc<dyn Pool>, upkeep: Upkeep, scrub: bool, tended: Tended, stop: Cancel, now: Time },
     Sync(Box<Session>),
+    Tier(Box<tier::Session>),
     Run { policy: ScriptPolicy, stop: Cancel },
 }
 
@@ -94,6 +95,7 @@ pub enum Outcome {
     Tended(Result<tend::Tending, Error>),
     /// What came of each dataset was noted before.
     Synced,
+    Tiered(tier::Done),
     Ran {
         end: ScriptEnd,
         output: String,
@@ -122,6 +124,7 @@ impl Task {
         match self.what {
             What::Names(_) | What::Look(_) | What::Tend { .. } => "service-pool",
             What::Sync(_) => "service-sync",
+            What::Tier(_) => "service-tier",
             What::Run { .. } => "service-script",
         }
     }
@@ -152,8 +155,13 @@ impl Task {
                 Outcome::Tended(tend::tend((&**pool, id), upkeep, *scrub, *tended, stop, *now))
             }
             What::Sync(session) => {
-                sync::run(&*self.services.engine, session, self);
+                sync::run(&*self.services.engine, &*self.services.world, session, self);
                 Outcome::Synced
+            }
+            What::Tier(session) => {
+                self.begin();
+                let Services { engine, world, .. } = &*self.services;
+                Outcome::Tiered(tier::run(&**engine, &**world, session, &|| self.services.now()))
             }
             What::Run { policy, stop } => {
                 self.begin();
@@ -178,7 +186,7 @@ impl Task {
         if !planned.plan.groups.is_empty() || !planned.plan.destroys.is_empty() {
             self.begin();
         }
-        let carried = carry(&*look.pool, self.id(), planned.plan, &look.stop);
+        let carried = carry(&*look.pool, self.id(), planned.plan, look.policy.lock, &look.stop);
         Outcome::Look(Box::new(Looked { carried, next: planned.next, gone, left, names }))
     }
 
@@ -210,6 +218,17 @@ impl Office for Task {
     fn settle(&self, dataset: u64, settled: Settled) {
         if let Some((id, edition)) = self.service() {
             self.services.note_synced(id, *edition, dataset, settled);
+        }
+    }
+
+    fn cover(&self, names: Vec<Named>, due: (Time, bool)) -> Option<Extent> {
+        let (id, edition) = self.service()?;
+        self.services.note_listed(id, *edition, names, due)
+    }
+
+    fn unlisted(&self, why: Fault) {
+        if let Some((id, edition)) = self.service() {
+            self.services.note_unlisted(id, *edition, why);
         }
     }
 }

@@ -4,14 +4,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use api_types::{
-    AutoSnapPolicy, AutoSyncPolicy, FailureClass, LastRun, NextLook, NextRun, RunReason, ServiceFailure,
-    ServiceFault, ServiceSpec, ServiceState, SnapFinding, SnapNext, SnapSkipped, SyncReplica, SyncStatus,
+    AutoSnapPolicy, AutoSyncPolicy, AutoTierPolicy, FailureClass, LastRun, NextLook, NextRun, RunReason,
+    ServiceFailure, ServiceFault, ServiceSpec, ServiceState, SnapFinding, SnapNext, SnapSkipped, StateCause,
+    SyncReplica, SyncStatus, TierStatus,
 };
 use engine_api::Cancel;
 use services::autosnap::agenda::Agenda;
 use services::autosnap::coverage::{Coverage, Named, cover};
 use services::autosnap::policy::Policy;
 use services::autosync;
+use services::autosync::memory::LISTING;
+use services::autotier;
 use services::instance::Instance;
 use services::property::Policy as KeptPolicy;
 use services::schedule::Zones;
@@ -21,6 +24,7 @@ use services::upkeep::Upkeep;
 
 use super::shelf::{Kept, Memory};
 use super::sync::{Progress, replica_of};
+use super::tier;
 
 /// Failures of a run that are told.
 const TOLD: usize = 16;
@@ -58,6 +62,7 @@ pub enum Work {
     Snapshots(Box<Snapshots>),
     Upkeep { upkeep: Upkeep, scrub: bool, pools: BTreeMap<u64, Time> },
     Sync(Box<Syncing>),
+    Tier(Box<Tiering>),
     Script { script: Box<Script> },
 }
 
@@ -80,6 +85,15 @@ pub struct Syncing {
     /// guid of a source → its name.
     pub names: BTreeMap<u64, String>,
     pub progress: Arc<Progress>,
+}
+
+/// An auto-tier service.
+pub struct Tiering {
+    pub policy: Arc<autotier::policy::Policy>,
+    pub findings: Vec<SnapFinding>,
+    /// guid and name; `None`: it is not here.
+    pub source: Option<(u64, String)>,
+    pub progress: Arc<tier::Progress>,
 }
 
 /// What a service covers in one pool.
@@ -106,12 +120,17 @@ pub struct Run {
     pub before: Instance,
     /// It is one by now.
     pub is_told: bool,
+    /// What failed of it does not end the whole service's work.
+    pub is_partial: bool,
 }
 
 impl Working {
     pub fn new(edition: u64, kept: Kept, zones: Zones<'_>) -> Result<Working, ServiceFault> {
         let Kept { instance, memory } = kept;
-        let work = Work::new(&instance.id, &instance.spec, zones)?;
+        let mut work = Work::new(&instance.id, &instance.spec, zones)?;
+        if let Work::Sync(syncing) = &mut work {
+            syncing.names.clone_from(&memory.sync.listed);
+        }
         let (stop, troubles) = (Cancel::default(), BTreeMap::new());
         Ok(Working { edition, instance, memory, work, stop, run: None, troubles, lodging: None })
     }
@@ -157,8 +176,13 @@ impl Working {
                 Some(NextRun { at, reason: RunReason::Scheduled })
             }
             Work::Sync(syncing) => {
-                let names = syncing.names.keys().copied();
-                self.memory.sync.next(&syncing.policy, names, self.instance.served, now)
+                let ServiceSpec::AutoSync(policy) = &self.instance.spec else { return None };
+                let subjects = syncing.subjects(policy);
+                self.memory.sync.next(&syncing.policy, subjects, self.instance.served, now)
+            }
+            Work::Tier(tiering) => {
+                let is_interrupted = self.instance.cause == StateCause::Interrupted;
+                tiering.policy.next(self.instance.served, is_interrupted, now)
             }
             Work::Script { script } => {
                 use services::script::Step;
@@ -195,6 +219,7 @@ impl Working {
             Work::Snapshots(snapshots) => snapshots.coverage.datasets.len() as u64,
             Work::Upkeep { pools, .. } => pools.len() as u64,
             Work::Sync(syncing) => syncing.names.len() as u64,
+            Work::Tier(tiering) => u64::from(tiering.source.is_some()),
             Work::Script { .. } => 1,
         }
     }
@@ -203,6 +228,7 @@ impl Working {
         let snapshots = match &self.work {
             Work::Snapshots(snapshots) => snapshots,
             Work::Sync(syncing) => return syncing.findings.clone(),
+            Work::Tier(tiering) => return tiering.findings.clone(),
             Work::Upkeep { .. } | Work::Script { .. } => return Vec::new(),
         };
         let of_policy = snapshots.policy.findings().iter();
@@ -232,9 +258,19 @@ impl Working {
             }
         };
         let mut replicas: Vec<SyncReplica> = syncing.names.iter().map(replica).collect();
+        if replicas.is_empty() && !policy.origin.is_here() {
+            // What there is elsewhere is not known yet, and none of it is here.
+            replicas.push(replica((&LISTING, &policy.source.dataset)));
+        }
         replicas.sort_by(|a, b| (a.current, &a.dataset).cmp(&(b.current, &b.dataset)));
         replicas.truncate(SHOWN);
         Some(SyncStatus { replicas, sending: syncing.progress.sending(now) })
+    }
+
+    /// How far a session is, of an auto-tier service that runs.
+    pub fn tier(&self, now: Time) -> Option<TierStatus> {
+        let Work::Tier(tiering) = &self.work else { return None };
+        tiering.progress.status(now)
     }
 
     /// Whether each dataset waits for a person.
@@ -244,7 +280,8 @@ impl Working {
             let backoff = self.memory.sync.datasets.get(guid).and_then(|it| it.backoff);
             backoff.is_some_and(|it| it.class != FailureClass::Retriable)
         };
-        !syncing.names.is_empty() && syncing.names.keys().all(is_stopped)
+        let is_each = !syncing.names.is_empty() && syncing.names.keys().all(is_stopped);
+        is_each || is_stopped(&LISTING)
     }
 
     /// Everything is to be looked at.
@@ -257,7 +294,7 @@ impl Working {
             }
             Work::Upkeep { pools, .. } => pools.values_mut().for_each(|at| *at = now.min(*at)),
             // What is asked is looked at, whatever is due.
-            Work::Sync(_) | Work::Script { .. } => {}
+            Work::Sync(_) | Work::Tier(_) | Work::Script { .. } => {}
         }
     }
 
@@ -310,24 +347,67 @@ impl Work {
                     progress: Arc::default(),
                 })))
             }
+            ServiceSpec::AutoTier(policy) => {
+                let checked = autotier::policy::Policy::new(id, policy, zones)
+                    .map_err(|faults| ServiceFault::Tier { faults })?;
+                Ok(Work::Tier(Box::new(Tiering {
+                    policy: Arc::new(checked),
+                    findings: Vec::new(),
+                    source: None,
+                    progress: Arc::default(),
+                })))
+            }
             ServiceSpec::Script(policy) => Ok(Work::Script { script: Box::new(Script::new(policy, zones)?) }),
         }
     }
 }
 
 impl Syncing {
+    /// What there may be something to do for: its datasets, and the listing of a source that is
+    /// elsewhere.
+    pub fn subjects(&self, policy: &AutoSyncPolicy) -> impl Iterator<Item = u64> {
+        let listing = (!policy.origin.is_here()).then_some(LISTING);
+        self.names.keys().copied().chain(listing)
+    }
+
     /// Covers what is there now. Whether the source has another name or guid than before.
-    pub fn cover(&mut self, policy: &mut AutoSyncPolicy, pools: &BTreeMap<u64, Arc<Vec<Named>>>) -> bool {
-        let all: Vec<Named> = pools.values().flat_map(|names| names.iter().cloned()).collect();
-        let Coverage { datasets, findings, targets } = cover(std::slice::from_ref(&policy.source), &all);
-        let covered = all.into_iter().filter(|it| datasets.contains_key(&it.guid));
-        self.names = covered.map(|it| (it.guid, it.name)).collect();
+    pub fn cover(&mut self, policy: &mut AutoSyncPolicy, all: &[Named]) -> bool {
+        let Coverage { datasets, findings, targets } = cover(std::slice::from_ref(&policy.source), all);
+        let covered = all.iter().filter(|it| datasets.contains_key(&it.guid));
+        self.names = covered.map(|it| (it.guid, it.name.clone())).collect();
         self.findings = findings;
         let Some(source) = targets.into_iter().next().filter(|source| *source != policy.source) else {
             return false;
         };
         policy.source = source;
         true
+    }
+}
+
+impl Tiering {
+    /// Covers what is there now. Whether the source has another name or guid than before.
+    pub fn cover(&mut self, policy: &mut AutoTierPolicy, pools: &BTreeMap<u64, Arc<Vec<Named>>>) -> bool {
+        let all: Vec<Named> = pools.values().flat_map(|names| names.iter().cloned()).collect();
+        let Coverage { datasets, findings, targets } = cover(std::slice::from_ref(&policy.source), &all);
+        self.source = all.into_iter().find(|it| datasets.contains_key(&it.guid)).map(|it| (it.guid, it.name));
+        self.findings = findings;
+        let Some(source) = targets.into_iter().next().filter(|source| *source != policy.source) else {
+            return false;
+        };
+        policy.source = source;
+        true
+    }
+
+    /// A session of this service.
+    pub fn session(&self, id: &str, policy: &AutoTierPolicy, stop: &Cancel) -> tier::Session {
+        tier::Session {
+            id: id.to_owned(),
+            policy: self.policy.clone(),
+            spec: policy.clone(),
+            source: self.source.clone(),
+            stop: stop.clone(),
+            progress: self.progress.clone(),
+        }
     }
 }
 

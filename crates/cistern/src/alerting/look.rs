@@ -1,7 +1,9 @@
-//! What checks look at: pools, disks, datasets and the machine, with the bounds of each look.
+//! What checks look at: pools, disks, datasets, the machine and other appliances, with the bounds
+//! of each look.
 
 mod datasets;
 mod machine;
+mod peers;
 mod pools;
 pub mod services;
 mod smart;
@@ -43,5 +45,6 @@ pub fn all(sights: &Arc<Sights>) -> Vec<Box<dyn Look>> {
         Box::new(machine::Clock::of(sights.clone())),
         Box::new(ups::Power::default()),
         Box::new(services::Services(sights.clone())),
+        Box::new(peers::Peers(sights.clone())),
     ]
 }

@@ -1,4 +1,5 @@
 use engine_api::{PropKind, Source};
+use stdx::behalf::{Actor, on_behalf_of};
 
 use super::*;
 
@@ -46,6 +47,20 @@ fn a_secret_is_kept_sealed_and_shown_to_who_asks_for_it_alone() {
     assert_eq!((revealed.value.as_str(), revealed.received.as_deref()), (CLEAR, Some(CLEAR)));
     let line = format!("zfs set {}={CLEAR} tank/v", iscsi::PROPERTY);
     assert!(!policy("recorded").recorded(&line).contains("twelve_letters"));
+}
+
+#[test]
+fn what_clients_know_a_dataset_by_is_set_by_services_alone_and_shown_without_its_key() {
+    let value = format!("live 1 2 {}", "5a".repeat(32));
+    let error = admitted(IDENTITY, &value).unwrap_err();
+    assert!(!error.to_string().contains("5a5a"), "{error}");
+    let service = Actor { way: Way::Service, ..Actor::itself() };
+    assert_eq!(on_behalf_of(Arc::new(service), || admitted(IDENTITY, &value)), Ok(value.clone()));
+    let (kind, source) = (PropKind::Text, Source::Local);
+    let mut shown =
+        PropValue { name: IDENTITY.into(), value: value.clone(), kind, source, received: Some(value) };
+    policy("known").show(&mut shown);
+    assert_eq!((shown.value.as_str(), shown.received.as_deref()), ("live 1 2", Some("live 1 2")));
 }
 
 #[test]

@@ -11,9 +11,9 @@
 //! Invariants: what a program writes never holds it up, and no more than the last of it is kept.
 //! Nothing here waits for a program longer than its bound.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::io::{self, Read};
+use std::io;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -23,6 +23,8 @@ use std::time::{Duration, Instant};
 use api_types::{ScriptEnd, ScriptLimits, ScriptPolicy};
 use engine_api::Cancel;
 use stdx::os_error::words;
+
+use super::tail::{Tail, listen};
 
 /// How often the watcher looks.
 const LOOK: Duration = Duration::from_millis(200);
@@ -57,11 +59,17 @@ pub fn run(policy: &ScriptPolicy, stop: &Cancel, number: u64) -> (ScriptEnd, Str
 
 fn start(policy: &ScriptPolicy, mark: &str, output: io::PipeWriter) -> io::Result<Child> {
     let mut command = Command::new(&policy.program);
-    command.args(&policy.arguments).env_clear().current_dir("/").stdin(Stdio::null());
+    command.args(&policy.arguments).current_dir("/").stdin(Stdio::null());
+    command.stdout(output.try_clone()?).stderr(output);
+    begin(&mut command, policy.limits.memory, mark)
+}
+
+/// Begins a program with its arguments, folder and streams, in a session of its own, with a clean
+/// environment and so many bytes of memory a process.
+pub fn begin(command: &mut Command, memory: u64, mark: &str) -> io::Result<Child> {
+    command.env_clear();
     command.env("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin").env(MARK, mark);
     command.env("LANG", "C.UTF-8");
-    command.stdout(output.try_clone()?).stderr(output);
-    let memory = policy.limits.memory;
     let within = move || {
         let limit = libc::rlimit { rlim_cur: memory, rlim_max: memory };
         let none = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
@@ -115,7 +123,7 @@ fn ended(status: ExitStatus) -> ScriptEnd {
 
 /// Kills all of a program. What is born meanwhile is killed in the next pass; there are as many as
 /// that takes, within reason.
-fn kill_all(leader: u32, mark: &str) {
+pub fn kill_all(leader: u32, mark: &str) {
     for _ in 0..100 {
         let members = members(leader, mark);
         if members.is_empty() {
@@ -182,45 +190,6 @@ fn stat(pid: u32) -> Option<Stat> {
     let parent = fields.next()?.parse().ok()?;
     let session = fields.nth(1)?.parse().ok()?;
     Some(Stat { parent, session, is_dead: matches!(state, "Z" | "X") })
-}
-
-/// The last of what was written.
-struct Tail {
-    bytes: VecDeque<u8>,
-    most: usize,
-    is_cut: bool,
-}
-
-impl Tail {
-    fn new(most: usize) -> Tail {
-        Tail { bytes: VecDeque::new(), most, is_cut: false }
-    }
-
-    fn add(&mut self, bytes: &[u8]) {
-        self.bytes.extend(bytes);
-        let surplus = self.bytes.len().saturating_sub(self.most);
-        self.is_cut |= surplus > 0;
-        self.bytes.drain(..surplus);
-    }
-
-    /// Where the beginning is missing, so is the rest of its line.
-    fn text(&mut self) -> String {
-        let bytes = self.bytes.make_contiguous();
-        let from = bytes.iter().position(|byte| *byte == b'\n').filter(|_| self.is_cut);
-        String::from_utf8_lossy(&bytes[from.map_or(0, |at| at + 1)..]).into_owned()
-    }
-}
-
-fn listen(mut from: io::PipeReader, into: &Mutex<Tail>) {
-    let mut buffer = [0; 8 << 10];
-    loop {
-        match from.read(&mut buffer) {
-            Ok(0) => return,
-            Ok(len) => into.lock().unwrap_or_else(PoisonError::into_inner).add(&buffer[..len]),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(_) => return,
-        }
-    }
 }
 
 #[cfg(test)]

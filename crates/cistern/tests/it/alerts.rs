@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::daemon::{Daemon, PROGRAM, Scratch, program, text};
+use crate::daemon::{Daemon, PROGRAM, Scratch, free_port, program, text};
+use crate::peers::pair;
 use crate::policies::clock;
 use crate::suspended::until;
 
@@ -393,6 +394,32 @@ fn a_clock_that_goes_back_is_told_and_nothing_else_happens() {
     assert!((-3_700..-3_500).contains(&jump), "{told:#?}");
     assert_eq!(open(&daemon), [("clock-jumped".to_owned(), "clock".to_owned())]);
     daemon.stop();
+}
+
+/// A peer whose clock is wrong is told, with by how much, and over once it is right; one that is
+/// not there is asked again and again, which is no failure of the check.
+#[test]
+fn a_peer_is_looked_at_too() {
+    let scratch = Scratch::new("alerts-peer");
+    let set = |seconds: i64| fs::write(scratch.path("clock"), format!("{seconds:+}")).expect("written");
+    set(-3_600);
+    let https = |port: u16| format!("127.0.0.1:{port}");
+    let (there, here) = (free_port("127.0.0.1"), free_port("127.0.0.1"));
+    let mut south = Daemon::start_under(&scratch, "south", &["--https", &https(there)], &clock(&scratch));
+    let mut north = Daemon::start_with(&scratch, "north", &["--https", &https(here), QUICK[0], QUICK[1]]);
+    until("it was looked", || check(&north, "peers")["state"] == "off");
+    pair(&north, &south, "dozer/north");
+    until("the clock is told", || is_open(&north, "peer-clock"));
+    assert_eq!(open(&north), [("peer-clock".to_owned(), "peer south".to_owned())]);
+    let ahead = alert(&north, &["list"])[0]["what"]["peer-clock"]["ahead"].as_i64().expect("seconds");
+    assert!((-3_700..-3_500).contains(&ahead), "{ahead}");
+    set(0);
+    until("it is over", || open(&north).is_empty());
+    south.stop();
+    std::thread::sleep(Duration::from_secs(3));
+    assert_eq!(check(&north, "peers")["state"], "good");
+    assert!(open(&north).is_empty(), "who is away for two minutes is no alert yet");
+    north.stop();
 }
 
 /// A UPS whose battery is nearly empty has the daemon export its pools and end.

@@ -214,7 +214,8 @@ pub struct Daemon {
     pub host: String,
     pub port: u16,
     pub banner: String,
-    extra: Vec<String>,
+    /// More options, from its next start on.
+    pub extra: Vec<String>,
     env: Vec<(&'static str, String)>,
     /// `cgroup.procs` of the group of processes that it is to be in.
     group: Option<PathBuf>,

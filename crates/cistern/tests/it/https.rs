@@ -55,7 +55,8 @@ impl Answer {
     }
 }
 
-fn port_of(daemon: &Daemon) -> u16 {
+/// Where HTTPS is served.
+pub fn port_of(daemon: &Daemon) -> u16 {
     let line =
         daemon.banner.lines().find_map(|line| line.trim().strip_prefix("web          https://127.0.0.1:"));
     let port = line.and_then(|rest| rest.split(' ').next()).unwrap_or_else(|| panic!("{}", daemon.banner));

@@ -55,6 +55,13 @@ struct DirEntry {
     kind: u32,
 }
 
+/// A file handle, as libnfs has it (`struct nfs_fh`).
+#[repr(C)]
+struct Handle {
+    len: c_int,
+    bytes: *const u8,
+}
+
 #[link(name = "nfs")]
 unsafe extern "C" {
     fn nfs_init_context() -> *mut c_void;
@@ -65,6 +72,7 @@ unsafe extern "C" {
     fn nfs_set_autoreconnect(nfs: *mut c_void, retries: c_int);
     fn nfs_set_timeout(nfs: *mut c_void, milliseconds: c_int);
     fn nfs_mount(nfs: *mut c_void, server: *const c_char, export: *const c_char) -> c_int;
+    fn nfs_get_fh(file: *mut c_void) -> *const Handle;
     fn nfs_lstat64(nfs: *mut c_void, path: *const c_char, stat: *mut Stat) -> c_int;
     fn nfs_open(nfs: *mut c_void, path: *const c_char, flags: c_int, file: *mut *mut c_void) -> c_int;
     fn nfs_creat(nfs: *mut c_void, path: *const c_char, mode: c_int, file: *mut *mut c_void) -> c_int;
@@ -317,6 +325,15 @@ impl Drop for Client {
 }
 
 impl Open<'_> {
+    /// What the server knows it by.
+    pub fn handle(&self) -> Vec<u8> {
+        // SAFETY: the file is open, so there is a handle, which is as long as it says.
+        unsafe {
+            let handle = &*nfs_get_fh(self.file);
+            std::slice::from_raw_parts(handle.bytes, usize::try_from(handle.len).expect("a length")).to_vec()
+        }
+    }
+
     pub fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
         let nfs = self.client.live()?;
         // SAFETY: context and file are live; `data` has as many bytes as told.

@@ -33,7 +33,7 @@ fn a_version_is_told() {
     assert_ne!(number, "0.0.0");
     let scratch = Scratch::new("version");
     let daemon = Daemon::start(&scratch);
-    let told = format!("cistern-{number}\ncistern-daemon-{number}\n");
+    let told = format!("zfs-2.3.0-cistern-{number}\ncistern-daemon-{number}\n");
     assert_eq!((daemon.zpool("version").done(), daemon.zfs("--version").done()), (told.clone(), told));
 }
 

@@ -14,7 +14,7 @@ use crate::suspended::until;
 use crate::zdb::assert_clean;
 
 /// Has a service look, and waits until it has.
-fn run(daemon: &Daemon, name: &str) {
+pub fn run(daemon: &Daemon, name: &str) {
     let began = |service: &Value| service["last"]["ended"].as_i64().unwrap_or(0);
     let before = began(&shown(daemon, name));
     // A run is told apart from the one before by its second.
@@ -27,13 +27,13 @@ fn run(daemon: &Daemon, name: &str) {
 }
 
 /// A service that looks when it is told to, and once at first.
-fn create(daemon: &Daemon, name: &str, from: &str, to: &str, more: &[&str]) {
+pub fn create(daemon: &Daemon, name: &str, from: &str, to: &str, more: &[&str]) {
     let words = ["create", "auto-sync", name, "--from", from, "--to", to, "--schedule", "yearly"];
     svc(daemon, &[&words[..], more].concat()).done();
 }
 
 /// The snapshots of a dataset, by guid and name.
-fn snapshots(daemon: &Daemon, dataset: &str) -> Vec<(String, String)> {
+pub fn snapshots(daemon: &Daemon, dataset: &str) -> Vec<(String, String)> {
     let listed = daemon.run(&["zfs", "list", "-H", "-t", "snapshot", "-o", "guid,name", "-d", "1", dataset]);
     let short = |line: &str| {
         let (guid, name) = line.split_once('\t').expect("two fields");
@@ -44,29 +44,29 @@ fn snapshots(daemon: &Daemon, dataset: &str) -> Vec<(String, String)> {
 }
 
 /// The service's snapshots of a dataset, oldest first.
-fn own(daemon: &Daemon, dataset: &str) -> Vec<String> {
+pub fn own(daemon: &Daemon, dataset: &str) -> Vec<String> {
     let all = snapshots(daemon, dataset);
     all.into_iter().filter(|(_, name)| name.starts_with("sync-")).map(|(guid, _)| guid).collect()
 }
 
-fn value(daemon: &Daemon, property: &str, of: &str) -> String {
+pub fn value(daemon: &Daemon, property: &str, of: &str) -> String {
     daemon.run(&["zfs", "get", "-Hp", "-o", "value", property, of]).done().trim().to_owned()
 }
 
-fn noise(seed: u64, len: usize) -> Vec<u8> {
+pub fn noise(seed: u64, len: usize) -> Vec<u8> {
     let mut bytes = vec![0; len];
     Prng::new(seed).fill(&mut bytes);
     bytes
 }
 
 /// Two pools, each in a folder of its own.
-fn pools(scratch: &Scratch, daemon: &Daemon, mib: (u64, u64)) {
+pub fn pools(scratch: &Scratch, daemon: &Daemon, mib: (u64, u64)) {
     let (a, b) = (scratch.image_in("one", "a", mib.0), scratch.image_in("two", "b", mib.1));
     daemon.zpool(&format!("create -m none tank {a}")).done();
     daemon.zpool(&format!("create -m none backup {b}")).done();
 }
 
-fn share(daemon: &Daemon, scratch: &Scratch, dataset: &str) -> Client {
+pub fn share(daemon: &Daemon, scratch: &Scratch, dataset: &str) -> Client {
     let at = scratch.text(&dataset.replace('/', "-"));
     daemon.zfs(&format!("set mountpoint={at} {dataset}")).done();
     daemon.zfs(&format!("set sharenfs=rw,no_root_squash,insecure {dataset}")).done();
@@ -294,6 +294,77 @@ fn a_replica_that_somebody_changed_is_left_to_a_person() {
     // The base is held, and its own service lets go of it.
     let base = format!("tank/a@{}", snapshots(&daemon, "tank/a")[0].1);
     assert_eq!(daemon.run(&["zfs", "destroy", &base]).status, 1);
+    drop(client);
+    daemon.stop();
+    assert_clean(&scratch.path("one"), "tank");
+    assert_clean(&scratch.path("two"), "backup");
+}
+
+#[test]
+fn a_stream_goes_no_faster_than_it_may_and_what_lags_is_told() {
+    let scratch = Scratch::new("replication-rate");
+    let mut daemon = Daemon::start_with(&scratch, "state", &["--checks-every", "1s"]);
+    pools(&scratch, &daemon, (256, 256));
+    daemon.zfs("create tank/a").done();
+    let client = share(&daemon, &scratch, "tank/a");
+    client.write_file("/f", 0o644, &noise(1, 24 << 20)).expect("written");
+    let refused = svc(
+        &daemon,
+        &[
+            "create",
+            "auto-sync",
+            "s",
+            "--from",
+            "tank/a",
+            "--to",
+            "backup/a",
+            "--schedule",
+            "5s",
+            "--limit",
+            "1K",
+        ],
+    );
+    assert!(refused.status != 0 && refused.err.contains("65536 bytes a second or more"), "{refused:?}");
+    // The other one is in force at no time that there is.
+    let limits = ["--limit", "4M", "--limit", "1G", "--lag", "2s"];
+    create(&daemon, "s", "tank/a", "backup/a", &limits);
+    let (mut rates, begun) = (Vec::new(), std::time::Instant::now());
+    until("the replica", || {
+        if let Some(sending) = shown(&daemon, "s")["sync"]["sending"].as_object() {
+            rates.push((sending["bytes"].as_u64().expect("bytes"), begun.elapsed()));
+        }
+        own(&daemon, "backup/a").len() == 1
+    });
+    // Between two looks that are seconds apart, whatever was sent before them.
+    let (first, last) = (rates.first().expect("a look"), rates.last().expect("a look"));
+    let rate = (last.0 - first.0) as f64 / (last.1 - first.1).as_secs_f64() / f64::from(4 << 20);
+    assert!(rate < 1.05, "{rate} of the rate: {rates:?}");
+    until("the end of the run", || state(&daemon, "s") == "online");
+    let told = svc(&daemon, &["show", "s"]).done();
+    assert!(
+        told.contains("limits      4M/s, 1G/s\n") && told.contains("lag         an alert after 2s\n"),
+        "{told}"
+    );
+    // It lags for as long as nothing is sent, and no longer.
+    let alerts = || daemon.run(&["alert", "list"]).done();
+    daemon.zpool("export backup").done();
+    client.write_file("/f", 0o644, b"new").expect("written");
+    until("an alert", || alerts().contains("the replica of tank/a lags"));
+    daemon.zpool(&format!("import -d {} backup", scratch.text("two"))).done();
+    svc(&daemon, &["set", "s", "--schedule", "1s", "--limit", "none"]).done();
+    svc(&daemon, &["run", "s"]);
+    until("no alert", || !alerts().contains("lags"));
+    // Each second, and nothing is left of it.
+    for turn in 0..4_u8 {
+        client.write_file("/f", 0o644, &[turn; 5_000]).expect("written");
+        std::thread::sleep(Duration::from_millis(700));
+    }
+    until("the newest", || {
+        let newest = own(&daemon, "tank/a");
+        newest.len() == 1
+            && newest.last() == own(&daemon, "backup/a").last()
+            && state(&daemon, "s") == "online"
+    });
     drop(client);
     daemon.stop();
     assert_clean(&scratch.path("one"), "tank");

@@ -19,8 +19,10 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::rustls::pki_types::ServerName;
 use tokio_rustls::rustls::{ClientConfig, Error};
 
+use api_types::Fingerprint;
+
 use super::line::{Line, Transport};
-use super::tls::{self, Fingerprint, Trust, Verifier};
+use super::tls::{self, Trust, Verifier};
 
 pub const USUAL_PORT: u16 = 8443;
 /// How long one of its addresses may take to answer, and the handshake after it.

@@ -4,9 +4,9 @@
 //! Invariant: whatever is taken, the other side proves that it has the certificate's key.
 
 use std::fmt;
-use std::str::FromStr;
 use std::sync::{Arc, OnceLock};
 
+use api_types::{Fingerprint, NoFingerprint};
 use sha2::{Digest, Sha256};
 use tokio_rustls::rustls::client::WebPkiServerVerifier;
 use tokio_rustls::rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
@@ -16,40 +16,14 @@ use tokio_rustls::rustls::{
     CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
 };
 
-/// SHA-256 of a certificate. It is shown as pairs of capital hexadecimal digits with colons between
-/// them, and read with or without those.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Fingerprint([u8; 32]);
-
-impl Fingerprint {
-    fn of(certificate: &[u8]) -> Fingerprint {
-        Fingerprint(Sha256::digest(certificate).into())
-    }
+/// A fingerprint as it is shown, or what is wrong with it.
+pub fn fingerprint(text: &str) -> Result<Fingerprint, String> {
+    let bad = |NoFingerprint| format!("'{text}' is no SHA-256 fingerprint: 64 hexadecimal digits");
+    text.parse().map_err(bad)
 }
 
-impl fmt::Display for Fingerprint {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (at, byte) in self.0.iter().enumerate() {
-            write!(f, "{}{byte:02X}", if at == 0 { "" } else { ":" })?;
-        }
-        Ok(())
-    }
-}
-
-impl FromStr for Fingerprint {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Fingerprint, String> {
-        let digits: Option<Vec<u32>> =
-            text.chars().filter(|digit| *digit != ':').map(|digit| digit.to_digit(16)).collect();
-        let bad = || format!("'{text}' is no SHA-256 fingerprint: 64 hexadecimal digits");
-        let digits = digits.filter(|digits| digits.len() == 64).ok_or_else(bad)?;
-        let mut bytes = [0; 32];
-        for (byte, pair) in bytes.iter_mut().zip(digits.chunks_exact(2)) {
-            *byte = (pair[0] << 4 | pair[1]) as u8;
-        }
-        Ok(Fingerprint(bytes))
-    }
+fn of_certificate(certificate: &[u8]) -> Fingerprint {
+    Fingerprint(Sha256::digest(certificate).into())
 }
 
 /// Whose certificate is taken.
@@ -94,7 +68,7 @@ impl ServerCertVerifier for Verifier {
         ocsp_response: &[u8],
         now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
-        let shown = Fingerprint::of(end_entity);
+        let shown = of_certificate(end_entity);
         self.seen.get_or_init(|| shown);
         match (self.trust, &self.roots) {
             (Trust::Known(known), _) if known == shown => Ok(ServerCertVerified::assertion()),
@@ -155,21 +129,4 @@ fn system_roots(provider: &Arc<CryptoProvider>) -> Option<Arc<WebPkiServerVerifi
         return None;
     }
     WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider.clone()).build().ok()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_fingerprint_is_read_as_it_is_shown_and_nothing_else_is() {
-        let shown = Fingerprint::of(b"abc").to_string();
-        assert!(shown.starts_with("BA:78:16:BF:") && shown.ends_with(":15:AD"), "{shown}");
-        assert_eq!(shown.parse(), Ok(Fingerprint::of(b"abc")));
-        assert_eq!(shown.replace(':', "").to_lowercase().parse(), Ok(Fingerprint::of(b"abc")));
-        for bad in ["", "BA:78", &format!("{shown}:00"), &shown.replace('B', "G"), &shown.replace('B', "é")]
-        {
-            assert!(bad.parse::<Fingerprint>().is_err(), "{bad}");
-        }
-    }
 }

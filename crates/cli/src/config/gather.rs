@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use api_types::refusal::Reason;
 use api_types::{
-    AlertRoute, DatasetInfo, DatasetKind, DatasetQuery, Delegation, LogFilter, Me, PropValue, Role,
+    AlertRoute, DatasetInfo, DatasetKind, DatasetQuery, Delegation, IDENTITY, LogFilter, Me, PropValue, Role,
     RouteStatus, ServiceState, Source, SpaceUse, Spender, Tunable, User, is_of_machine, kind, routes,
 };
 
@@ -134,6 +134,10 @@ fn add_property(
     dataset: &mut Dataset,
     io: &mut Io<'_>,
 ) -> Result<(), Stop> {
+    // Replication sets it, and nobody else can.
+    if prop.name == IDENTITY {
+        return Ok(());
+    }
     if let Some(value) = &prop.received {
         dataset.received.insert(prop.name.clone(), form(value));
     }

@@ -107,7 +107,7 @@ pub enum Step {
     ChangeService {
         name: String,
         before: Service,
-        is: Service,
+        is: Box<Service>,
     },
     RemoveService {
         name: String,
@@ -541,7 +541,7 @@ impl Comparison {
                     self.obstacles.push(Obstacle::ServiceKind { service: name, is, wanted });
                 }
                 Some(before) if *before != is => {
-                    self.steps.push(Step::ChangeService { name, before: before.clone(), is });
+                    self.steps.push(Step::ChangeService { name, before: before.clone(), is: Box::new(is) });
                 }
                 Some(_) => {}
             }

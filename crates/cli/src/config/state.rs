@@ -146,6 +146,7 @@ impl Service {
         match &mut spec {
             ServiceSpec::AutoSnap(policy) => policy.targets.iter_mut().for_each(|target| target.guid = None),
             ServiceSpec::AutoSync(policy) => policy.source.guid = None,
+            ServiceSpec::AutoTier(policy) => policy.source.guid = None,
             ServiceSpec::AutoScrub(_) | ServiceSpec::AutoTrim(_) | ServiceSpec::Script(_) => {}
         }
         Service { disabled, spec }

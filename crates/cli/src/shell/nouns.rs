@@ -94,6 +94,9 @@ const ROWS: &[Row] = &[
     row("destroy", ("service", ""), "post_services_name_remove", "", &[]),
     row("setup", ("service", "spec"), "post_services_name_spec", "spec", &[]),
     row("setup", ("service", "command"), "post_services_name_command", "command", &[]),
+    row("setup", ("replica", "promote"), "post_replicas_promote", "dataset", &[]),
+    row("setup", ("replica", "test"), "post_replicas_test", "dataset name", &[]),
+    row("show", ("replica", "losses"), "get_replicas_losses", "dataset", &[]),
     row("destroy", ("hold", ""), "post_releases", "tag snapshots", &[]),
     row("destroy", ("user", ""), "post_users_name_remove", "", &[]),
     row("destroy", ("token", ""), "post_tokens_id_remove", "", &[]),
@@ -140,8 +143,12 @@ const HIDDEN: &[&str] = &[
     "post_logout",
 ];
 /// Beside those of the verb `destroy`.
-const DESTROYING: &[&str] =
-    &["post_datasets_name_rollback", "post_datasets_name_abort_receive", "post_pools_name_remove"];
+const DESTROYING: &[&str] = &[
+    "post_datasets_name_rollback",
+    "post_datasets_name_abort_receive",
+    "post_pools_name_remove",
+    "post_services_name_reverse",
+];
 /// Nouns that take the commands of a dataset.
 const DATASETS: [&str; 4] = ["filesystem", "volume", "snapshot", "bookmark"];
 

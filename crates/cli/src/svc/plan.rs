@@ -3,14 +3,18 @@
 use super::{time, words};
 use crate::command::Io;
 use crate::fail::Stop;
+use crate::human::nicebytes;
 use crate::table::plain;
-use api_types::{RunReason, ServicePlan, SnapForecast, SnapPlan, SyncPlan};
+use api_types::{RunReason, ServicePlan, SnapForecast, SnapPlan, SyncPlan, TierPlan};
 
 pub fn print(plan: &ServicePlan, io: &mut Io<'_>) -> Result<(), Stop> {
     match &plan.snapshots {
         Some(forecast) => snapshots(plan, forecast, io)?,
         None if !plan.syncs.is_empty() => syncs(&plan.syncs, io)?,
         None => {
+            if let Some(tier) = &plan.tier {
+                files(tier, io)?;
+            }
             for run in &plan.runs {
                 let why = match &run.reason {
                     RunReason::CatchUp { missed } => format!(", to catch up with {}", missed + 1),
@@ -18,7 +22,7 @@ pub fn print(plan: &ServicePlan, io: &mut Io<'_>) -> Result<(), Stop> {
                 };
                 writeln!(io.out, "{}  run{why}", time(run.at, false))?;
             }
-            if plan.runs.is_empty() {
+            if plan.runs.is_empty() && plan.tier.is_none() {
                 writeln!(io.out, "nothing is due until {}", time(plan.until, false))?;
             }
         }
@@ -28,6 +32,26 @@ pub fn print(plan: &ServicePlan, io: &mut Io<'_>) -> Result<(), Stop> {
         writeln!(io.err, "{left} left out: there are too many snapshots to plan for all at once")?;
     }
     Ok(())
+}
+
+fn files(plan: &TierPlan, io: &mut Io<'_>) -> Result<(), Stop> {
+    if let Some(refusal) = &plan.refusal {
+        return Ok(writeln!(io.out, "nothing  {}", plain(&words::tier_refusal(refusal)))?);
+    }
+    for file in &plan.first {
+        let (modified, size) = (time(file.modified, false), nicebytes(file.size));
+        writeln!(io.out, "{modified}  {size:>6}  {}", plain(&file.path))?;
+    }
+    let (more, files) = (if plan.is_cut { " or more" } else { "" }, words::count(plan.files, "file"));
+    let named = plan.first.len() as u64;
+    if plan.files > named {
+        writeln!(io.out, "and {} more", plan.files - named)?;
+    }
+    let removable = match plan.removable {
+        0 => String::new(),
+        files => format!("; {files} may go from the source once there"),
+    };
+    Ok(writeln!(io.out, "now: {files}{more}, {}{removable}", nicebytes(plan.bytes))?)
 }
 
 fn syncs(plans: &[SyncPlan], io: &mut Io<'_>) -> Result<(), Stop> {

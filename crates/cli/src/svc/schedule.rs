@@ -52,10 +52,11 @@ fn known(word: &str, at: &str) -> Option<When> {
             let (month, day) = if day.is_empty() { ("1", "1") } else { day.split_once('-')? };
             When::Year { month: month.parse().ok()?, day: day.parse().ok()?, hour, minute }
         }
-        word if at.is_empty() => match (word.strip_suffix('m'), word.strip_suffix('h')) {
-            (Some(minutes), _) => When::Minute { step: step(minutes)?, offset: 0 },
-            (None, Some(hours)) => When::Hour { step: step(hours)?, minute: 0 },
-            (None, None) => return None,
+        word if at.is_empty() => match word.split_at_checked(word.len().saturating_sub(1))? {
+            (seconds, "s") => When::Second { step: step(seconds)? },
+            (minutes, "m") => When::Minute { step: step(minutes)?, offset: 0 },
+            (hours, "h") => When::Hour { step: step(hours)?, minute: 0 },
+            _ => return None,
         },
         _ => return None,
     })
@@ -82,6 +83,7 @@ pub fn shown(schedule: &Schedule) -> String {
 
 fn shown_when(when: &When) -> String {
     match when {
+        When::Second { step } => format!("{step}s"),
         When::Minute { step, offset: 0 } => format!("{step}m"),
         When::Minute { step, offset } => format!("{step}m from minute {offset}"),
         When::Hour { step: 1, minute: 0 } => "hourly".to_owned(),

@@ -2,9 +2,10 @@
 
 use super::time;
 use api_types::{
-    BudgetOver, ClockDispute, FailureClass, LastRun, RunReason, ScriptEnd, Service, ServiceFailure,
+    BudgetOver, ClockDispute, FailureClass, LastRun, NextRun, RunReason, ScriptEnd, Service, ServiceFailure,
     ServiceLogEntry, ServiceSpec, SnapDestroyReason, SnapFinding, SnapKeptReason, SnapNextReason,
     SnapSkipReason, SnapSkipped, StateCause, SyncRefusal, SyncReplica, SyncSending, SyncSide, SyncStep,
+    TierRefusal, TierStage, TierStatus,
 };
 
 use super::schedule::shown_age;
@@ -67,7 +68,9 @@ pub fn failure(failure: &ServiceFailure) -> String {
 
 pub fn covers(service: &Service) -> String {
     match service.spec {
-        ServiceSpec::AutoSnap(_) | ServiceSpec::AutoSync(_) => count(service.covers, "dataset"),
+        ServiceSpec::AutoSnap(_) | ServiceSpec::AutoSync(_) | ServiceSpec::AutoTier(_) => {
+            count(service.covers, "dataset")
+        }
         ServiceSpec::AutoScrub(_) | ServiceSpec::AutoTrim(_) => count(service.covers, "pool"),
         ServiceSpec::Script(_) => count(service.covers, "program"),
     }
@@ -84,6 +87,14 @@ pub fn run(run: &LastRun) -> String {
     text
 }
 
+/// Why the next run is when it is, or why there is none.
+pub fn relation(cause_of_state: &StateCause, next: Option<&NextRun>) -> String {
+    match (cause_of_state, next) {
+        (StateCause::Failed { .. } | StateCause::Interrupted, _) | (_, None) => cause(cause_of_state),
+        (_, Some(next)) => reason(&next.reason),
+    }
+}
+
 /// How far a replica is. `now`: by the clock of services.
 pub fn replica(replica: &SyncReplica, now: i64) -> String {
     let SyncReplica { dataset, target, snapshot, current } = replica;
@@ -93,6 +104,43 @@ pub fn replica(replica: &SyncReplica, now: i64) -> String {
         None => "of unknown age".to_owned(),
     };
     format!("{dataset} to {target}: {lag}, newest {snapshot}")
+}
+
+/// How far tiering is, how fast, and for how long still.
+pub fn tier(status: &TierStatus) -> String {
+    let TierStatus { stage, files, of_files, bytes, of_bytes, removed, seconds } = *status;
+    let removed = if removed == 0 { String::new() } else { format!(", {removed} removed at the source") };
+    match stage {
+        TierStage::Choosing => {
+            format!("choosing: {}, {} so far", count(of_files, "file"), nicebytes(of_bytes))
+        }
+        TierStage::Copying | TierStage::Comparing | TierStage::Removing => {
+            let word = match stage {
+                TierStage::Comparing => "comparing",
+                TierStage::Removing => "removing",
+                TierStage::Copying | TierStage::Choosing => "copying",
+            };
+            let rate = bytes / seconds.max(1);
+            let left = match of_bytes.saturating_sub(bytes).checked_div(rate) {
+                Some(left) => format!(", about {} left", span(left.cast_signed())),
+                None => String::new(),
+            };
+            let (bytes, of_bytes, rate) = (nicebytes(bytes), nicebytes(of_bytes), nicebytes(rate));
+            format!("{word}: {files} of {of_files} files, {bytes} of {of_bytes}, {rate}/s{left}{removed}")
+        }
+    }
+}
+
+pub fn tier_refusal(refusal: &TierRefusal) -> String {
+    match refusal {
+        TierRefusal::NotMounted { dataset } => format!("{dataset} is not mounted"),
+        TierRefusal::NoSnapshotFolder { dataset } => format!("{dataset} has snapdir=disabled"),
+        TierRefusal::SourceIsReplica { dataset } | TierRefusal::TargetIsReplica { dataset } => {
+            format!("{dataset} is a replica")
+        }
+        TierRefusal::NoFolder { path } => format!("there is no folder '{path}'"),
+        TierRefusal::Inside { path } => format!("{path} is in the source"),
+    }
 }
 
 /// What is sent, how fast, and for how long still.
@@ -106,7 +154,7 @@ pub fn sending(sending: &SyncSending) -> String {
     format!("{snapshot}: {} of {}, {}/s{left}", nicebytes(*bytes), nicebytes(*size), nicebytes(rate))
 }
 
-fn span(seconds: i64) -> String {
+pub fn span(seconds: i64) -> String {
     let seconds = seconds.max(0);
     match seconds {
         0..120 => format!("{seconds}s"),

@@ -161,7 +161,8 @@ fn fault(request: &DatasetCreate) -> Option<String> {
         };
         return Some(what.into());
     }
-    if !name.contains('/') {
+    // With -p, what is there already is what was asked for: a pool's root, too.
+    if !name.contains('/') && !request.parents {
         return Some("missing dataset name".into());
     }
     let readonly = |prop: &&PropertyChange| {

@@ -179,12 +179,14 @@ fn create_and_its_refusals() {
         daemon.zfs("create -p -nP -o atime=off tank/x/y"),
         said("create_ancestors\ttank/x/y\ncreate\ttank/x/y\nproperty\tatime\toff\n")
     );
+    assert_eq!(daemon.zfs("create -p tank"), said(""), "it is there");
     let long = "n".repeat(251);
     for (line, why) in [
         ("create tank/a".to_owned(), "cannot create 'tank/a': dataset already exists".to_owned()),
         ("create tank/no/child".into(), "cannot create 'tank/no/child': parent does not exist".into()),
         ("create nopool/a".into(), "cannot create 'nopool/a': no such pool 'nopool'".into()),
         ("create tank".into(), "cannot create 'tank': missing dataset name".into()),
+        ("create -p nopool".into(), "cannot create 'nopool': no such pool 'nopool'".into()),
         ("create tank/a/".into(), "cannot create 'tank/a/': trailing slash in name".into()),
         (
             "create tank/a@b".into(),

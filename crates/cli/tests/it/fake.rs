@@ -475,6 +475,9 @@ impl Pool for FakePool {
             .cloned()
             .collect())
     }
+    fn identity(&self, _: &str) -> Result<Identity> {
+        Err(Error::NotFound)
+    }
     fn upgradable(&self) -> Result<Upgradable> {
         let tables = lock(&self.tables);
         let value =

@@ -166,6 +166,7 @@ fn config(socket: PathBuf) -> Config {
         services: None,
         history: None,
         desk: None,
+        peers: None,
     }
 }
 

@@ -7,9 +7,15 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::thread;
 use std::time::Duration;
 
 use engine_api::Cancel;
+use stdx::behalf::{actor, on_behalf_of};
+use stdx::patience::hurried;
+
+use super::Fault;
+use super::peer::{Fill, Incoming};
 
 /// Bytes of a chunk, and chunks that wait at most: 8 MiB.
 const CHUNK: usize = 128 << 10;
@@ -17,8 +23,36 @@ const DEPTH: usize = 64;
 /// How often the receiver looks whether it is to stop.
 const LOOK: Duration = Duration::from_millis(100);
 
+/// What came of a stream at its end.
+pub struct Carried<T> {
+    /// What the sender says, and the receiver.
+    pub sent: Result<(), Fault>,
+    pub received: T,
+    /// The receiver left before the end: why, it says itself.
+    pub is_deserted: bool,
+    /// Nothing came for too long.
+    pub is_stuck: bool,
+}
+
+/// Has what is sent taken in by `take`, while it is sent.
+pub fn carry<T>(incoming: &Incoming<'_>, fill: Fill<'_>, take: impl FnOnce(&mut Outlet) -> T) -> Carried<T> {
+    let (mut inlet, mut outlet, known) =
+        conduit(incoming.bytes.clone(), incoming.stuck, incoming.stop.clone());
+    let actor = actor();
+    let (sent, received) = thread::scope(|scope| {
+        let sender = scope.spawn(move || on_behalf_of(actor, || hurried(|| fill(&mut inlet))));
+        let received = take(&mut outlet);
+        // Whoever sends waits no more for it to be read.
+        drop(outlet);
+        (sender.join(), received)
+    });
+    let sent = sent.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+    let (is_deserted, is_stuck) = (known.is_deserted.load(Relaxed), known.is_stuck.load(Relaxed));
+    Carried { sent, received, is_deserted, is_stuck }
+}
+
 /// Where the sender writes.
-pub struct Inlet {
+struct Inlet {
     to: SyncSender<Vec<u8>>,
     chunk: Vec<u8>,
     bytes: Arc<AtomicU64>,
@@ -36,15 +70,13 @@ pub struct Outlet {
 }
 
 /// What is known of a conduit from outside.
-pub struct Known {
-    /// The receiver left before the end.
-    pub is_deserted: Arc<AtomicBool>,
-    /// Nothing came for too long.
-    pub is_stuck: Arc<AtomicBool>,
+struct Known {
+    is_deserted: Arc<AtomicBool>,
+    is_stuck: Arc<AtomicBool>,
 }
 
 /// `bytes` counts what was written; `most` is how long the receiver waits for a byte.
-pub fn conduit(bytes: Arc<AtomicU64>, most: Duration, stop: Cancel) -> (Inlet, Outlet, Known) {
+fn conduit(bytes: Arc<AtomicU64>, most: Duration, stop: Cancel) -> (Inlet, Outlet, Known) {
     let (to, from) = sync_channel(DEPTH);
     let known = Known { is_deserted: Arc::default(), is_stuck: Arc::default() };
     let inlet = Inlet { to, chunk: Vec::new(), bytes, is_deserted: known.is_deserted.clone() };
@@ -112,7 +144,6 @@ impl Outlet {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::thread;
 
     #[test]
     fn what_is_written_is_read_and_counted() {

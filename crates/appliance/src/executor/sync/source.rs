@@ -1,9 +1,15 @@
-//! The source of a replica: what is read of it, and what is changed there.
+//! Sources in pools of this machine.
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Write;
 use std::sync::Arc;
 
 use api_types::SyncStep;
-use engine_api::{Change, DatasetInfo, DatasetKind, DestroyQuery, Error, Pool, PropertyChange, Result};
+use engine_api::refusal::{Reason, SendFault};
+use engine_api::{
+    Adopted, Change, DatasetInfo, DatasetKind, DestroyQuery, Engine, Error, Identity, Pool, PropertyChange,
+    Result, SendEvent, SendRequest,
+};
 use services::autosync::stamp;
 use services::autosync::view::{Bookmark, Snapshot, Source};
 use services::time::Time;
@@ -11,12 +17,23 @@ use stdx::premise::{Premise, relying_on};
 
 use super::super::carry::history;
 use super::super::facts::filter;
+use super::origin::{Content, Given, Origin, Original, Patience, Reading};
+use super::{Fault, GIVEN, of_engine, pool_of};
+
+/// Snapshots that are made together.
+const TOGETHER: usize = 1_000;
+
+/// See the module. `as_of`: when the pools were written out.
+pub struct Here<'a> {
+    engine: &'a dyn Engine,
+    id: &'a str,
+    as_of: Time,
+}
 
 /// A dataset, with its pool.
-pub struct Here {
-    pub pool: Arc<dyn Pool>,
-    pub name: String,
-    pub guid: u64,
+struct At<'a> {
+    pool: Arc<dyn Pool>,
+    of: &'a Original,
 }
 
 /// The tag that a service's holds have.
@@ -42,35 +59,88 @@ fn short(name: &str) -> &str {
     name.split_once(['@', '#']).map_or("", |(_, short)| short)
 }
 
-impl Here {
-    /// Whether another dataset has its name now, or none.
-    pub fn is_gone(&self) -> bool {
-        // A pool that does not say it has not said that it is gone.
-        self.head(&["type"]).is_err_and(|error| error == Error::NotFound)
+impl<'a> Here<'a> {
+    /// Of this service. `names`: of the datasets that are of interest.
+    pub fn new<'b>(
+        engine: &'a dyn Engine,
+        id: &'a str,
+        names: impl Iterator<Item = &'b str>,
+        now: Time,
+    ) -> Here<'a> {
+        let pools: BTreeSet<&str> = names.filter_map(|name| name.split('/').next()).collect();
+        // A pool counts what was written to a dataset once it is on its disks.
+        for pool in pools {
+            // What is not there or does not answer is told of each dataset.
+            if let Err((_, why)) = pool_of(engine, pool).and_then(|pool| pool.sync().map_err(of_engine)) {
+                tracing::debug!(pool, ?why, "not written out");
+            }
+        }
+        Here { engine, id, as_of: now }
     }
 
+    fn find<'b>(&self, of: &'b Original) -> std::result::Result<At<'b>, Fault> {
+        Ok(At { pool: pool_of(self.engine, &of.name)?, of })
+    }
+
+    fn commit(&self, found: &At<'_>, things: Vec<(String, u64)>, change: &Change) -> Result<()> {
+        let commit = || found.pool.commit(change, &history(self.id));
+        relying_on(Some(Premise::Same { things }), commit).map(drop)
+    }
+
+    /// A step as a change, and what has to be the same for it.
+    fn change_of(&self, of: &Original, step: &SyncStep, now: Time) -> (Change, (String, u64)) {
+        let snap = |name: &str| format!("{}@{name}", of.name);
+        let mut thing = (of.name.clone(), of.guid);
+        let change = match step {
+            SyncStep::Snapshot { snapshot } => snapshots(self.id, vec![snap(snapshot)], now),
+            SyncStep::Hold { snapshot } => {
+                Change::Hold { snapshots: vec![snap(snapshot)], tag: tag(self.id), recursive: false }
+            }
+            SyncStep::Release { snapshot } => {
+                Change::Release { snapshots: vec![snap(snapshot)], tag: tag(self.id), recursive: false }
+            }
+            SyncStep::Bookmark { snapshot } => {
+                Change::Bookmark { source: snap(snapshot), name: format!("{}#{snapshot}", of.name) }
+            }
+            SyncStep::Destroy { name, guid, .. } => {
+                let is_snapshot = name.starts_with('@');
+                let name = format!("{}{name}", of.name);
+                // A bookmark is known by its dataset and name.
+                if is_snapshot {
+                    thing = (name.clone(), *guid);
+                }
+                Change::Destroy { names: vec![name], defer: false }
+            }
+            SyncStep::Send { .. } | SyncStep::Resume | SyncStep::Abort | SyncStep::Stamp { .. } => {
+                unreachable!("it is about the replica")
+            }
+        };
+        (change, thing)
+    }
+}
+
+impl At<'_> {
     /// It, with these properties.
     ///
     /// # Errors
     /// [`Error::NotFound`]: another dataset has its name, or none.
-    pub fn head(&self, props: &[&str]) -> Result<DatasetInfo> {
-        let heads = self.pool.datasets(&filter(&self.name, Some(0), &[], props))?;
-        heads.into_iter().find(|head| head.guid == self.guid).ok_or(Error::NotFound)
+    fn head(&self, props: &[&str]) -> Result<DatasetInfo> {
+        let heads = self.pool.datasets(&filter(&self.of.name, Some(0), &[], props))?;
+        heads.into_iter().find(|head| head.guid == self.of.guid).ok_or(Error::NotFound)
     }
 
-    /// What a plan is made from. `counts`: what its snapshots keep, too.
-    pub fn read(&self, id: &str, counts: bool) -> Result<Source> {
+    fn read(&self, id: &str, counts: bool) -> Result<Source> {
+        let (name, guid) = (&self.of.name, self.of.guid);
         let head = self.head(&["written"])?;
         let of_snapshot = ["userrefs", "numclones", stamp::SNAPSHOT];
-        let listed =
-            self.pool.datasets(&filter(&self.name, Some(1), &[DatasetKind::Snapshot], &of_snapshot))?;
+        let listed = self.pool.datasets(&filter(name, Some(1), &[DatasetKind::Snapshot], &of_snapshot))?;
         let mut snapshots = Vec::new();
         for info in &listed {
             let is_held = info.number("userrefs") > 0
                 && self.pool.holds(&info.name)?.iter().any(|(name, _)| *name == tag(id));
             snapshots.push(snapshot(info, id, is_held));
         }
-        let listed = self.pool.datasets(&filter(&self.name, Some(1), &[DatasetKind::Bookmark], &["type"]))?;
+        let listed = self.pool.datasets(&filter(name, Some(1), &[DatasetKind::Bookmark], &["type"]))?;
         let bookmark = |info: &DatasetInfo| Bookmark {
             name: short(&info.name).to_owned(),
             guid: info.guid,
@@ -78,7 +148,7 @@ impl Here {
         };
         let bookmarks = listed.iter().map(bookmark).collect();
         let kept = if counts { self.kept(&snapshots)? } else { 0 };
-        Ok(Source { guid: self.guid, snapshots, bookmarks, written: head.number("written"), kept })
+        Ok(Source { guid, snapshots, bookmarks, written: head.number("written"), kept })
     }
 
     /// Bytes that would come free if this service's snapshots went.
@@ -88,43 +158,122 @@ impl Here {
         if own.is_empty() {
             return Ok(0);
         }
-        let name = format!("{}@{}", self.name, own.join(","));
+        let name = format!("{}@{}", self.of.name, own.join(","));
         // Deferred: it is only counted, and its own holds are no hindrance.
         let query = DestroyQuery { name, recursive: false, clones: false, defer: true };
         Ok(self.pool.plan_destroy(&query)?.bytes)
     }
 
-    /// Does a step that is about the source alone. `now`: for what is made.
-    pub fn change(&self, id: &str, step: &SyncStep, now: Time) -> Result<()> {
-        let snap = |name: &str| format!("{}@{name}", self.name);
-        let mut things = vec![(self.name.clone(), self.guid)];
-        let change = match step {
-            SyncStep::Snapshot { snapshot } => snapshots(id, vec![snap(snapshot)], now),
-            SyncStep::Hold { snapshot } => {
-                Change::Hold { snapshots: vec![snap(snapshot)], tag: tag(id), recursive: false }
-            }
-            SyncStep::Release { snapshot } => {
-                Change::Release { snapshots: vec![snap(snapshot)], tag: tag(id), recursive: false }
-            }
-            SyncStep::Bookmark { snapshot } => {
-                Change::Bookmark { source: snap(snapshot), name: format!("{}#{snapshot}", self.name) }
-            }
-            SyncStep::Destroy { name, guid, .. } => {
-                let is_snapshot = name.starts_with('@');
-                let name = format!("{}{name}", self.name);
-                // A bookmark is known by its dataset and name.
-                if is_snapshot {
-                    things = vec![(name.clone(), *guid)];
-                }
-                Change::Destroy { names: vec![name], defer: false }
-            }
-            SyncStep::Send { .. } | SyncStep::Resume | SyncStep::Abort | SyncStep::Stamp { .. } => {
-                unreachable!("it is about the replica")
-            }
-        };
-        let commit = || self.pool.commit(&change, &history(id));
-        relying_on(Some(Premise::Same { things }), commit).map(drop)
+    fn identity(&self, known: Option<(u64, u64)>) -> Result<Option<Identity>> {
+        let head = self.head(&[stamp::IDENTITY])?;
+        let adopted = head.own(stamp::IDENTITY).and_then(Adopted::parse);
+        let guids = adopted.map_or((self.pool.guid(), self.of.guid), |it| it.identity.guids());
+        if known == Some(guids) {
+            return Ok(None);
+        }
+        self.pool.identity(&self.of.name).map(Some)
     }
+}
+
+impl Origin for Here<'_> {
+    fn read(&self, of: &Original, reading: Reading) -> std::result::Result<(Source, Time), Fault> {
+        let found = self.find(of)?;
+        if reading.anew {
+            found.pool.sync().map_err(of_engine)?;
+        }
+        let source = found.read(self.id, reading.counts).map_err(of_engine)?;
+        Ok((source, if reading.anew { reading.now } else { self.as_of }))
+    }
+
+    fn is_gone(&self, of: &Original) -> bool {
+        match self.find(of) {
+            // A pool that does not say it has not said that it is gone.
+            Ok(found) => found.head(&["type"]).is_err_and(|error| error == Error::NotFound),
+            Err(_) => true,
+        }
+    }
+
+    fn change(&self, of: &Original, step: &SyncStep, now: Time) -> std::result::Result<(), Fault> {
+        let (change, thing) = self.change_of(of, step, now);
+        self.commit(&self.find(of)?, vec![thing], &change).map_err(of_engine)
+    }
+
+    fn make_together(&self, wanted: &[(Original, String)], now: Time) {
+        type Together<'a> = (At<'a>, Vec<&'a (Original, String)>);
+        let mut pools: BTreeMap<u64, Together<'_>> = BTreeMap::new();
+        for one in wanted {
+            // What is not here is told of each dataset.
+            let Ok(found) = self.find(&one.0) else { continue };
+            let (_, of_pool) = pools.entry(found.pool.guid()).or_insert((found, Vec::new()));
+            of_pool.push(one);
+        }
+        for (found, wanted) in pools.into_values() {
+            for some in wanted.chunks(TOGETHER) {
+                let things = some.iter().map(|(of, _)| (of.name.clone(), of.guid)).collect();
+                let names = some.iter().map(|(of, short)| format!("{}@{short}", of.name)).collect();
+                if let Err(error) = self.commit(&found, things, &snapshots(self.id, names, now)) {
+                    tracing::warn!(id = self.id, %error, "snapshots were not made together");
+                }
+            }
+        }
+    }
+
+    fn given(&self, of: &Original) -> std::result::Result<Given, Fault> {
+        let head = self.find(of)?.head(&GIVEN).map_err(of_engine)?;
+        let prop = |name: &&str| {
+            let value = head.own(name)?.to_owned();
+            Some(PropertyChange { name: (*name).to_owned(), value })
+        };
+        Ok(Given { kind: head.kind, props: GIVEN.iter().filter_map(prop).collect() })
+    }
+
+    fn identity(
+        &self,
+        of: &Original,
+        known: Option<(u64, u64)>,
+    ) -> std::result::Result<Option<Identity>, Fault> {
+        self.find(of)?.identity(known).map_err(of_engine)
+    }
+
+    fn has_rest(&self, of: &Original, token: &str) -> std::result::Result<bool, Fault> {
+        let content = Content::Rest { token: token.to_owned() };
+        let request = SendRequest { dry_run: true, ..request(of, &content) };
+        match self.find(of)?.pool.send(&request, &mut std::io::sink(), &mut |_| {}) {
+            Ok(()) => Ok(true),
+            Err(Error::Refused(refused)) if is_of_token(&refused.reason) => Ok(false),
+            Err(error) => Err(of_engine(error)),
+        }
+    }
+
+    fn send(
+        &self,
+        of: &Original,
+        content: &Content,
+        to: &mut (dyn Write + Send),
+        tell: &mut dyn FnMut(SendEvent),
+        _: &Patience<'_>,
+    ) -> std::result::Result<(), Fault> {
+        self.find(of)?.pool.send(&request(of, content), to, tell).map_err(of_engine)
+    }
+}
+
+fn request(of: &Original, content: &Content) -> SendRequest {
+    let asked = SendRequest { large_blocks: true, embed: true, compress: true, ..SendRequest::default() };
+    match content {
+        Content::Snapshot { snapshot, from } => {
+            let from = from.as_ref().map(|from| format!("{}{from}", of.name));
+            SendRequest { snapshot: format!("{}@{snapshot}", of.name), from, ..asked }
+        }
+        Content::Rest { token } => SendRequest { token: Some(token.clone()), ..asked },
+    }
+}
+
+/// Whether a token cannot be followed here, now or later.
+fn is_of_token(reason: &Reason) -> bool {
+    matches!(
+        reason,
+        Reason::Send(SendFault::TokenOf { .. } | SendFault::NoTokenSource { .. } | SendFault::Token { .. })
+    )
 }
 
 /// Snapshots that this service makes then.

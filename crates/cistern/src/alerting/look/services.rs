@@ -27,7 +27,9 @@ impl Look for Services {
         let begun = Instant::now();
         self.report_keeper(desk);
         let all = self.0.services.all();
-        let findings = all.iter().filter_map(finding).collect();
+        let lags = self.0.services.lags();
+        let mut findings: Vec<Finding> = all.iter().filter_map(finding).collect();
+        findings.extend(lags.iter().map(|lag| Finding::new(Severity::Warning, lag.clone())));
         let cause = |what: &AlertKind| match what {
             AlertKind::ServiceFailed { service, .. } if service != KEEP => match state(&all, service) {
                 // How it ends is not known yet.
@@ -36,6 +38,10 @@ impl Look for Services {
                 Some(ServiceState::Online | ServiceState::Degraded | ServiceState::Maintenance) => {
                     Some(ClearCause::NotFound)
                 }
+            },
+            AlertKind::ReplicaLags { service, .. } => match state(&all, service) {
+                Some(ServiceState::Disabled) | None => Some(ClearCause::SwitchedOff),
+                Some(_) => Some(ClearCause::WithinLimits),
             },
             _ => None,
         };

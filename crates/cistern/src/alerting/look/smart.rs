@@ -13,8 +13,8 @@ use engine_api::Engine;
 
 use super::Look;
 use crate::alerting::Sights;
-use crate::alerting::child::{self, Trouble};
 use crate::alerting::desk::{Desk, Looked};
+use crate::child::{self, Trouble};
 
 const PROGRAM: &str = "smartctl";
 /// How long it may take for one disk.

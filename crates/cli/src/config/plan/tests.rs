@@ -3,7 +3,7 @@ use std::collections::BTreeSet;
 use api_types::{
     AlertSettings, AutoSnapPolicy, AutoSyncPolicy, MailRoute, Role, Schedule, ScriptLimits, ScriptPolicy,
     Secret, ServiceSpec, Severity, SnapBudget, SnapKeep, SnapLevel, SnapNaming, SnapTarget, SpaceBudget,
-    SyncAbsence, SyncKeep, SyncTarget, UpkeepPolicy, When, Window,
+    SyncAbsence, SyncKeep, SyncOrigin, SyncTarget, UpkeepPolicy, When, Window,
 };
 use stdx::prng::Prng;
 
@@ -95,6 +95,7 @@ fn random_service(random: &mut Prng, kind: u64) -> Service {
             skip_unchanged: random.chance(1, 2),
             naming: SnapNaming::Template { template: "{level}-{time}".into() },
             stale_after: random.chance(1, 2).then_some(86_400),
+            lock: random.chance(1, 2).then_some(86_400),
         }),
     };
     Service::new(random.chance(1, 2), spec)
@@ -233,7 +234,7 @@ fn carry_named(state: &mut State, step: Step) {
         Step::ChangeRoute { name, is, .. } => assert!(routes.insert(name, is.public()).is_some()),
         Step::RemoveRoute { name } => assert!(routes.remove(&name).is_some()),
         Step::AddService { name, is } => assert!(services.insert(name, is).is_none()),
-        Step::ChangeService { name, before, is } => assert_eq!(services.insert(name, is), Some(before)),
+        Step::ChangeService { name, before, is } => assert_eq!(services.insert(name, *is), Some(before)),
         Step::RemoveService { name } => assert!(services.remove(&name).is_some()),
         other => panic!("{other}"),
     }
@@ -443,10 +444,13 @@ fn a_service_is_made_set_and_taken_away_and_stays_of_its_kind() {
     let sync = |guid| {
         ServiceSpec::AutoSync(AutoSyncPolicy {
             source: SnapTarget { dataset: "tank".into(), guid, recursive: true, exclude: Vec::new() },
+            origin: SyncOrigin::Here,
             target: SyncTarget::Pool { dataset: "backup/tank".into() },
             schedule: Schedule { when: When::Hour { step: 1, minute: 0 }, zone: None },
             keep: SyncKeep::default(),
             absence: SyncAbsence::default(),
+            limits: Vec::new(),
+            lag: None,
             stuck_after: 600,
         })
     };

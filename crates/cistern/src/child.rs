@@ -1,4 +1,4 @@
-//! Another program, as a check asks it: for so long, and for so many bytes.
+//! Another program, asked for what it prints: for so long, and for so many bytes.
 
 use std::io::{self, Read};
 use std::process::{Command, Stdio};
