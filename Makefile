@@ -9,6 +9,7 @@ RUNS ?= 200
 
 run: ## Build, make a pool on image files on the first start, and serve it in the foreground.
 	@scripts/setup build
+	@scripts/console
 	cargo build --release -p cistern
 	target/release/cistern serve --state $(STATE) --first-start $(if $(NFS),--nfs $(NFS))
 
@@ -47,6 +48,7 @@ zts: ## The ZFS Test Suite against the release binary: GROUPS='^rsend$$ zpool_sc
 
 deb: ## A Debian package of the release build: target/debian/cistern_VERSION_ARCH.deb.
 	@scripts/setup deb
+	@scripts/console
 	cargo build --release -p cistern
 	scripts/deb target/release/cistern
 

@@ -1,0 +1,98 @@
+/** Volumes, and who uses them by iSCSI. */
+import { useState } from "react";
+import { Link, useLocation } from "wouter";
+import { useRead } from "../api/queries";
+import { useSession } from "../api/session";
+import { Button, Empty, Head, Loaded, Meter, Name, Sheet } from "../parts/ui";
+import { Grid, type Column } from "../parts/grid";
+import { number, plainly, size, t } from "../words";
+import { CreateForm, placeOf, valueOf, type Dataset } from "./datasets";
+
+const figure = (info: Dataset, name: string) => Number(valueOf(info, name)) || 0;
+
+export default function Volumes() {
+  const { may } = useSession();
+  const [isNew, setNew] = useState(false);
+  const [, go] = useLocation();
+  const volumes = useRead("/v1/datasets", { query: { kinds: "volume", props: "volsize,used,referenced,volblocksize,refreservation,compressratio" } as never });
+  const parents = useRead("/v1/datasets", { query: { kinds: "filesystem", props: "used,available" } as never });
+  const columns: Column<Dataset>[] = [
+    { id: "name", name: t("Volume"), width: "minmax(200px, 2fr)", show: ({ name }) => <Link href={placeOf(name)} tabIndex={-1}><Name>{name}</Name></Link>, order: (a, b) => (a.name < b.name ? -1 : 1) },
+    { id: "size", name: t("Size"), width: "110px", isNumber: true, show: (one) => size(figure(one, "volsize")), order: (a, b) => figure(a, "volsize") - figure(b, "volsize") },
+    { id: "written", name: t("Written"), width: "110px", isNumber: true, show: (one) => size(figure(one, "referenced")) },
+    { id: "kept", name: t("Kept for it"), width: "110px", isNumber: true, show: (one) => (figure(one, "refreservation") > 0 ? size(figure(one, "refreservation")) : t("sparse")) },
+    { id: "block", name: t("Block"), width: "90px", isNumber: true, show: (one) => size(figure(one, "volblocksize")) },
+    { id: "ratio", name: t("Compression"), width: "110px", isNumber: true, show: (one) => `${valueOf(one, "compressratio")}×` },
+  ];
+  return (
+    <div className="page">
+      <Head title={t("Volumes and targets")} about={t("Block devices for other machines, and the initiators that use them.")}>
+        {may("read-only") && <Button manner="first" onPress={() => setNew(true)}>{t("New volume")}</Button>}
+      </Head>
+      <Loaded of={volumes}>
+        {({ value }) => (
+          <>
+            <Promised volumes={value} parents={parents.data?.value ?? []} />
+            <Grid label={t("Volumes")} rows={value} columns={columns} keyOf={({ name }) => name} onOpen={({ name }) => go(placeOf(name))} least={740} empty={<p>{t("There is no volume yet.")}</p>} />
+          </>
+        )}
+      </Loaded>
+      <Sessions />
+      <Sheet title={t("New volume")} isOpen={isNew} onClose={() => setNew(false)}>
+        <Loaded of={parents}>
+          {({ value }) => value.length === 0 ? <Empty>{t("A dataset needs a pool, and there is none yet.")}</Empty> : <CreateForm parents={value.map(({ name }) => name)} onClose={() => setNew(false)} only="volume" />}
+        </Loaded>
+      </Sheet>
+    </div>
+  );
+}
+
+/** What all volumes of a pool may grow to, against what it has. */
+function Promised({ volumes, parents }: { volumes: Dataset[]; parents: Dataset[] }) {
+  const pools = parents.filter(({ name }) => !name.includes("/"));
+  const rows = pools.map((pool) => {
+    const own = volumes.filter(({ name }) => name.startsWith(`${pool.name}/`));
+    const promised = own.reduce((sum, one) => sum + figure(one, "volsize"), 0);
+    return { name: pool.name, promised, room: figure(pool, "used") + figure(pool, "available") };
+  }).filter(({ promised }) => promised > 0);
+  if (rows.length === 0) return null;
+  return (
+    <section className="card stack" aria-label={t("Over-commitment")}>
+      {rows.map(({ name, promised, room }) => (
+        <Meter key={name} label={t("Promised by volumes of {name}", { name: plainly(name) })} part={Math.min(promised, room)} whole={room}
+          text={t("{promised} of {room}", { promised: size(promised), room: size(room) })} />
+      ))}
+    </section>
+  );
+}
+
+function Sessions() {
+  const sessions = useRead("/v1/iscsi/sessions", {}, { refetchInterval: 5000 });
+  return (
+    <section className="card stack" aria-labelledby="initiators">
+      <h2 id="initiators">{t("Initiators")}</h2>
+      <Loaded of={sessions}>
+        {({ value }) => value.length === 0 ? <p className="muted">{t("No initiator is logged in.")}</p> : (
+          <div className="scroll-x">
+            <table className="plain">
+              <thead><tr><th scope="col">{t("Initiator")}</th><th scope="col">{t("Target")}</th><th scope="col">{t("Units")}</th><th scope="col" className="number">{t("Read")}</th><th scope="col" className="number">{t("Written")}</th><th scope="col" className="number">{t("Under way")}</th></tr></thead>
+              <tbody>
+                {value.map((one) => {
+                  const sum = (of: (unit: (typeof one.units)[number]) => number) => one.units.reduce((all, unit) => all + of(unit), 0);
+                  return (
+                    <tr key={`${one.initiator} ${one.target}`}>
+                      <td className="mono small"><Name>{one.initiator}</Name></td><td className="mono small"><Name>{one.target}</Name></td>
+                      <td>{one.units.map(({ lun, volume }) => `${lun}: ${plainly(volume)}`).join(", ")}</td>
+                      <td className="number">{size(sum(({ reads }) => reads.bytes))}</td><td className="number">{size(sum(({ writes }) => writes.bytes))}</td>
+                      <td className="number">{number(sum(({ queue }) => queue))}</td>
+                    </tr>
+                  );
+                })}
+              </tbody>
+            </table>
+          </div>
+        )}
+      </Loaded>
+    </section>
+  );
+}

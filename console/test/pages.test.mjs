@@ -1,0 +1,305 @@
+// The main task of each page, by a mouse and by a keyboard alone, from an appliance that has nothing.
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { Daemon, Keyboard, Mouse, PASSWORD, begin, end, go, judge, picture, signIn, visit } from "./kit.mjs";
+
+const PAGES = ["", "faults", "pools", "setup", "datasets", "datasets/tank%2Fdata", "snapshots", "shares", "volumes", "services", "replication", "jobs", "users", "audit", "about"];
+
+before(begin);
+after(end);
+
+const button = (page, name) => page.getByRole("button", { name, exact: true });
+const dialog = (page) => page.getByRole("dialog").or(page.getByRole("alertdialog"));
+const closed = (page) => dialog(page).waitFor({ state: "detached" });
+
+for (const Hand of [Mouse, Keyboard]) {
+  const name = Hand.name.toLowerCase();
+  test(`all tasks by ${name}`, async (at) => {
+    const daemon = await new Daemon().start();
+    const page = await visit(daemon);
+    const hand = new Hand(page);
+    let hasFailed = false;
+    const task = (title, work) => at.test(title, { skip: hasFailed }, async () => {
+      await work().catch(async (error) => {
+        hasFailed = true;
+        await picture(page, `failed-${name}-${title.replace(/\W+/g, "-")}`);
+        throw error;
+      });
+      assert.deepEqual(page.faults, []);
+    });
+
+    try {
+      await task("first start: from a code to a shared file system", async () => {
+        await hand.press(page.getByRole("link", { name: /one-time code/ }));
+        await hand.type(page.getByLabel("One-time code"), daemon.code);
+        await hand.type(page.getByLabel("Name of your account"), "ada");
+        await hand.type(page.getByLabel("Password", { exact: true }), PASSWORD);
+        await hand.type(page.getByLabel("Password again"), PASSWORD);
+        await picture(page, `claim-${name}`);
+        await hand.press(button(page, "Create administrator"));
+        await page.getByRole("heading", { name: "Set up storage" }).waitFor();
+        await hand.radio(page.getByRole("radio", { name: /RAID-Z1/ }));
+        await picture(page, `setup-${name}`);
+        await hand.press(button(page, "Make the pool"));
+        await page.getByRole("heading", { name: "Pool tank is ready" }).waitFor();
+        await page.getByText("mount -t nfs").waitFor();
+        await picture(page, `setup-done-${name}`);
+        const [pool] = await daemon.ask("GET", "/v1/pools");
+        assert.equal(pool.root.children[0].kind, "raidz");
+        assert.deepEqual((await daemon.ask("GET", "/v1/services")).map(({ id }) => id).sort(), ["monthly-scrub", "tank-snapshots"]);
+      });
+
+      await task("a real client writes a file to it", async () => {
+        const from = join(daemon.folder, "letter");
+        writeFileSync(from, "hello from a client\n");
+        const address = `nfs://127.0.0.1/tank/data/letter?nfsport=${daemon.nfs}&mountport=${daemon.nfs}&version=3`;
+        execFileSync("nfs-cp", [from, address], { timeout: 20_000 });
+        assert.equal(execFileSync("nfs-cat", [address], { timeout: 20_000 }).toString(), "hello from a client\n");
+        await hand.press(page.getByRole("link", { name: "To the dashboard" }));
+        await page.getByRole("heading", { name: "All is well" }).waitFor();
+      });
+
+      await task("pools: a scrub, a device offline and online", async () => {
+        await hand.press(page.getByRole("link", { name: "Pools", exact: true }));
+        await hand.menu(button(page, "Actions of pool tank"), "Scrub…");
+        await hand.press(button(page, "Begin scrub"));
+        await closed(page);
+        await page.getByText(/Scrub (runs|ended)/).waitFor();
+        await hand.menu(button(page, "Actions of device disk2.img"), "Take offline…");
+        await hand.press(button(page, "Take offline"));
+        await closed(page);
+        await page.getByText("DEGRADED").first().waitFor();
+        await picture(page, `pools-degraded-${name}`);
+      });
+
+      await task("faults: somebody looks after one", async () => {
+        await hand.press(page.getByRole("link", { name: /^Faults/ }));
+        await page.getByRole("row", { name: /disk2|tank/ }).first().waitFor();
+        await hand.open("Faults", /disk2|tank/);
+        await hand.press(button(page, "I look after it"));
+        await button(page, "Nobody looks after it").waitFor();
+        await picture(page, `fault-${name}`);
+        await hand.press(button(page, "Close"));
+        await closed(page);
+        await hand.press(page.getByRole("link", { name: "Pools", exact: true }));
+        await hand.menu(button(page, "Actions of device disk2.img"), "Bring online");
+        await page.getByText("OFFLINE", { exact: true }).waitFor({ state: "detached" });
+      });
+
+      await task("datasets: create, set, inherit, destroy with its name typed", async () => {
+        await hand.press(page.getByRole("link", { name: "Datasets", exact: true }));
+        await hand.press(button(page, "New dataset"));
+        await hand.type(dialog(page).getByLabel("Name"), "projects");
+        await hand.press(button(page, "Create"));
+        await closed(page);
+        await hand.open("Datasets", /projects/);
+        await page.getByRole("heading", { name: "tank/projects" }).waitFor();
+        await hand.type(page.getByLabel("Search properties"), "compression");
+        await hand.open("Properties", /compression/);
+        await hand.type(dialog(page).getByLabel("Value of compression"), "zstd");
+        await hand.press(button(page, "Save"));
+        await closed(page);
+        await page.getByRole("row", { name: /zstd.*set here/ }).waitFor();
+        await hand.open("Properties", /compression/);
+        await hand.press(button(page, "Inherit instead"));
+        await closed(page);
+        await page.getByRole("row", { name: /lz4.*inherited from tank/ }).waitFor();
+        await hand.menu(button(page, "Actions of tank/projects"), "Destroy…");
+        // The service has taken snapshots of it meanwhile, or has not.
+        await hand.tick(dialog(page).getByRole("checkbox"));
+        await dialog(page).getByText("This cannot be undone.").waitFor();
+        assert.ok(await button(page, "Destroy").isDisabled());
+        await hand.type(dialog(page).getByLabel(/Type the name/), "tank/projects");
+        await picture(page, `destroy-${name}`);
+        await hand.press(button(page, "Destroy"));
+        await page.getByRole("heading", { level: 1, name: "Datasets" }).waitFor();
+        await page.getByRole("row", { name: /projects/ }).waitFor({ state: "detached" });
+      });
+
+      await task("snapshots: take, roll back, clone, destroy", async () => {
+        await hand.press(page.getByRole("link", { name: "Snapshots", exact: true }));
+        await hand.choose(page.getByRole("button", { name: /^All datasets/ }), "tank/data");
+        for (const snapshot of ["alpha", "omega"]) {
+          await hand.press(button(page, "Take snapshot…"));
+          await hand.type(page.getByLabel("Name of the snapshot"), snapshot);
+          await hand.press(button(page, "Take snapshot"));
+          await closed(page);
+        }
+        await hand.select("Snapshots", /alpha/);
+        await hand.press(button(page, "Clone…"));
+        await hand.type(page.getByLabel("Name of the clone, with the pool"), "tank/copy");
+        await hand.press(button(page, "Clone"));
+        await closed(page);
+        await hand.select("Snapshots", /omega/);
+        await picture(page, `snapshots-${name}`);
+        await hand.press(button(page, "Roll back…"));
+        await hand.type(page.getByLabel(/Type the name/), "tank/data");
+        await hand.press(button(page, "Roll back"));
+        await closed(page);
+        await hand.select("Snapshots", /omega/);
+        await hand.press(button(page, "Destroy…"));
+        await hand.type(page.getByLabel(/Type the name/), "tank/data@omega");
+        await hand.press(button(page, "Destroy"));
+        await closed(page);
+        await page.getByRole("row", { name: /omega/ }).waitFor({ state: "detached" });
+      });
+
+      await task("shares: share, change, stop", async () => {
+        await hand.press(page.getByRole("link", { name: "Shares", exact: true }));
+        await hand.press(button(page, "New share"));
+        await hand.type(dialog(page).getByLabel("Name"), "media");
+        await hand.type(page.getByLabel("Clients"), "10.0.0.0/24, 127.0.0.1");
+        await hand.press(button(page, "Share"));
+        await closed(page);
+        await page.getByRole("row", { name: /rw=10\.0\.0\.0\/24:127\.0\.0\.1/ }).waitFor();
+        await hand.open("Shares", /tank\/media/);
+        await hand.type(page.getByLabel("Options (sharenfs)"), "ro");
+        await hand.press(button(page, "Save"));
+        await closed(page);
+        await page.getByRole("row", { name: /media.*ro/ }).waitFor();
+        await picture(page, `shares-${name}`);
+      });
+
+      await task("volumes: a new one", async () => {
+        await hand.press(page.getByRole("link", { name: "Volumes and targets" }));
+        await hand.press(button(page, "New volume"));
+        await hand.type(dialog(page).getByLabel("Name"), "vm1");
+        await hand.type(page.getByLabel("Size"), "1G");
+        await hand.press(button(page, "Create"));
+        await closed(page);
+        await page.getByRole("row", { name: /tank\/vm1.*1\.00 GiB/ }).waitFor();
+        await picture(page, `volumes-${name}`);
+      });
+
+      await task("services: create, run, look at plan and log, disable", async () => {
+        await hand.press(page.getByRole("link", { name: "Services", exact: true }).first());
+        await hand.press(button(page, "New service"));
+        await hand.type(dialog(page).getByLabel("Name"), "extra");
+        await hand.press(button(page, "Create service"));
+        await closed(page);
+        await hand.open("Services", /extra/);
+        await dialog(page).getByText(/In the next 7 days/).waitFor();
+        await picture(page, `service-${name}`);
+        await hand.press(button(page, "Run now"));
+        await dialog(page).getByText(/somebody asked for it: \d+ done/).waitFor();
+        await hand.press(button(page, "Disable"));
+        await button(page, "Enable").waitFor();
+        await hand.press(button(page, "Close"));
+        await closed(page);
+        assert.equal((await daemon.ask("GET", "/v1/services/extra")).state, "disabled");
+      });
+
+      await task("replication: an invitation, and a code that is refused", async () => {
+        await hand.press(page.getByRole("link", { name: "Replication", exact: true }).first());
+        await hand.press(button(page, "Invite one…"));
+        await hand.type(page.getByLabel("What it is called here"), "berlin");
+        await hand.type(page.getByLabel("It may keep replicas below"), "tank/from-berlin");
+        await hand.press(button(page, "Make a code"));
+        await page.getByLabel("The code").waitFor();
+        await hand.press(button(page, "Close"));
+        await closed(page);
+        await hand.press(button(page, "Join one…"));
+        await hand.type(page.getByLabel("What it is called here"), "paris");
+        await hand.type(page.getByLabel("Its address"), "127.0.0.1:1");
+        await hand.type(page.getByLabel("Code of its invitation"), "AAAA");
+        await hand.press(button(page, "Join"));
+        await dialog(page).getByRole("alert").waitFor();
+        await hand.press(button(page, "Cancel"));
+        await closed(page);
+      });
+
+      await task("jobs: one is opened", async () => {
+        await hand.press(page.getByRole("link", { name: "Jobs" }));
+        await hand.open("Jobs", /pool\.create/);
+        await dialog(page).getByText("pool.create").waitFor();
+        await hand.press(button(page, "Close"));
+        await closed(page);
+      });
+
+      await task("users and tokens: a user, a token that is shown once", async () => {
+        await hand.press(page.getByRole("link", { name: "Users and tokens" }));
+        await hand.press(button(page, "New user"));
+        await hand.type(dialog(page).getByLabel("Name"), "olga");
+        await hand.type(dialog(page).getByLabel("Password"), PASSWORD);
+        await hand.choose(dialog(page).getByRole("button", { name: /Read-only/ }), "Operator");
+        await hand.press(button(page, "Create user"));
+        await closed(page);
+        await page.getByRole("row", { name: /olga.*operator/ }).waitFor();
+        await hand.open("Users", /olga/);
+        await hand.tick(dialog(page).getByRole("checkbox"));
+        await hand.press(button(page, "Save"));
+        await closed(page);
+        await page.getByRole("row", { name: /olga.*disabled/ }).waitFor();
+        if (name === "mouse") await page.getByRole("tab", { name: "Tokens" }).click();
+        else {
+          await hand.reach(page.getByRole("tab", { name: "Users" }));
+          await page.keyboard.press("ArrowRight");
+        }
+        await hand.press(button(page, "New token"));
+        await hand.type(dialog(page).getByLabel("Name"), "backup");
+        await hand.press(button(page, "Create token"));
+        const secret = await page.getByLabel("The token").textContent();
+        assert.match(secret, /^cistern_/);
+        await hand.press(button(page, "I have it"));
+        await closed(page);
+        await page.getByRole("row", { name: /backup/ }).waitFor();
+      });
+
+      await task("audit log: what was done is there", async () => {
+        await hand.press(page.getByRole("link", { name: "Audit log" }));
+        await page.getByRole("row", { name: /ada.*\/v1\/users.*olga/ }).first().waitFor();
+        await hand.type(page.getByLabel("Only of this account"), "nobody-of-this-name");
+        await page.getByText("Nothing was done by that account.").waitFor();
+      });
+
+      if (Hand === Mouse) {
+        for (const theme of ["light", "dark"]) {
+          await task(`no serious finding of axe, ${theme}`, async () => {
+            await page.emulateMedia({ colorScheme: theme });
+            for (const path of PAGES) {
+              await go(page, `/${path}`);
+              await page.getByRole("heading", { level: 1 }).waitFor();
+              await page.getByText("Loading…").first().waitFor({ state: "detached" });
+              await picture(page, `${path.replace(/\W+/g, "-") || "dashboard"}-${theme}`);
+              await judge(page, `${path}, ${theme}`);
+            }
+          });
+        }
+        await task("a phone shows each page without scrolling sideways", async () => {
+          await page.setViewportSize({ width: 390, height: 844 });
+          for (const path of PAGES) {
+            await go(page, `/${path}`);
+            await page.getByRole("heading", { level: 1 }).waitFor();
+            const [wide, seen] = await page.evaluate(() => [document.querySelector("main").scrollWidth, document.querySelector("main").clientWidth]);
+            assert.ok(wide <= seen, `${path} is ${wide} pixels wide`);
+            await picture(page, `${path.replace(/\W+/g, "-") || "dashboard"}-phone`);
+          }
+          await page.setViewportSize({ width: 1366, height: 850 });
+        });
+      }
+
+      await task("sign out, and in", async () => {
+        await go(page, "/");
+        await hand.menu(button(page, "Account and look"), "Sign out");
+        await hand.type(page.getByLabel("Name"), "ada");
+        await hand.type(page.getByLabel("Password"), "wrong password");
+        await hand.press(button(page, "Sign in"));
+        await page.getByRole("alert").waitFor();
+        await judge(page, "sign in");
+        await hand.type(page.getByLabel("Password"), PASSWORD);
+        await hand.press(button(page, "Sign in"));
+        await page.getByRole("heading", { level: 1, name: "Dashboard" }).waitFor();
+      });
+
+      await task("the browser has kept nothing from happening", async () => {
+        assert.equal(await daemon.violations(), 0);
+      });
+    } finally {
+      await page.context().close();
+      await daemon.end();
+    }
+  });
+}
