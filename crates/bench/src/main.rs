@@ -31,6 +31,7 @@ mod parts;
 mod peers;
 mod pool_file;
 mod process;
+mod replication;
 mod report;
 mod results;
 mod scans;

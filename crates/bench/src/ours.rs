@@ -33,6 +33,16 @@ impl Build {
         Build { program: program.to_owned(), dir, port: 21_050 }
     }
 
+    /// Another appliance.
+    pub fn peer(options: &Options) -> Result<Build, Fail> {
+        let dir = options.dir.join("peer");
+        // What a run before has left is no pool of this one.
+        if dir.exists() {
+            fs::remove_dir_all(&dir)?;
+        }
+        Ok(Build { dir, port: 21_051, ..Build::own(options)? })
+    }
+
     fn dir(options: &Options, is_second: bool) -> PathBuf {
         if is_second { options.dir.join("before") } else { options.dir.clone() }
     }
@@ -93,6 +103,15 @@ impl Ours {
     /// Of the management API.
     pub fn socket(&self) -> PathBuf {
         self.build.dir.join("state/cistern.sock")
+    }
+
+    pub fn program(&self) -> &Path {
+        &self.build.program
+    }
+
+    /// The public key that it shows to hosts, once it has asked one.
+    pub fn ssh_key(&self) -> PathBuf {
+        self.build.dir.join("state/ssh/id_ed25519.pub")
     }
 
     /// A command of ours, which has to succeed.

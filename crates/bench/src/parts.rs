@@ -5,8 +5,8 @@ use load::Fail;
 use crate::options::Options;
 use crate::results::{COMPARED, MEASURED, Results};
 use crate::{
-    api, cold, contenders, datasets, engine_alone, iscsi, kernels, measure, memory, report, scans, services,
-    suite, trees,
+    api, cold, contenders, datasets, engine_alone, iscsi, kernels, measure, memory, replication, report,
+    scans, services, suite, trees,
 };
 
 /// Names of all parts, in the order in which they run.
@@ -18,6 +18,7 @@ pub fn all() -> Vec<String> {
         memory::PART,
         api::PART,
         services::PART,
+        replication::PART,
         iscsi::PART,
         engine_alone::PART,
         scans::PART,
@@ -100,7 +101,8 @@ fn measure_all(options: &Options, about: &str, finish: &mut dyn FnMut(&str, Resu
     let needs_trees = wants(trees::PART);
     let (needs_memory, needs_api, needs_services) =
         (wants(memory::PART), wants(api::PART), wants(services::PART));
-    let is_served = !over_nfs.is_empty() || needs_memory || needs_api || needs_services;
+    let needs_replication = wants(replication::PART);
+    let is_served = !over_nfs.is_empty() || needs_memory || needs_api || needs_services || needs_replication;
     if is_served || !locally.is_empty() || needs_trees {
         match contenders::start(options, !over_nfs.is_empty(), !locally.is_empty() || needs_trees) {
             Ok(mut all) => {
@@ -120,7 +122,10 @@ fn measure_all(options: &Options, about: &str, finish: &mut dyn FnMut(&str, Resu
                     finish(api::PART, api::measure(&mut all.ours, about));
                 }
                 if needs_services {
-                    finish(services::PART, services::measure(&mut all.ours, about));
+                    finish(services::PART, services::measure(&mut all.ours, options, about));
+                }
+                if needs_replication {
+                    finish(replication::PART, replication::measure(&mut all.ours, options, about));
                 }
             }
             Err(error) => finish("the servers", Err(error)),
