@@ -496,16 +496,17 @@ impl Services {
             _ => service.instance.command(command, now).map_err(NotServed::NotNow)?,
         }
         match command {
+            // Who had it rest may have done what it waited for.
             ServiceCommand::Enable if before.state == ServiceState::Disabled => {
                 service.stop = Cancel::default();
+                service.memory.sync.try_again();
+                service.forget_failures();
                 service.hasten(now);
             }
             ServiceCommand::Disable => service.stop.cancel(),
             ServiceCommand::Clear => {
-                service.memory.snapshots.clear();
                 service.memory.sync.clear();
-                service.memory.upkeep.values_mut().for_each(|tended| tended.backoff = None);
-                service.troubles.clear();
+                service.forget_failures();
                 service.hasten(now);
             }
             ServiceCommand::Enable | ServiceCommand::Run => {}

@@ -284,6 +284,13 @@ impl Working {
         is_each || is_stopped(&LISTING)
     }
 
+    /// What has failed is tried again. What is replicated has a memory of its own for that.
+    pub fn forget_failures(&mut self) {
+        self.memory.snapshots.clear();
+        self.memory.upkeep.values_mut().for_each(|tended| tended.backoff = None);
+        self.troubles.clear();
+    }
+
     /// Everything is to be looked at.
     pub fn hasten(&mut self, now: Time) {
         match &mut self.work {

@@ -162,6 +162,7 @@ fn a_day_in_the_life_of_two_appliances() {
 
     // North is back, elsewhere: what it alone has is named, and it becomes the replica.
     north.begin();
+    until("it waits for a person", || ["degraded", "maintenance"].contains(&&*state(&north, "away")));
     svc(&north, &["disable", "away"]).done();
     let asked = svc(&north, &["reverse", "away"]);
     if asked.status != 0 {

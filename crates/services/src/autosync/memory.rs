@@ -85,6 +85,11 @@ impl Memory {
         self.datasets.get(&LISTING).is_some_and(|it| it.backoff.is_some())
     }
 
+    /// Somebody had it rest, and go on: what has failed is tried again.
+    pub fn try_again(&mut self) {
+        self.datasets.values_mut().for_each(|synced| synced.backoff = None);
+    }
+
     /// Somebody has looked at what failed: all is tried again, and what is gone is sent anew.
     pub fn clear(&mut self) {
         for synced in self.datasets.values_mut() {
@@ -194,6 +199,10 @@ mod tests {
         assert_eq!(due(&memory, false, late), [7, LISTING]);
         memory.datasets.entry(LISTING).or_default().failed(FailureClass::NeedsPerson, NOW, &mut random);
         assert!(due(&memory, true, NOW + 86_400 * 2).is_empty(), "a person is waited for");
+        let mut rested = memory.clone();
+        rested.try_again();
+        assert_eq!(due(&rested, true, NOW), [7, LISTING]);
+        assert_eq!(rested.datasets[&LISTING].failing_since, Some(NOW), "it has not succeeded");
         memory.clear();
         assert_eq!(due(&memory, false, NOW), [7, LISTING]);
         memory.unlist();
