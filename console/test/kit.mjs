@@ -17,12 +17,17 @@ export class Daemon {
     this.folder = mkdtempSync(join(tmpdir(), "console-test-"));
     this.state = join(this.folder, "state");
     mkdirSync(join(this.state, "disks"), { recursive: true });
-    for (let at = 1; at <= disks; at += 1) {
-      const file = openSync(join(this.state, "disks", `disk${at}.img`), "w");
-      ftruncateSync(file, 1 << 30);
-      closeSync(file);
-    }
+    for (let at = 1; at <= disks; at += 1) this.addDisk(`disk${at}`);
     this.https = "127.0.0.1:0";
+  }
+
+  /** Its path. */
+  addDisk(name) {
+    const path = join(this.state, "disks", `${name}.img`);
+    const file = openSync(path, "w");
+    ftruncateSync(file, 1 << 30);
+    closeSync(file);
+    return path;
   }
 
   async start() {
@@ -97,6 +102,11 @@ export class Daemon {
   makePool(name = "tank") {
     const vdevs = [1, 2].map((pair) => ({ mirror: [2 * pair - 1, 2 * pair].map((at) => ({ leaf: join(this.state, "disks", `disk${at}.img`) })) }));
     return this.ask("POST", "/v1/pools", { name, vdevs });
+  }
+
+  /** A pool of new disks, without redundancy. */
+  addPool(name, disks) {
+    return this.ask("POST", "/v1/pools", { name, vdevs: disks.map((disk) => ({ leaf: this.addDisk(disk) })) });
   }
 
   addUser(name, role = "administrator") {

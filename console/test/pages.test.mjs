@@ -13,6 +13,7 @@ after(end);
 
 const button = (page, name) => page.getByRole("button", { name, exact: true });
 const dialog = (page) => page.getByRole("dialog").or(page.getByRole("alertdialog"));
+const field = (page, label) => dialog(page).getByLabel(label, { exact: true });
 const closed = (page) => dialog(page).waitFor({ state: "detached" });
 
 for (const Hand of [Mouse, Keyboard]) {
@@ -174,22 +175,138 @@ for (const Hand of [Mouse, Keyboard]) {
         await picture(page, `volumes-${name}`);
       });
 
-      await task("services: create, run, look at plan and log, disable", async () => {
+      await task("services: one that takes snapshots: errors at their fields, its plan, a run, a change, disabled", async () => {
         await hand.press(page.getByRole("link", { name: "Services", exact: true }).first());
         await hand.press(button(page, "New service"));
-        await hand.type(dialog(page).getByLabel("Name"), "extra");
+        await hand.type(field(page, "Name"), "extra");
+        await hand.type(field(page, "Dataset"), "tank/data");
+        const space = field(page, "Space of all snapshots, at most");
+        await hand.type(field(page, "Name of the level").nth(1), "hourly");
+        await hand.type(space, "much");
         await hand.press(button(page, "Create service"));
+        await dialog(page).getByText("A size, as 100G, or a share, as 20%.").waitFor();
+        await picture(page, `service-form-${name}`);
+        await hand.type(space, "20%");
+        await hand.press(button(page, "Create service"));
+        // What the engine refuses is said at the field that it is about.
+        const level = field(page, "Name of the level").nth(1);
+        await page.waitForFunction((node) => node.getAttribute("aria-invalid") === "true", await level.elementHandle());
+        await hand.type(level, "daily");
+        await hand.press(button(page, "Create service"));
+        await dialog(page).getByText(/does nothing before it is enabled/).waitFor();
+        await dialog(page).getByText(/In the next 7 days/).waitFor();
+        await picture(page, `service-plan-${name}`);
+        await hand.press(button(page, "Enable it"));
         await closed(page);
         await hand.open("Services", /extra/);
         await dialog(page).getByText(/In the next 7 days/).waitFor();
         await picture(page, `service-${name}`);
         await hand.press(button(page, "Run now"));
         await dialog(page).getByText(/somebody asked for it: \d+ done/).waitFor();
+        await hand.press(button(page, "Change…"));
+        await hand.type(space, "30%");
+        const { spec } = await daemon.ask("GET", "/v1/services/extra");
+        await daemon.ask("POST", "/v1/services/extra/spec", { spec: { ...spec, skip_unchanged: true } });
+        await hand.press(button(page, "Save"));
+        await dialog(page).getByText("skip_unchanged: true").waitFor();
+        await picture(page, `service-conflict-${name}`);
+        await hand.press(button(page, "Save"));
+        await button(page, "Disable").waitFor();
+        assert.deepEqual((await daemon.ask("GET", "/v1/services/extra")).spec.budget.space, { of: "percent", percent: 30 });
         await hand.press(button(page, "Disable"));
         await button(page, "Enable").waitFor();
         await hand.press(button(page, "Close"));
         await closed(page);
         assert.equal((await daemon.ask("GET", "/v1/services/extra")).state, "disabled");
+      });
+
+      await task("services: a scrub, a trim, a program and tiering", async () => {
+        const begin = async (id, kind) => {
+          await hand.press(button(page, "New service"));
+          await hand.choose(dialog(page).getByRole("button", { name: /^Takes snapshots/ }), kind);
+          await hand.type(field(page, "Name"), id);
+        };
+        const create = async () => {
+          await hand.press(button(page, "Create service"));
+          await dialog(page).getByText(/does nothing before it is enabled/).waitFor();
+          await hand.press(button(page, "Leave it disabled"));
+          await closed(page);
+        };
+        await begin("nightly", /^Scrubs/);
+        await hand.tick(dialog(page).getByRole("checkbox", { name: "tank" }));
+        await hand.type(field(page, "In these hours alone"), "22:00-06:00");
+        await create();
+        await begin("trims", /^Trims/);
+        await hand.choose(dialog(page).getByRole("button", { name: /^Every day/ }), "Every week");
+        await create();
+        await begin("tidy", /^Runs a program/);
+        await hand.type(field(page, "Program"), "/bin/true");
+        await hand.type(field(page, "Arguments, one a line"), "a b");
+        await create();
+        await begin("old-files", /^Moves or copies files/);
+        await hand.type(field(page, "File system"), "tank/data");
+        await hand.type(field(page, "Dataset"), "tank/media");
+        await hand.type(field(page, "Not changed for"), "1y");
+        await create();
+        const made = Object.fromEntries((await daemon.ask("GET", "/v1/services")).map(({ id, spec }) => [id, spec]));
+        assert.deepEqual([made.nightly.pools, made.nightly.window], [["tank"], { from: 1320, until: 360 }]);
+        assert.equal(made.trims.schedule.when.every, "week");
+        assert.deepEqual([made.tidy.program, made.tidy.arguments], ["/bin/true", ["a b"]]);
+        assert.equal(made["old-files"].choose.older_than, 31_536_000);
+      });
+
+      await task("replication: to another pool, tested on a clone, taken over, reversed", async () => {
+        await daemon.addPool("backup", ["disk5"]);
+        await hand.press(button(page, "New service"));
+        await hand.choose(dialog(page).getByRole("button", { name: /^Takes snapshots/ }), /^Replicates/);
+        await hand.type(field(page, "Name"), "away");
+        await hand.type(field(page, "Dataset that is sent"), "tank/data");
+        await hand.type(field(page, "Replica"), "backup/data");
+        await hand.choose(dialog(page).getByRole("button", { name: /^Every day/ }), "Every so many hours");
+        await hand.type(field(page, "A fault, if it is behind by more than"), "2h");
+        await hand.press(button(page, "Create service"));
+        await dialog(page).getByText(/is sent, all of it/).waitFor();
+        await picture(page, `sync-plan-${name}`);
+        await hand.press(button(page, "Enable it"));
+        await closed(page);
+        await hand.press(page.getByRole("link", { name: "Replication", exact: true }).first());
+        await hand.open("Relations", /away/);
+        await hand.press(button(page, "Run now"));
+        await dialog(page).getByRole("row", { name: /backup\/data.*sync-away/ }).waitFor();
+        await picture(page, `relation-${name}`);
+        await hand.press(button(page, "Close"));
+        await closed(page);
+        await page.getByRole("row", { name: /behind, 2 h allowed/ }).waitFor();
+        await picture(page, `replication-${name}`);
+        await hand.open("Kept here", /backup\/data/);
+        await dialog(page).getByRole("columnheader", { name: "Written since" }).waitFor();
+        await hand.press(button(page, "Test on clones…"));
+        await hand.type(field(page, "Name of the clone, with the pool"), "backup/trial");
+        await hand.press(button(page, "Make clones"));
+        await dialog(page).getByRole("link", { name: "backup/trial" }).waitFor();
+        await hand.press(button(page, "Close"));
+        await closed(page);
+        await daemon.ask("POST", "/v1/datasets/backup%2Ftrial/destroy", { recursive: true });
+        await hand.open("Kept here", /backup\/data/);
+        await hand.press(button(page, "Take over…"));
+        await hand.tick(dialog(page).getByRole("checkbox"));
+        await hand.type(dialog(page).getByLabel(/Type the name/), "backup/data");
+        await picture(page, `take-over-${name}`);
+        await hand.press(button(page, "Take over"));
+        await dialog(page).getByText("backup/data has taken over").waitFor();
+        await dialog(page).getByText("tank/data is taken out").waitFor();
+        await picture(page, `taken-over-${name}`);
+        await hand.press(button(page, "Close"));
+        await closed(page);
+        await hand.open("Relations", /away/);
+        await hand.press(button(page, "Reverse…"));
+        await hand.press(button(page, "Reverse"));
+        await dialog(page).getByText("Service away goes the other way").waitFor();
+        await hand.press(button(page, "Close"));
+        await closed(page);
+        await page.getByRole("row", { name: /backup\/data.*tank\/data.*away/ }).waitFor();
+        // And back, that all that follows finds what it left.
+        await daemon.ask("POST", "/v1/services/away/command", { command: "run" });
       });
 
       await task("replication: an invitation, and a code that is refused", async () => {

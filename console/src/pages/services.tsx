@@ -5,10 +5,12 @@ import { Tab, TabList, TabPanel, Tabs } from "react-aria-components/Tabs";
 import { post, type Schemas } from "../api/client";
 import { renew, useChange, useRead } from "../api/queries";
 import { useSession } from "../api/session";
-import { Button, Failure, Field, Form, Head, Loaded, Name, NameTyped, Select, Sheet, State, toneOf } from "../parts/ui";
+import { Button, Failure, Form, Head, Loaded, Name, NameTyped, Sheet, State, toneOf } from "../parts/ui";
 import { Grid, type Column } from "../parts/grid";
-import { aboutOf, policies, reasonOf, scrubService, snapService, type Policy } from "../parts/schedules";
-import { ago, exactTime, number, plainly, span, t, tn } from "../words";
+import { aboutOf, reasonOf } from "../parts/schedules";
+import { ChangeService, NewService } from "../services/form";
+import { Plan } from "../services/plan";
+import { ago, exactTime, number, plainly, span, t } from "../words";
 
 type Service = Schemas["Service"];
 type Entry = Schemas["ServiceLogEntry"];
@@ -42,7 +44,7 @@ export default function Services() {
           );
         }}
       </Loaded>
-      <Sheet title={t("New service")} isOpen={isNew} onClose={() => setNew(false)}><NewService close={() => setNew(false)} /></Sheet>
+      <Sheet title={t("New service")} isOpen={isNew} onClose={() => setNew(false)} isWide><NewService close={() => setNew(false)} /></Sheet>
     </div>
   );
 }
@@ -50,10 +52,11 @@ export default function Services() {
 function Detail({ service, close }: { service: Service; close: () => void }) {
   const { may } = useSession();
   const path = { name: service.id };
-  const [isRemoved, setRemoved] = useState(false);
+  const [part, show] = useState<"change" | "remove">();
   const ask = useChange((command: Schemas["ServiceCommand"]) => post("/v1/services/{name}/command", { path, body: { command } }), ["/v1/services"]);
   const mayAsk = may("operator");
-  if (isRemoved) return <Remove service={service} close={() => setRemoved(false)} onDone={close} />;
+  if (part === "remove") return <Remove service={service} close={() => show(undefined)} onDone={close} />;
+  if (part === "change") return <ChangeService service={service} close={() => show(undefined)} />;
   const { cause } = service;
   return (
     <>
@@ -72,7 +75,8 @@ function Detail({ service, close }: { service: Service; close: () => void }) {
       </Tabs>
       <Failure error={ask.error} />
       <div className="row end">
-        {may("administrator") && <Button manner="danger" onPress={() => setRemoved(true)}>{t("Remove…")}</Button>}
+        {may("administrator") && <Button manner="danger" onPress={() => show("remove")}>{t("Remove…")}</Button>}
+        {may("administrator") && <Button onPress={() => show("change")}>{t("Change…")}</Button>}
         {mayAsk && service.state === "maintenance" && <Button onPress={() => ask.mutate("clear")}>{t("Clear: it goes on")}</Button>}
         {mayAsk && <Button onPress={() => ask.mutate(service.state === "disabled" ? "enable" : "disable")}>{service.state === "disabled" ? t("Enable") : t("Disable")}</Button>}
         {mayAsk && service.state !== "disabled" && <Button manner="first" onPress={() => ask.mutate("run")} isDisabled={service.state === "running"}>{t("Run now")}</Button>}
@@ -102,45 +106,6 @@ function Remove({ service, close, onDone }: { service: Service; close: () => voi
   );
 }
 
-const DAYS = 7;
-const SHOWN = 40;
-
-function Plan({ id }: { id: string }) {
-  const plan = useRead("/v1/services/{name}/plan", { path: { name: id }, query: { days: DAYS } as never });
-  return (
-    <Loaded of={plan}>
-      {({ value }) => {
-        const plans = value.snapshots?.plans ?? [];
-        const made = plans.reduce((sum, one) => sum + one.groups.reduce((all, { creates }) => all + creates.length, 0), 0);
-        const gone = plans.flatMap((one) => one.destroys.map((each) => ({ at: one.at, name: `${each.dataset}@${each.snapshot}` })));
-        return (
-          <div className="stack">
-            <p>{t("In the next {count} days:", { count: DAYS })} {plans.length === 0 ? tn(value.runs.length + value.left_out, "{count} run", "{count} runs") : ""}{plans.length > 0 ? `${tn(made, "{count} snapshot made", "{count} snapshots made")}, ${tn(gone.length, "{count} destroyed", "{count} destroyed")}` : ""}.</p>
-            {value.runs.length > 0 && <p className="muted small">{t("The first ones: {times}", { times: value.runs.slice(0, 4).map(({ at }) => exactTime(at)).join(" · ") })}</p>}
-            {value.syncs.map((one) => (
-              <p key={`${one.dataset} ${one.target}`} className={one.refusal || one.unreachable ? "note warn" : "note"}>
-                <Name>{one.dataset}</Name>{" → "}<Name>{one.target}</Name>{": "}{one.unreachable ? plainly(one.unreachable.detail) : one.refusal ? one.refusal.kind : tn(one.steps.length, "{count} step", "{count} steps")}
-              </p>
-            ))}
-            {gone.length > 0 && (
-              <>
-                <h3>{t("What is destroyed, and when")}</h3>
-                <div className="scroll-x">
-                  <table className="plain">
-                    <thead><tr><th scope="col">{t("Time")}</th><th scope="col">{t("Snapshot")}</th></tr></thead>
-                    <tbody>{gone.slice(0, SHOWN).map((one) => <tr key={one.name}><td>{exactTime(one.at)}</td><td className="mono small"><Name>{one.name}</Name></td></tr>)}</tbody>
-                  </table>
-                </div>
-                {gone.length > SHOWN && <p className="muted">{t("and {count} more", { count: gone.length - SHOWN })}</p>}
-              </>
-            )}
-          </div>
-        );
-      }}
-    </Loaded>
-  );
-}
-
 function entryOf(entry: Entry): string {
   switch (entry.kind) {
     case "state": return entry.cause.kind === "failed" ? t("{state}: {detail}", { state: entry.state, detail: plainly(entry.cause.failure.problem.detail) }) : String(entry.state);
@@ -162,36 +127,5 @@ function Log({ id }: { id: string }) {
         </div>
       )}
     </Loaded>
-  );
-}
-
-type Kind = "snap" | "scrub";
-
-function NewService({ close }: { close: () => void }) {
-  const client = useQueryClient();
-  const datasets = useRead("/v1/datasets", { query: { kinds: "filesystem,volume", props: "used" } as never });
-  const [kind, setKind] = useState<Kind>("snap");
-  const [id, setId] = useState("");
-  const [dataset, setDataset] = useState("");
-  const [policy, setPolicy] = useState<Policy>("standard");
-  const all = datasets.data?.value ?? [];
-  const of = dataset || all[0]?.name || "";
-  const run = async () => {
-    const spec = kind === "snap" ? snapService(of, policy) : scrubService();
-    await post("/v1/services", { body: { id, enabled: true, spec } });
-    await renew(client, ["/v1/services"]);
-  };
-  return (
-    <Form action={t("Create service")} isDisabled={!id || (kind === "snap" && !of)} onCancel={close} onDone={close} run={run}>
-      <Select label={t("What it does")} value={kind} onChange={setKind} options={[{ id: "snap", name: t("Takes snapshots"), about: t("Of a dataset and all below it") }, { id: "scrub", name: t("Scrubs"), about: t("All pools, every month") }]} />
-      <Field label={t("Name")} value={id} onChange={setId} spellCheck="false" description={t("Lower case letters, digits, - and _.")} autoFocus />
-      {kind === "snap" && (
-        <>
-          <Select label={t("Of")} value={of} onChange={setDataset} options={all.map(({ name }) => ({ id: name, name: plainly(name) }))} />
-          <Select label={t("Schedule")} value={policy} onChange={setPolicy} options={policies().filter((one) => one.id !== "none")} />
-        </>
-      )}
-      <p className="small muted">{t("Replication, tiering and programs are set up on the command line: cistern service create.")}</p>
-    </Form>
   );
 }

@@ -80,7 +80,7 @@ function Wizard({ disks }: { disks: Disk[] }) {
       did(first === "share" ? t("{name} is shared by NFS", { name: plainly(dataset) }) : t("Volume {name} is made", { name: plainly(dataset) }));
     }
     if (policy !== "none") {
-      await post("/v1/services", { body: { id: `${name.toLowerCase().replace(/[^a-z0-9_-]/g, "-")}-snapshots`, enabled: true, spec: snapService(name, policy) } });
+      await post("/v1/services", { body: { id: `${name.toLowerCase().replace(/[^a-z0-9-]/g, "-")}-snapshots`, enabled: true, spec: snapService(name, policy) } });
       did(t("Snapshots are taken by schedule"));
     }
     const services = client.getQueryData<{ value: { spec: { kind: string } }[] }>(["/v1/services", {}, {}])?.value ?? [];

@@ -9,6 +9,7 @@ import { ListBox, ListBoxItem } from "react-aria-components/ListBox";
 import { Popover } from "react-aria-components/Popover";
 import { Radio, RadioGroup } from "react-aria-components/RadioGroup";
 import { Select as AriaSelect, SelectValue } from "react-aria-components/Select";
+import { TextArea } from "react-aria-components/TextArea";
 import { FieldError, Input, Label, Text, TextField, type TextFieldProps } from "react-aria-components/TextField";
 import { Refusal } from "../api/client";
 import { percent, plainly, size, t } from "../words";
@@ -22,18 +23,35 @@ export function Button({ manner, ...props }: ButtonProps & { manner?: Manner | `
 /** A name of a pool, a dataset, a person: text, with its own direction, and with what cannot be seen made visible. */
 export const Name = ({ children }: { children: string }) => <bdi>{plainly(children)}</bdi>;
 
-interface FieldProps extends Omit<TextFieldProps, "children"> {
+interface FieldProps extends Omit<TextFieldProps, "children" | "className"> {
   label: string;
   description?: string | undefined;
   fault?: string | undefined;
   placeholder?: string;
+  /** It is for a few characters. */
+  isNarrow?: boolean;
+  /** Several lines, one thing a line. */
+  isLong?: boolean;
+  /** What may be meant: those that have what was typed are offered. */
+  names?: string[];
 }
 
-export function Field({ label, description, fault, placeholder, ...props }: FieldProps) {
+/** So many names are offered at most: of ten thousand, a few more letters find the one. */
+const OFFERED = 50;
+
+export function Field({ label, description, fault, placeholder, isNarrow, isLong, names, ...props }: FieldProps) {
+  const id = useId();
+  const typed = (props.value ?? "").toLowerCase();
+  const offered: string[] = [];
+  for (const name of names ?? []) {
+    if (offered.length === OFFERED) break;
+    if (name.toLowerCase().includes(typed)) offered.push(name);
+  }
   return (
-    <TextField {...props} className="field" isInvalid={!!fault}>
+    <TextField {...props} className={isNarrow ? "field narrow" : "field"} isInvalid={!!fault}>
       <Label>{label}</Label>
-      <Input placeholder={placeholder} />
+      {isLong ? <TextArea rows={3} /> : <Input placeholder={placeholder} list={names ? id : undefined} />}
+      {names && <datalist id={id}>{offered.map((name) => <option key={name} value={name} />)}</datalist>}
       {description && <Text slot="description" className="description">{description}</Text>}
       <FieldError className="fault">{fault}</FieldError>
     </TextField>
@@ -167,12 +185,14 @@ interface FormProps {
   isDangerous?: boolean;
   isDisabled?: boolean;
   onCancel?: () => void;
+  /** Of the button that closes it. */
+  cancel?: string;
   run: () => Promise<unknown>;
   onDone?: () => void;
 }
 
 /** Fields, and what sends them. What is refused stays, with the reason. */
-export function Form({ children, action, isDangerous, isDisabled, onCancel, run, onDone }: FormProps) {
+export function Form({ children, action, isDangerous, isDisabled, onCancel, cancel, run, onDone }: FormProps) {
   const [failure, setFailure] = useState<unknown>();
   const [isBusy, setBusy] = useState(false);
   const send = async (event: FormEvent) => {
@@ -195,7 +215,7 @@ export function Form({ children, action, isDangerous, isDisabled, onCancel, run,
       <Failure error={failure} />
       <div className="row end">
         <span role="status" className="muted small">{isBusy ? t("Working…") : ""}</span>
-        {onCancel && <Button onPress={onCancel}>{t("Cancel")}</Button>}
+        {onCancel && <Button onPress={onCancel}>{cancel ?? t("Cancel")}</Button>}
         <Button type="submit" manner={isDangerous ? "danger first" : "first"} isDisabled={isDisabled}>{action}</Button>
       </div>
     </form>
