@@ -1,16 +1,16 @@
 /** The frame around all pages: places, who is in, and whether what is shown is live. */
-import { lazy, Suspense, useEffect, useRef, useState, type ComponentType } from "react";
+import { useEffect, useRef, useState } from "react";
 import { Link as AnyLink, Route, Router, Switch, useLocation } from "wouter";
 import { useHashLocation } from "wouter/use-hash-location";
 import { useLink, useLive, useRead } from "./api/queries";
 import { useSession } from "./api/session";
 import { Again } from "./parts/again";
+import { page, preloadIdly, type Page } from "./parts/page";
 import { theme, setTheme, type Theme } from "./parts/theme";
 import { Button, Deeds, Failure, State } from "./parts/ui";
 import { Door } from "./pages/door";
 import { t, tn } from "./words";
 
-const page = (load: () => Promise<{ default: ComponentType }>) => lazy(load);
 const Dashboard = page(() => import("./pages/dashboard"));
 const Pools = page(() => import("./pages/pools"));
 const Datasets = page(() => import("./pages/datasets"));
@@ -24,16 +24,17 @@ const Faults = page(() => import("./pages/faults"));
 const Jobs = page(() => import("./pages/jobs"));
 const Users = page(() => import("./pages/users"));
 const Audit = page(() => import("./pages/audit"));
+const Settings = page(() => import("./pages/settings"));
 const Setup = page(() => import("./pages/setup"));
 const About = page(() => import("./pages/about"));
 
 interface Place {
   path: string;
   name: () => string;
-  page: ComponentType;
+  page: Page;
   isForAdministrators?: boolean;
   /** Pages below it. */
-  more?: Record<string, ComponentType>;
+  more?: Record<string, Page>;
 }
 
 const PLACES: { name: () => string; places: Place[] }[] = [
@@ -44,7 +45,7 @@ const PLACES: { name: () => string; places: Place[] }[] = [
   { name: () => t("Storage"), places: [
     { path: "/pools", name: () => t("Pools"), page: Pools },
     { path: "/datasets", name: () => t("Datasets"), page: Datasets, more: { "/datasets/:name": Dataset } },
-    { path: "/snapshots", name: () => t("Snapshots"), page: Snapshots },
+    { path: "/snapshots", name: () => t("Snapshots"), page: Snapshots, more: { "/snapshots/:name": Snapshots } },
   ] },
   { name: () => t("Sharing"), places: [
     { path: "/shares", name: () => t("Shares"), page: Shares },
@@ -58,11 +59,12 @@ const PLACES: { name: () => string; places: Place[] }[] = [
     { path: "/jobs", name: () => t("Jobs"), page: Jobs },
     { path: "/users", name: () => t("Users and tokens"), page: Users },
     { path: "/audit", name: () => t("Audit log"), page: Audit, isForAdministrators: true },
+    { path: "/settings", name: () => t("Settings"), page: Settings },
     { path: "/about", name: () => t("About"), page: About },
   ] },
 ];
 /** Pages without a place in the menu. */
-const OTHERS: Record<string, ComponentType> = { "/setup": Setup };
+const OTHERS: Record<string, Page> = { "/setup": Setup };
 
 export function App() {
   const { me, failure } = useSession();
@@ -91,6 +93,7 @@ function Frame() {
     if (isFirst.current) isFirst.current = false;
     else main.current?.focus();
   }, [here, path]);
+  useEffect(() => preloadIdly(places.flatMap((one) => [one.page, ...Object.values(one.more ?? {})])), []);
   return (
     <div className="frame">
       <a className="skip" href="#main" onClick={(event) => { event.preventDefault(); main.current?.focus(); }}>{t("Skip to the page")}</a>
@@ -104,7 +107,7 @@ function Frame() {
               <ul>
                 {shown.map((one) => (
                   <li key={one.path}>
-                    <AnyLink href={one.path} aria-current={one === here ? "page" : undefined}>
+                    <AnyLink href={one.path} aria-current={one === here ? "page" : undefined} onMouseEnter={() => void one.page.preload().catch(() => {})} onFocus={() => void one.page.preload().catch(() => {})}>
                       {one.name()}{one.path === "/faults" && <OpenFaults />}
                     </AnyLink>
                   </li>
@@ -115,14 +118,12 @@ function Frame() {
         })}
       </nav>
       <main ref={main} id="main" tabIndex={-1}>
-        <Suspense fallback={<p className="muted" role="status">{t("Loading…")}</p>}>
-          <Switch>
-            {places.map((one) => <Route key={one.path} path={one.path} component={one.page} />)}
-            {places.flatMap((one) => Object.entries(one.more ?? {})).map(([at, Page]) => <Route key={at} path={at} component={Page} />)}
-            {Object.entries(OTHERS).map(([at, Page]) => <Route key={at} path={at} component={Page} />)}
-            <Route><p className="note">{t("There is no such page.")}</p></Route>
-          </Switch>
-        </Suspense>
+        <Switch>
+          {places.map((one) => <Route key={one.path} path={one.path} component={one.page} />)}
+          {places.flatMap((one) => Object.entries(one.more ?? {})).map(([at, Page]) => <Route key={at} path={at} component={Page} />)}
+          {Object.entries(OTHERS).map(([at, Page]) => <Route key={at} path={at} component={Page} />)}
+          <Route><p className="note">{t("There is no such page.")}</p></Route>
+        </Switch>
       </main>
       <Again />
     </div>

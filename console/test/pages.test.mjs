@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { Daemon, Keyboard, Mouse, PASSWORD, begin, end, go, judge, picture, signIn, visit } from "./kit.mjs";
 
-const PAGES = ["", "faults", "pools", "setup", "datasets", "datasets/tank%2Fdata", "snapshots", "shares", "volumes", "services", "replication", "jobs", "users", "audit", "about"];
+const PAGES = ["", "faults", "pools", "setup", "datasets", "datasets/tank%2Fdata", "snapshots", "shares", "volumes", "services", "replication", "jobs", "users", "audit", "settings", "about"];
 
 before(begin);
 after(end);
@@ -90,6 +90,51 @@ for (const Hand of [Mouse, Keyboard]) {
         await page.getByText("OFFLINE", { exact: true }).waitFor({ state: "detached" });
       });
 
+      await task("pools: a device attached, replaced, detached, more added and removed", async () => {
+        await daemon.addPool("bench", ["bench1"]);
+        for (const disk of ["bench2", "bench3", "bench4", "bench5"]) daemon.addDisk(disk);
+        const bench = async () => (await daemon.ask("GET", "/v1/pools/bench")).root.children;
+        const pick = async (from, to) => hand.choose(dialog(page).getByRole("button", { name: from }), to);
+        await hand.menu(button(page, "Actions of device bench1.img"), "Attach a mirror…");
+        await dialog(page).getByText("It can be undone: detach it.").waitFor();
+        await pick(/^bench2/, /^bench3/);
+        await picture(page, `attach-${name}`);
+        await hand.press(button(page, "Attach"));
+        await closed(page);
+        assert.deepEqual((await bench())[0].children.length, 2);
+        await hand.menu(button(page, "Actions of device bench1.img"), "Replace…");
+        await pick(/^bench2/, /^bench4/);
+        await hand.press(button(page, "Replace"));
+        await closed(page);
+        await button(page, "Actions of device bench1.img").waitFor({ state: "detached" });
+        await hand.menu(button(page, "Actions of device bench3.img"), "Detach…");
+        await dialog(page).getByText(/Nothing is redundant there any more/).waitFor();
+        await hand.type(dialog(page).getByLabel(/Type the name/), "bench3.img");
+        await picture(page, `detach-${name}`);
+        await hand.press(button(page, "Detach"));
+        await closed(page);
+        await hand.menu(button(page, "Actions of pool bench"), "Add devices…");
+        await hand.select("Free disks", /bench2/);
+        await hand.type(dialog(page).getByLabel(/Type the name/), "bench");
+        await picture(page, `add-${name}`);
+        await hand.press(button(page, "Add"));
+        await closed(page);
+        await button(page, "Actions of device bench2.img").waitFor();
+        await hand.menu(button(page, "Actions of pool bench"), "Add devices…");
+        await pick(/^Data/, /^Spares/);
+        await hand.select("Free disks", /bench5/);
+        await hand.type(dialog(page).getByLabel(/Type the name/), "bench");
+        await hand.press(button(page, "Add"));
+        await closed(page);
+        await hand.menu(button(page, "Actions of device bench5.img"), "Remove…");
+        await hand.type(dialog(page).getByLabel(/Type the name/), "bench5.img");
+        await hand.press(button(page, "Remove"));
+        await closed(page);
+        await button(page, "Actions of device bench5.img").waitFor({ state: "detached" });
+        await picture(page, `pools-${name}`);
+        await daemon.ask("POST", "/v1/pools/bench/destroy", { force: true });
+      });
+
       await task("datasets: create, set, inherit, destroy with its name typed", async () => {
         await hand.press(page.getByRole("link", { name: "Datasets", exact: true }));
         await hand.press(button(page, "New dataset"));
@@ -122,7 +167,7 @@ for (const Hand of [Mouse, Keyboard]) {
 
       await task("snapshots: take, roll back, clone, destroy", async () => {
         await hand.press(page.getByRole("link", { name: "Snapshots", exact: true }));
-        await hand.choose(page.getByRole("button", { name: /^All datasets/ }), "tank/data");
+        await hand.type(page.getByLabel("Of", { exact: true }), "tank/data");
         for (const snapshot of ["alpha", "omega"]) {
           await hand.press(button(page, "Take snapshot…"));
           await hand.type(page.getByLabel("Name of the snapshot"), snapshot);
@@ -140,12 +185,22 @@ for (const Hand of [Mouse, Keyboard]) {
         await hand.type(page.getByLabel(/Type the name/), "tank/data");
         await hand.press(button(page, "Roll back"));
         await closed(page);
+        await page.getByText(/^\d+ snapshots of/).waitFor();
+        await daemon.ask("POST", "/v1/snapshots", { names: ["tank/data@psi"] });
         await hand.select("Snapshots", /omega/);
+        await hand.select("Snapshots", /psi/);
         await hand.press(button(page, "Destroy…"));
-        await hand.type(page.getByLabel(/Type the name/), "tank/data@omega");
+        await dialog(page).getByText(/2 snapshots are lost, and .* become free/).waitFor();
+        await hand.type(page.getByLabel(/Type the name/), "destroy");
+        await picture(page, `destroy-many-${name}`);
         await hand.press(button(page, "Destroy"));
         await closed(page);
-        await page.getByRole("row", { name: /omega/ }).waitFor({ state: "detached" });
+        await page.getByRole("row", { name: /omega|psi/ }).first().waitFor({ state: "detached" });
+        // A dataset's page leads to its own.
+        await go(page, "/datasets/tank%2Fdata");
+        await hand.press(page.getByRole("main").getByRole("link", { name: "Snapshots" }));
+        await page.getByRole("row", { name: /alpha/ }).waitFor();
+        assert.equal(await page.getByLabel("Of", { exact: true }).inputValue(), "tank/data");
       });
 
       await task("shares: share, change, stop", async () => {
@@ -164,7 +219,7 @@ for (const Hand of [Mouse, Keyboard]) {
         await picture(page, `shares-${name}`);
       });
 
-      await task("volumes: a new one", async () => {
+      await task("volumes: a new one, and who may see it", async () => {
         await hand.press(page.getByRole("link", { name: "Volumes and targets" }));
         await hand.press(button(page, "New volume"));
         await hand.type(dialog(page).getByLabel("Name"), "vm1");
@@ -172,7 +227,27 @@ for (const Hand of [Mouse, Keyboard]) {
         await hand.press(button(page, "Create"));
         await closed(page);
         await page.getByRole("row", { name: /tank\/vm1.*1\.00 GiB/ }).waitFor();
+        await hand.open("Volumes", /tank\/vm1/);
+        await hand.tick(field(page, "Served by iSCSI"));
+        await hand.type(field(page, "Target"), "iqn.2026-01.org.example:vms");
+        await hand.type(field(page, "Initiators that may see it, one a line"), "iqn.1993-08.org.debian:host1");
+        await hand.type(field(page, "User that an initiator proves to be (CHAP)"), "esx");
+        await hand.type(field(page, "Secret"), "short");
+        await dialog(page).getByText("At least 12 characters.").waitFor();
+        await hand.type(field(page, "Secret"), "a secret of 12".replaceAll(" ", "-"));
+        await picture(page, `view-${name}`);
+        await hand.press(button(page, "Save"));
+        await closed(page);
+        await page.getByRole("row", { name: /LUN 0 of iqn.2026-01.org.example:vms.*1 initiator, by CHAP/ }).waitFor();
         await picture(page, `volumes-${name}`);
+        // A secret that nobody touches stays.
+        await hand.open("Volumes", /tank\/vm1/);
+        await hand.type(field(page, "LUN"), "3");
+        await hand.press(button(page, "Save"));
+        await closed(page);
+        await page.getByRole("row", { name: /LUN 3 of iqn/ }).waitFor();
+        const [volume] = await daemon.ask("POST", "/v1/datasets/secrets", { roots: "tank/vm1", depth: 0, props: "cistern:iscsi" });
+        assert.match(volume.props[0].value, /lun=3.*secret=a-secret-of-12/);
       });
 
       await task("services: one that takes snapshots: errors at their fields, its plan, a run, a change, disabled", async () => {
@@ -363,6 +438,52 @@ for (const Hand of [Mouse, Keyboard]) {
         await hand.press(button(page, "I have it"));
         await closed(page);
         await page.getByRole("row", { name: /backup/ }).waitFor();
+      });
+
+      await task("settings: a threshold, a route, the log level, where copies are kept, a tunable", async () => {
+        const tab = async (from, to) => {
+          if (name === "mouse") return page.getByRole("tab", { name: to }).click();
+          await hand.reach(page.getByRole("tab", { name: from }));
+          return page.keyboard.press("ArrowRight");
+        };
+        await hand.press(page.getByRole("link", { name: "Settings" }));
+        await hand.type(page.getByLabel("Full pool: warning"), "75");
+        await hand.press(button(page, "Save thresholds"));
+        await page.getByText("Saved").waitFor();
+        assert.equal((await daemon.ask("GET", "/v1/alert-settings")).full_warning, 75);
+        await hand.press(button(page, "New route"));
+        await hand.type(field(page, "Name"), "log");
+        await hand.choose(dialog(page).getByRole("button", { name: /^Mail/ }), "Syslog");
+        await picture(page, `route-${name}`);
+        await hand.press(button(page, "Create route"));
+        await closed(page);
+        await page.getByText("syslog of this machine, from warning on").waitFor();
+        await hand.menu(button(page, "Actions of route log"), "Remove…");
+        await hand.type(dialog(page).getByLabel(/Type the name/), "log");
+        await hand.press(button(page, "Remove"));
+        await closed(page);
+        await tab("Faults", "Machine");
+        await page.getByText("Services go by the machine's clock").waitFor();
+        const level = page.getByLabel("Level", { exact: true });
+        const was = await level.inputValue();
+        await hand.type(level, "info,nfs=debug");
+        await hand.press(button(page, "Save log level"));
+        await page.waitForFunction(() => document.querySelector("main button[type=submit][data-disabled]"));
+        assert.equal((await daemon.ask("GET", "/v1/log")).filter, "info,nfs=debug");
+        await daemon.ask("POST", "/v1/log", { filter: was });
+        await hand.press(button(page, "Keep them in…"));
+        await hand.press(button(page, "Keep them there"));
+        await closed(page);
+        await page.getByText(/Kept in pool/).waitFor();
+        await picture(page, `settings-machine-${name}`);
+        await tab("Machine", "Tunables");
+        await hand.type(page.getByLabel("Search tunables"), "zfs_txg_timeout");
+        await hand.open("Tunables", /zfs_txg_timeout/);
+        await hand.type(field(page, "Value of zfs_txg_timeout"), "4");
+        await hand.press(button(page, "Save"));
+        await closed(page);
+        await page.getByRole("row", { name: /zfs_txg_timeout.*4/ }).waitFor();
+        await picture(page, `settings-tunables-${name}`);
       });
 
       await task("audit log: what was done is there", async () => {

@@ -5,6 +5,7 @@ import { useRead } from "../api/queries";
 import { useQuery } from "@tanstack/react-query";
 import { useSession } from "../api/session";
 import { Chart } from "../parts/chart";
+import { Trend } from "../parts/trend";
 import { Empty, Failure, Head, Loaded, Meter, Name, State, toneOf } from "../parts/ui";
 import { ago, plainly, size, span, t, tn } from "../words";
 
@@ -100,6 +101,7 @@ function Capacity() {
               <li key={pool.name}>
                 <Meter label={plainly(pool.name)} part={pool.root.allocated} whole={pool.root.size} />
                 <p className="small muted">{t("{free} free for blocks, parity counted. The pool is {health}.", { free: size(pool.root.size - pool.root.allocated), health: pool.health })}</p>
+                <Trend pool={pool} />
               </li>
             ))}
           </ul>

@@ -1,10 +1,11 @@
 /** A dataset: its properties with where each comes from, its space, and what can be done with it. */
-import { useEffect, useState } from "react";
+import { useState } from "react";
 import { useQueryClient } from "@tanstack/react-query";
 import { Link, useLocation } from "wouter";
-import { finished, get, post, Refusal, type Schemas } from "../api/client";
+import { finished, post, type Schemas } from "../api/client";
 import { renew, useRead } from "../api/queries";
 import { useSession } from "../api/session";
+import { useTagged } from "../api/tagged";
 import { Button, Check, Deeds, Failure, Field, Form, Head, Loaded, Meter, Name, NameTyped, Search, Sheet } from "../parts/ui";
 import { Grid, type Column } from "../parts/grid";
 import { exactTime, number, plainly, size, t, tn } from "../words";
@@ -38,8 +39,6 @@ export function shown({ value, kind }: Pick<Prop, "value" | "kind">): string {
     default: return plainly(value);
   }
 }
-
-
 
 export default function DatasetPage() {
   useLocation();
@@ -81,7 +80,7 @@ function Body({ info }: { info: Dataset }) {
     <>
       <Head title={<Name>{info.name}</Name>} about={info.kind === "volume" ? t("Volume") : t("File system")}>
         <Button onPress={() => ask("snapshot")}>{t("Take snapshot…")}</Button>
-        <Link href={`/snapshots?of=${encodeURIComponent(info.name)}`} className="button">{t("Snapshots")}</Link>
+        <Link href={`/snapshots/${encodeURIComponent(info.name)}`} className="button">{t("Snapshots")}</Link>
         <Deeds label={t("Actions of {name}", { name: plainly(info.name) })} deeds={[
           { id: "rename", name: t("Rename…"), run: () => ask("rename") },
           { id: "destroy", name: t("Destroy…"), isDangerous: true, run: () => ask("destroy") },
@@ -111,42 +110,19 @@ function Body({ info }: { info: Dataset }) {
 
 /** Sets one property, or has it inherited. If somebody has changed the dataset meanwhile, that is shown first. */
 function EditForm({ dataset, prop, about, close }: { dataset: string; prop: Prop; about: Info | undefined; close: () => void }) {
-  const path = { name: dataset };
-  const client = useQueryClient();
   const [value, setValue] = useState(prop.value === "-" ? "" : prop.value);
-  const [begun, setBegun] = useState<{ etag: string | undefined }>();
-  const [theirs, setTheirs] = useState<Prop>();
   const [failure, setFailure] = useState<unknown>();
-  // The tag is of when the form was opened, and not of when something was read before.
-  useEffect(() => {
-    get("/v1/datasets/{name}/properties", { path: { name: dataset } }).then((now) => setBegun({ etag: now.etag }), setFailure);
-  }, [dataset]);
-  const ended = () => void renew(client, ["/v1/datasets", "/v1/shares"]);
-  const send = async (change: () => Promise<unknown>) => {
-    try {
-      await change();
-      ended();
-    } catch (error) {
-      if (!(error instanceof Refusal) || error.kind !== "precondition-failed") throw error;
-      const now = await get("/v1/datasets/{name}/properties", { path });
-      setBegun({ etag: now.etag });
-      const other = now.value.props.find(({ name }) => name === prop.name);
-      if (other && other.value !== prop.value) setTheirs(other);
-      throw new Error(t("Somebody changed this dataset while you were typing. Look at it below, then save again, or cancel."));
-    }
-  };
-  const ifMatch = begun?.etag;
-  const set = () => send(() => post("/v1/datasets/{name}/properties", { path, ifMatch, body: { props: [{ name: prop.name, value }], history: `zfs set ${prop.name}=${value} ${dataset}` } as never }));
+  const tagged = useTagged(dataset, prop.name, prop.value);
   const inherit = () => {
     setFailure(undefined);
-    send(() => post("/v1/datasets/{name}/inherit", { path, ifMatch, body: { property: prop.name, received: false, history: `zfs inherit ${prop.name} ${dataset}` } })).then(close, setFailure);
+    tagged.inherit().then(close, setFailure);
   };
   return (
-    <Form action={t("Save")} isDisabled={!begun || value === ""} onCancel={close} onDone={close} run={set}>
+    <Form action={t("Save")} isDisabled={!tagged.isReady || value === ""} onCancel={close} onDone={close} run={() => tagged.set({ [prop.name]: value })}>
       <Field label={t("Value of {property}", { property: prop.name })} value={value} onChange={setValue} spellCheck="false" autoFocus description={about?.values ? t("May be: {values}", { values: about.values }) : undefined} />
       <p className="small muted">{t("Now: {value}, {source}", { value: shown(prop), source: sourceOf(prop.source) })}</p>
-      {theirs && <p className="note warn">{t("Meanwhile it was set to {value}.", { value: plainly(theirs.value) })}</p>}
-      <Failure error={failure} />
+      {tagged.theirs && <p className="note warn">{t("Meanwhile it was set to {value}.", { value: plainly(tagged.theirs.value) })}</p>}
+      <Failure error={failure ?? tagged.failure} />
       {about?.inherit !== false && prop.source.kind === "local" && <div className="row"><Button onPress={inherit}>{t("Inherit instead")}</Button></div>}
     </Form>
   );

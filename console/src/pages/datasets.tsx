@@ -126,9 +126,9 @@ export function CreateForm({ parents, onClose, only }: { parents: string[]; onCl
     await post("/v1/datasets", { body: { name: full, volume: kind === "volume", sparse: kind === "volume" && isSparse, props, parents: false, no_mount: false, history: `zfs create ${full}` } });
   };
   return (
-    <Form action={t("Create")} isDisabled={!name || (kind === "volume" && !asked)} onCancel={onClose} run={create} onDone={() => { onClose(); if (isOpened) go(placeOf(full)); }}>
+    <Form action={t("Create")} isDisabled={!name || !parents.includes(parent) || (kind === "volume" && !asked)} onCancel={onClose} run={create} onDone={() => { onClose(); if (isOpened) go(placeOf(full)); }}>
       {!only && <Select label={t("Kind")} value={kind} onChange={setKind} options={[{ id: "filesystem", name: t("File system"), about: t("For files, by NFS and local mounts") }, { id: "volume", name: t("Volume"), about: t("A block device, by iSCSI and NBD") }]} />}
-      <Select label={t("In")} value={parent} onChange={setParent} options={parents.map((one) => ({ id: one, name: plainly(one) }))} />
+      <Field label={t("In")} value={parent} onChange={setParent} names={parents} spellCheck="false" fault={parents.includes(parent) ? undefined : t("No file system is called that.")} />
       <Field label={t("Name")} value={name} onChange={setName} spellCheck="false" autoFocus />
       {kind === "volume" && (
         <>

@@ -2,10 +2,11 @@
 import { useState } from "react";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { follow, get, post, type Answered, type Schemas } from "../api/client";
-import { useChange, useRead } from "../api/queries";
+import { useChange } from "../api/queries";
 import { useSession } from "../api/session";
-import { Button, Check, Failure, Head, Loaded, Name, Sheet, State } from "../parts/ui";
+import { Button, Check, Failure, Head, Name, Sheet, State } from "../parts/ui";
 import { Grid, type Column } from "../parts/grid";
+import { Routes } from "../settings/routes";
 import { ago, exactTime, number, plainly, t } from "../words";
 
 type Alert = Schemas["Alert"];
@@ -74,34 +75,5 @@ function Detail({ alert, close }: { alert: Alert; close: () => void }) {
         <Button onPress={close}>{t("Close")}</Button>
       </div>
     </>
-  );
-}
-
-/** Where faults are told, each with a trial. */
-function Routes() {
-  const { may } = useSession();
-  const routes = useRead("/v1/alert-routes", {}, { enabled: may("read-only") });
-  return (
-    <section className="card stack" aria-labelledby="routes">
-      <h2 id="routes">{t("Who is told")}</h2>
-      <Loaded of={routes}>
-        {({ value }) => value.length === 0
-          ? <p className="muted">{t("Nobody is told by mail, webhook or syslog. Add a route on the command line: cistern notify add.")}</p>
-          : <ul className="steps">{value.map((one) => <RouteRow key={one.route.name} name={one.route.name} />)}</ul>}
-      </Loaded>
-    </section>
-  );
-}
-
-function RouteRow({ name }: { name: string }) {
-  const { may } = useSession();
-  const test = useChange(() => post("/v1/alert-routes/{name}/test", { path: { name } }), []);
-  return (
-    <li className="row">
-      <strong><Name>{name}</Name></strong>
-      {may("administrator") && <Button onPress={() => test.mutate(undefined)}>{t("Send a trial")}</Button>}
-      {test.data && <span role="status"><State tone={test.data.failure ? "bad" : "good"}>{test.data.failure ? plainly(test.data.failure) : t("It was taken")}</State></span>}
-      <Failure error={test.error} />
-    </li>
   );
 }

@@ -5,6 +5,8 @@ import { finished, post, type Schemas } from "../api/client";
 import { useChange, useRead } from "../api/queries";
 import { useSession } from "../api/session";
 import { Check, Deeds, Empty, Failure, Form, Head, Loaded, Meter, Name, NameTyped, Progress, Sheet, State, toneOf, type Deed } from "../parts/ui";
+import { AddDevices } from "../pools/add";
+import { deedsOf, deviceName, DeviceForm, type At, type DeviceDeed } from "../pools/devices";
 import { ago, number, percent, plainly, size, span, t, time, tn } from "../words";
 
 type Pool = Schemas["PoolStatus"];
@@ -30,7 +32,7 @@ export default function Pools() {
 
 function PoolCard({ pool }: { pool: Pool }) {
   const { may } = useSession();
-  const [asked, setAsked] = useState<"scrub" | "export" | "destroy" | "clear">();
+  const [asked, setAsked] = useState<"scrub" | "export" | "destroy" | "clear" | "add">();
   const scan = useChange((command: Command) => post("/v1/pools/{name}/scan", { path: { name: pool.name }, body: { command, history: `zpool scrub ${pool.name}` } }), ["/v1/pools", "/v1/jobs"]);
   const isRunning = pool.scan?.state === "running";
   const isPaused = pool.scan?.state === "paused";
@@ -45,6 +47,7 @@ function PoolCard({ pool }: { pool: Pool }) {
     deeds.push({ id: "clear", name: t("Clear errors…"), run: () => setAsked("clear") });
   }
   if (may("administrator")) {
+    deeds.push({ id: "add", name: t("Add devices…"), run: () => setAsked("add") });
     deeds.push({ id: "export", name: t("Export…"), run: () => setAsked("export") });
     deeds.push({ id: "destroy", name: t("Destroy…"), isDangerous: true, run: () => setAsked("destroy") });
   }
@@ -68,6 +71,7 @@ function PoolCard({ pool }: { pool: Pool }) {
       <Group name={t("Cache")} vdevs={pool.cache} pool={pool} />
       <Group name={t("Spares")} vdevs={pool.spares} pool={pool} />
       <Ask pool={pool} asked={asked} close={close} />
+      <Sheet title={t("Add devices to {name}", { name: plainly(pool.name) })} isOpen={asked === "add"} onClose={close} isWide><AddDevices pool={pool} close={close} /></Sheet>
     </section>
   );
 }
@@ -107,23 +111,51 @@ function Group({ name, vdevs, pool }: { name: string; vdevs: Vdev[]; pool: Pool 
   );
 }
 
+/** Devices of a top-level vdev. Those of one that is being replaced are there as well. */
+const leavesOf = (vdev: Vdev): Vdev[] => (vdev.children.length === 0 ? [vdev] : vdev.children.flatMap(leavesOf));
+
 function Top({ vdev, pool }: { vdev: Vdev; pool: Pool }) {
-  if (vdev.children.length === 0) return <li className="vdev"><Leaf vdev={vdev} pool={pool} isAlone /></li>;
+  const at = { pool, vdev, top: vdev };
+  if (vdev.children.length === 0) return <li className="vdev"><Leaf at={at} isAlone /></li>;
   return (
     <li className="vdev">
-      <div className="row"><strong>{plainly(vdev.name)}</strong><State tone={toneOf(vdev.health)}>{vdev.health}</State></div>
+      <div className="head">
+        <span className="title row"><strong>{plainly(vdev.name)}</strong><State tone={toneOf(vdev.health)}>{vdev.health}</State></span>
+        <DeviceDeeds at={at} name={vdev.name} more={[]} />
+      </div>
       <p className="small muted">{t("{share} % of {size}", { share: percent(vdev.allocated, vdev.size), size: size(vdev.size) })}</p>
-      <ul className="leaves">{vdev.children.map((one) => <li key={one.guid}><Leaf vdev={one} pool={pool} /></li>)}</ul>
+      <ul className="leaves">{leavesOf(vdev).map((one) => <li key={one.guid}><Leaf at={{ pool, vdev: one, top: vdev }} /></li>)}</ul>
     </li>
   );
 }
 
-function Leaf({ vdev, pool, isAlone }: { vdev: Vdev; pool: Pool; isAlone?: boolean }) {
+/** What can be done with a device or a top-level vdev, and the forms for it. */
+function DeviceDeeds({ at, name, more }: { at: At; name: string; more: Deed[] }) {
+  const { may } = useSession();
+  const [asked, setAsked] = useState<DeviceDeed>();
+  const shown = plainly(name);
+  const names: Record<DeviceDeed, string> = { attach: t("Attach a mirror…"), replace: t("Replace…"), detach: t("Detach…"), remove: t("Remove…") };
+  const titles: Record<DeviceDeed, string> = { attach: t("Attach to {name}", { name: shown }), replace: t("Replace {name}", { name: shown }), detach: t("Detach {name}?", { name: shown }), remove: t("Remove {name}?", { name: shown }) };
+  const own = may("administrator") ? deedsOf(at) : [];
+  const deeds = [...more, ...own.map((id): Deed => ({ id, name: names[id], isDangerous: id === "detach" || id === "remove", run: () => setAsked(id) }))];
+  const close = () => setAsked(undefined);
+  return (
+    <>
+      <Deeds isQuiet label={at.vdev.children.length > 0 ? t("Actions of vdev {name}", { name: shown }) : t("Actions of device {name}", { name: shown })} deeds={deeds} />
+      <Sheet title={asked ? titles[asked] : ""} isOpen={!!asked} onClose={close} isAlert={asked === "detach" || asked === "remove"}>
+        {asked && <DeviceForm deed={asked} at={at} close={close} />}
+      </Sheet>
+    </>
+  );
+}
+
+function Leaf({ at, isAlone }: { at: At; isAlone?: boolean }) {
+  const { pool, vdev } = at;
   const { may } = useSession();
   const [isAsked, setAsked] = useState(false);
   const online = useChange(() => post("/v1/pools/{name}/online", { path: { name: pool.name }, body: { guid: vdev.guid, expand: false, history: "" } }), ["/v1/pools"]);
   const errors = vdev.read_errors + vdev.write_errors + vdev.checksum_errors;
-  const name = vdev.path ? vdev.path.slice(vdev.path.lastIndexOf("/") + 1) : vdev.name;
+  const name = deviceName(vdev);
   const isOff = vdev.health === "OFFLINE";
   const deeds: Deed[] = may("operator") && !vdev.used_by && vdev.path && !isAlone
     ? [isOff ? { id: "on", name: t("Bring online"), run: () => online.mutate(undefined) } : { id: "off", name: t("Take offline…"), run: () => setAsked(true) }]
@@ -139,7 +171,7 @@ function Leaf({ vdev, pool, isAlone }: { vdev: Vdev; pool: Pool; isAlone?: boole
           {errors > 0 ? t("Errors: {read} read, {write} write, {sum} checksum", { read: number(vdev.read_errors), write: number(vdev.write_errors), sum: number(vdev.checksum_errors) }) : t("No errors")}
           {vdev.note ? ` · ${plainly(vdev.note)}` : ""}
         </span>
-        <Deeds isQuiet label={t("Actions of device {name}", { name: plainly(name) })} deeds={deeds} />
+        <DeviceDeeds at={at} name={name} more={deeds} />
       </div>
       <Failure error={online.error} />
       <Sheet title={t("Take {name} offline?", { name: plainly(name) })} isOpen={isAsked} onClose={() => setAsked(false)} isAlert>

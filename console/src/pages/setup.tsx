@@ -5,23 +5,13 @@ import { Link } from "wouter";
 import { finished, post } from "../api/client";
 import { renew, useRead } from "../api/queries";
 import { useSession } from "../api/session";
-import { Check, Choices, Empty, Field, Form, Head, Loaded, Name, Select, State } from "../parts/ui";
-import { Grid, type Column } from "../parts/grid";
-import { layouts, type Disk, type Layout } from "../parts/layouts";
+import { Check, Choices, Empty, Field, Form, Head, Loaded, Select, State } from "../parts/ui";
+import { diskColumns, LayoutCard } from "../parts/disks";
+import { Grid } from "../parts/grid";
+import { layouts, type Disk } from "../parts/layouts";
 import { policies, scrubService, snapService, type Policy } from "../parts/schedules";
-import { bytesOf, plainly, size, span, t, tn } from "../words";
+import { bytesOf, plainly, t } from "../words";
 import { optionsOf } from "./shares";
-
-export function usedBy(used: Disk["used"]): string | undefined {
-  if (!used) return undefined;
-  if (typeof used === "string") return used === "swap" ? t("swap") : t("read-only");
-  if ("pool" in used) return t("pool {name}", { name: plainly(used.pool.name) });
-  if ("mounted" in used) return t("mounted at {at}", { at: plainly(used.mounted.at) });
-  if ("held" in used) return t("part of {by}", { by: plainly(used.held.by) });
-  return tn(used.partitions.count, "{count} partition", "{count} partitions");
-}
-
-const kindOf = (kind: Disk["kind"]) => (kind === "rotating" ? t("Rotating") : kind === "solid-state" ? t("Solid state") : t("File"));
 
 export default function Setup() {
   const { may } = useSession();
@@ -92,26 +82,19 @@ function Wizard({ disks }: { disks: Disk[] }) {
   };
 
   if (isDone) return <Done name={name} dataset={dataset} first={first} steps={steps} />;
-  const columns: Column<Disk>[] = [
-    { id: "name", name: t("Disk"), width: "minmax(130px, 1fr)", show: (one) => <span className="mono"><Name>{one.name}</Name></span> },
-    { id: "size", name: t("Size"), width: "105px", isNumber: true, show: (one) => size(one.size), order: (a, b) => a.size - b.size },
-    { id: "kind", name: t("Kind"), width: "110px", show: ({ kind }) => kindOf(kind) },
-    { id: "model", name: t("Model and serial"), width: "minmax(150px, 1.5fr)", show: (one) => <Name>{[one.model, one.serial].filter(Boolean).join(" ") || "–"}</Name> },
-    { id: "used", name: t("Use"), width: "minmax(130px, 1fr)", show: ({ used }) => <State tone={used ? "idle" : "good"}>{usedBy(used) ?? t("free")}</State> },
-  ];
   const free = new Set(disks.filter(({ used }) => !used).map(({ path }) => path));
   return (
     <div className="stack">
       <section className="stack tight" aria-labelledby="disks">
         <h2 id="disks">{t("1. Disks")}</h2>
-        <Grid label={t("Disks")} rows={disks} columns={columns} keyOf={({ path }) => path} selected={selected} onSelect={(next) => select(new Set([...next].filter((path) => free.has(path))))} least={720}
+        <Grid label={t("Disks")} rows={disks} columns={diskColumns()} keyOf={({ path }) => path} selected={selected} onSelect={(next) => select(new Set([...next].filter((path) => free.has(path))))} least={720}
           empty={<p>{t("No disk was found. Put disks in, or files of 64 MiB or more into the folder disks of the state folder.")}</p>} />
       </section>
       <section className="stack tight" aria-labelledby="layout">
         <h2 id="layout">{t("2. Layout")}</h2>
         {all.length === 0 ? (free.size === 0 ? <Empty action={<Link href="/" className="button">{t("To the dashboard")}</Link>}>{t("No disk is free: all that were found are in use.")}</Empty> : <Empty>{t("Select one disk or more.")}</Empty>) : (
           <>
-            <Choices label={t("Layout")} value={layout?.id ?? null} onChange={choose} options={all.map((one, at) => ({ id: one.id, content: <Card layout={one} isBest={at === 0} /> }))} />
+            <Choices label={t("Layout")} value={layout?.id ?? null} onChange={choose} options={all.map((one, at) => ({ id: one.id, content: <LayoutCard layout={one} isBest={at === 0} /> }))} />
             <p className="small muted">{t("Capacity is before compression. Speeds are multiples of one disk, and the time to rebuild is of a full disk at the pace of its kind: estimates, not measured here.")}</p>
           </>
         )}
@@ -139,24 +122,6 @@ function Wizard({ disks }: { disks: Disk[] }) {
         </Form>
       </section>
     </div>
-  );
-}
-
-const times = (count: number) => t("{count}×", { count });
-
-function Card({ layout, isBest }: { layout: Layout; isBest: boolean }) {
-  return (
-    <>
-      <strong>{layout.name}{isBest ? ` · ${t("suggested")}` : ""}</strong>
-      <span className="small muted">{layout.about}</span>
-      <dl>
-        <dt>{t("Capacity")}</dt><dd>{size(layout.capacity)}</dd>
-        <dt>{t("Survives")}</dt><dd>{layout.survives}</dd>
-        <dt>{t("Reads at random")}</dt><dd>{times(layout.reads)}</dd>
-        <dt>{t("Writes in a row")}</dt><dd>{times(layout.writes)}</dd>
-        <dt>{t("Rebuild, about")}</dt><dd>{layout.rebuild > 0 ? span(layout.rebuild) : "–"}</dd>
-      </dl>
-    </>
   );
 }
 

@@ -101,7 +101,7 @@ function ShareForm({ dataset, options, parents, close }: { dataset?: string; opt
     }
     await renew(client, ["/v1/shares", "/v1/datasets"]);
   };
-  const lacks = !dataset && isNew === "new" && !name;
+  const lacks = !dataset && (!parents?.includes(parent) || (isNew === "new" && !name));
   return (
     <Form action={dataset ? t("Save") : t("Share")} isDisabled={lacks || !value} onCancel={close} onDone={close} run={run}>
       {dataset ? (
@@ -109,7 +109,7 @@ function ShareForm({ dataset, options, parents, close }: { dataset?: string; opt
       ) : (
         <>
           <Select label={t("Share")} value={isNew} onChange={setIsNew} options={[{ id: "new", name: t("A new file system") }, { id: "old", name: t("One that is there") }]} />
-          <Select label={isNew === "new" ? t("In") : t("File system")} value={parent} onChange={setParent} options={(parents ?? []).map((id) => ({ id, name: plainly(id) }))} />
+          <Field label={isNew === "new" ? t("In") : t("File system")} value={parent} onChange={setParent} names={parents ?? []} spellCheck="false" fault={parents?.includes(parent) ? undefined : t("No file system is called that.")} />
           {isNew === "new" && <Field label={t("Name")} value={name} onChange={setName} spellCheck="false" autoFocus />}
           <Field label={t("Clients")} value={from} onChange={setFrom} spellCheck="false" description={t("Hosts and networks, as 10.0.0.0/24; empty: all that reach this machine.")} />
           <Check isSelected={mayWrite} onChange={setWrite}>{t("They may write")}</Check>

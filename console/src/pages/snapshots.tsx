@@ -1,22 +1,30 @@
 /** Snapshots of a dataset or of all, read in pages as they come into sight: a hundred thousand are no more work than fifty. */
 import { useInfiniteQuery, useQueryClient } from "@tanstack/react-query";
 import { useMemo, useState } from "react";
-import { finished, follow, get, post, type Answered } from "../api/client";
+import { follow, get, post, type Answered } from "../api/client";
 import { renew, useRead } from "../api/queries";
-import { Button, Check, Empty, Failure, Field, Form, Head, Name, NameTyped, Search, Select, Sheet } from "../parts/ui";
+import { useLocation } from "wouter";
+import { Button, Check, Empty, Failure, Field, Form, Head, Name, NameTyped, Search, Sheet } from "../parts/ui";
 import { Grid, type Column } from "../parts/grid";
+import { Timeline } from "../parts/timeline";
 import { ago, exactTime, plainly, size, t, tn } from "../words";
+import { DestroyMany } from "../snapshots/destroy";
 import { Destroy, TakeSnapshot } from "./dataset";
-import { valueOf, type Dataset } from "./datasets";
+import { nameInAddress, valueOf, type Dataset } from "./datasets";
 
 const PAGE = 1000;
 const ANY = "";
 
-/** The dataset that an address asks for. */
-const asked = () => new URLSearchParams(location.hash.split("?")[1] ?? "").get("of") ?? ANY;
+export default function SnapshotsPage() {
+  useLocation();
+  const name = nameInAddress();
+  return <Snapshots key={name} begin={name} />;
+}
 
-export default function Snapshots() {
-  const [of, setOf] = useState(asked);
+/** Of one dataset or of all: the name in the address, or what is chosen then. */
+function Snapshots({ begin }: { begin: string }) {
+  const [typed, setTyped] = useState(begin);
+  const [of, setOf] = useState(begin);
   const [search, setSearch] = useState("");
   const [selected, select] = useState<ReadonlySet<string>>(new Set());
   const [deed, setDeed] = useState<"take" | "destroy" | "roll" | "clone">();
@@ -52,14 +60,22 @@ export default function Snapshots() {
     select(new Set());
     void renew(client, ["snapshots", "/v1/datasets"]);
   };
-  const choices = [{ id: ANY, name: t("All datasets") }, ...(parents.data?.value ?? []).map(({ name }) => ({ id: name, name: plainly(name) }))];
+  const datasets = parents.data?.value.map(({ name }) => name) ?? [];
+  const choose = (text: string) => {
+    setTyped(text);
+    // What is typed counts as soon as it is a dataset's name; nothing stands for all.
+    const next = text === "" ? ANY : datasets.includes(text) ? text : of;
+    if (next === of) return;
+    setOf(next);
+    select(new Set());
+  };
   return (
     <div className="page">
       <Head title={t("Snapshots")} about={t("Select with the space bar or the boxes. “Frees” is what comes back if that snapshot alone goes.")}>
         <Button manner="first" onPress={() => setDeed("take")} isDisabled={!of}>{t("Take snapshot…")}</Button>
       </Head>
       <div className="row base">
-        <Select label={t("Of")} value={of} onChange={(next) => { setOf(next); select(new Set()); }} options={choices} />
+        <Field label={t("Of")} value={typed} onChange={choose} names={datasets} spellCheck="false" placeholder={t("All datasets")} fault={typed !== of && typed !== "" && parents.data ? t("No dataset is called that.") : undefined} />
         <div className="field"><span className="label">{t("Search")}</span><Search label={t("Search snapshots")} value={search} onChange={setSearch} /></div>
         <span className="row" role="group" aria-label={t("With the selected ones")}>
           <Button isDisabled={!only} onPress={() => setDeed("roll")}>{t("Roll back…")}</Button>
@@ -68,6 +84,7 @@ export default function Snapshots() {
         </span>
       </div>
       {pages.error && <Failure error={pages.error} />}
+      {of !== ANY && <Timeline times={all.map((one) => Number(valueOf(one, "creation")))} isPart={!!pages.hasNextPage} />}
       {pages.isPending ? <p className="muted" role="status">{t("Loading…")}</p> : (
         <Grid label={t("Snapshots")} rows={rows} columns={columns} keyOf={({ name }) => name} selected={selected} onSelect={select} least={880}
           hasMore={pages.hasNextPage} onEnd={() => { if (!pages.isFetching) void pages.fetchNextPage(); }}
@@ -79,36 +96,6 @@ export default function Snapshots() {
       <Sheet title={t("Roll back to {name}?", { name: plainly(only ?? "") })} isOpen={deed === "roll"} onClose={close} isAlert>{only && <RollBack name={only} close={close} onDone={done} />}</Sheet>
       <Sheet title={t("Clone {name}", { name: plainly(only ?? "") })} isOpen={deed === "clone"} onClose={close}>{only && <Clone name={only} close={close} onDone={done} />}</Sheet>
     </div>
-  );
-}
-
-const SHOWN = 8;
-
-function DestroyMany({ names, close, onDone }: { names: string[]; close: () => void; onDone: () => void }) {
-  const [typed, setTyped] = useState("");
-  const [count, setCount] = useState(0);
-  const word = t("destroy");
-  const run = async () => {
-    let done = 0;
-    for (const name of names) {
-      const body = { recursive: false, clones: false, defer: false, history: `zfs destroy ${name}` };
-      await finished(await post("/v1/datasets/{name}/destroy", { path: { name }, body }));
-      done += 1;
-      setCount(done);
-    }
-  };
-  return (
-    <Form action={t("Destroy")} isDangerous isDisabled={typed !== word} onCancel={close} onDone={onDone} run={run}>
-      <div className="note bad stack tight">
-        <ul className="mono small">
-          {names.slice(0, SHOWN).map((one) => <li key={one}><Name>{one}</Name></li>)}
-          {names.length > SHOWN && <li>{t("and {count} more", { count: names.length - SHOWN })}</li>}
-        </ul>
-        <p>{t("This cannot be undone. If one is refused, those after it stay.")}</p>
-      </div>
-      {count > 0 && <p role="status" className="muted">{t("{done} of {all} are destroyed", { done: count, all: names.length })}</p>}
-      <NameTyped name={word} value={typed} onChange={setTyped} />
-    </Form>
   );
 }
 

@@ -1,11 +1,13 @@
 /** Volumes, and who uses them by iSCSI. */
 import { useState } from "react";
-import { Link, useLocation } from "wouter";
+import { Link } from "wouter";
 import { useRead } from "../api/queries";
 import { useSession } from "../api/session";
 import { Button, Empty, Head, Loaded, Meter, Name, Sheet } from "../parts/ui";
 import { Grid, type Column } from "../parts/grid";
-import { number, plainly, size, t } from "../words";
+import { number, plainly, size, t, tn } from "../words";
+import { ViewForm } from "../volumes/form";
+import { PROPERTY, viewOf } from "../volumes/view";
 import { CreateForm, placeOf, valueOf, type Dataset } from "./datasets";
 
 const figure = (info: Dataset, name: string) => Number(valueOf(info, name)) || 0;
@@ -13,8 +15,8 @@ const figure = (info: Dataset, name: string) => Number(valueOf(info, name)) || 0
 export default function Volumes() {
   const { may } = useSession();
   const [isNew, setNew] = useState(false);
-  const [, go] = useLocation();
-  const volumes = useRead("/v1/datasets", { query: { kinds: "volume", props: "volsize,used,referenced,volblocksize,refreservation,compressratio" } as never });
+  const [edited, edit] = useState<string>();
+  const volumes = useRead("/v1/datasets", { query: { kinds: "volume", props: `volsize,used,referenced,volblocksize,refreservation,compressratio,${PROPERTY}` } as never });
   const parents = useRead("/v1/datasets", { query: { kinds: "filesystem", props: "used,available" } as never });
   const columns: Column<Dataset>[] = [
     { id: "name", name: t("Volume"), width: "minmax(200px, 2fr)", show: ({ name }) => <Link href={placeOf(name)} tabIndex={-1}><Name>{name}</Name></Link>, order: (a, b) => (a.name < b.name ? -1 : 1) },
@@ -22,18 +24,23 @@ export default function Volumes() {
     { id: "written", name: t("Written"), width: "110px", isNumber: true, show: (one) => size(figure(one, "referenced")) },
     { id: "kept", name: t("Kept for it"), width: "110px", isNumber: true, show: (one) => (figure(one, "refreservation") > 0 ? size(figure(one, "refreservation")) : t("sparse")) },
     { id: "block", name: t("Block"), width: "90px", isNumber: true, show: (one) => size(figure(one, "volblocksize")) },
+    { id: "target", name: t("Served as"), width: "minmax(200px, 2fr)", show: (one) => <Target value={valueOf(one, PROPERTY)} /> },
+    { id: "who", name: t("Seen by"), width: "minmax(120px, 1fr)", show: (one) => seenBy(valueOf(one, PROPERTY)) },
     { id: "ratio", name: t("Compression"), width: "110px", isNumber: true, show: (one) => `${valueOf(one, "compressratio")}×` },
   ];
   return (
     <div className="page">
-      <Head title={t("Volumes and targets")} about={t("Block devices for other machines, and the initiators that use them.")}>
+      <Head title={t("Volumes and targets")} about={t("Block devices for other machines, who may see them, and the initiators that use them. Enter opens one.")}>
         {may("read-only") && <Button manner="first" onPress={() => setNew(true)}>{t("New volume")}</Button>}
       </Head>
       <Loaded of={volumes}>
         {({ value }) => (
           <>
             <Promised volumes={value} parents={parents.data?.value ?? []} />
-            <Grid label={t("Volumes")} rows={value} columns={columns} keyOf={({ name }) => name} onOpen={({ name }) => go(placeOf(name))} least={740} empty={<p>{t("There is no volume yet.")}</p>} />
+            <Grid label={t("Volumes")} rows={value} columns={columns} keyOf={({ name }) => name} onOpen={({ name }) => may("operator") && edit(name)} least={1180} empty={<p>{t("There is no volume yet.")}</p>} />
+            <Sheet title={t("Who may see {name}", { name: plainly(edited ?? "") })} isOpen={!!edited} onClose={() => edit(undefined)} isWide>
+              <Edited volumes={value} name={edited} close={() => edit(undefined)} />
+            </Sheet>
           </>
         )}
       </Loaded>
@@ -45,6 +52,25 @@ export default function Volumes() {
       </Sheet>
     </div>
   );
+}
+
+function Edited({ volumes, name, close }: { volumes: Dataset[]; name: string | undefined; close: () => void }) {
+  const volume = volumes.find((one) => one.name === name);
+  return volume ? <ViewForm volume={volume} volumes={volumes} close={close} /> : null;
+}
+
+function Target({ value }: { value: string }) {
+  const view = viewOf(value);
+  if (!view.isServed) return <span className="muted">{t("not by iSCSI")}</span>;
+  return <span className="mono small" title={plainly(view.target)}>{view.target ? <>{t("LUN {lun} of", { lun: view.lun || "0" })} <Name>{view.target}</Name></> : t("a target of its own")}</span>;
+}
+
+function seenBy(value: string): string {
+  const view = viewOf(value);
+  if (!view.isServed) return "–";
+  const initiators = view.initiators.split("\n").filter(Boolean);
+  const who = initiators.length === 0 ? t("everybody") : tn(initiators.length, "{count} initiator", "{count} initiators");
+  return view.user ? t("{who}, by CHAP", { who }) : who;
 }
 
 /** What all volumes of a pool may grow to, against what it has. */

@@ -26,7 +26,7 @@ export interface Layout {
 }
 
 /** Bytes a second that a disk of a kind writes in a row. */
-const PACE: Record<Disk["kind"], number> = { rotating: 150e6, "solid-state": 450e6, file: 300e6 };
+export const PACE: Record<Disk["kind"], number> = { rotating: 150e6, "solid-state": 450e6, file: 300e6 };
 /** Disks of a vdev of RAID-Z: more make resilvers long. */
 const WIDEST = 10;
 

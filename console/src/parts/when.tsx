@@ -56,7 +56,7 @@ const kinds = (): { id: Every; name: string }[] => [
   { id: "day", name: t("Every day") }, { id: "week", name: t("Every week") }, { id: "month", name: t("Every month") }, { id: "year", name: t("Every year") },
   { id: "cron", name: t("By a pattern of cron") },
 ];
-const weekdays = (): { id: Weekday; name: string }[] => [
+export const weekdays = (): { id: Weekday; name: string }[] => [
   { id: "monday", name: t("Monday") }, { id: "tuesday", name: t("Tuesday") }, { id: "wednesday", name: t("Wednesday") }, { id: "thursday", name: t("Thursday") },
   { id: "friday", name: t("Friday") }, { id: "saturday", name: t("Saturday") }, { id: "sunday", name: t("Sunday") },
 ];
