@@ -36,6 +36,7 @@ pub fn not_replicated(why: &NotReplicated) -> String {
             let more = if more == 0 { String::new() } else { format!("; and of {more} more") };
             format!("it would be lost: {}{more}; --discard gives that up", told.join("; "))
         }
+        NotReplicated::UnderWay => "another fail-over is under way on this machine".to_owned(),
         NotReplicated::NotOfPools { service } => {
             format!("'{service}' does not replicate to a pool of this machine or of a peer")
         }

@@ -53,7 +53,7 @@ pub(crate) use facts::filter;
 pub use line::{Bounds, Broken, Ended, Line};
 pub use shelf::{Kept, Memory, Shelf, ShelfFault, Spoilt};
 use sync::{Fault, Peer};
-pub(crate) use sync::{hold_tag, replica_of};
+pub(crate) use sync::{hold_tag, marked, replica_of};
 pub use task::Task;
 pub use tier::Errand;
 use work::Working;

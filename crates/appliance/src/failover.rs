@@ -1,6 +1,7 @@
 //! Fail-over: a replica takes the place of its original, and the original that of the replica.
 //!
 //! Invariants:
+//! - One is decided and carried out after the other.
 //! - A dataset is live in one place: an original that is here is taken out before its replica is
 //!   promoted. Taken out, it is read-only, and marked as the replica of what was promoted.
 //! - The mark of a replica goes last. What broke off is done again by asking once more.
@@ -9,8 +10,8 @@
 //! All of it is done as by a service: whoever asks was let in by the route, and is in the audit
 //! log.
 
-use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, TryLockError};
 
 use api_types::{
     AutoSyncPolicy, CloneCreate, Inherit, PropertiesSet, Replica, ReplicaLive, ReplicaLoss, ReplicaPromote,
@@ -20,16 +21,13 @@ use engine_api::{
     Adopted, Change, Committed, DatasetInfo, DatasetKind, Error, IDENTITY, Pool, PropertyChange, REPLICA,
 };
 use services::autosync::stamp;
+use services::failover::{self, Act, Beyond, Candidate, Property, Snapshot, Step, Turn};
 use stdx::behalf::{Actor, Way, on_behalf_of};
-use stdx::names::is_at_or_below;
 use stdx::patience::hurried;
 use stdx::premise::{Premise, relying_on};
 
-use crate::executor::{Services, filter, hold_tag, replica_of};
+use crate::executor::{Services, filter, hold_tag, marked, replica_of};
 use crate::{Appliance, Failure, NotReplicated, Result, Warning};
-
-/// Newer snapshots that a loss names.
-const NAMED: usize = 100;
 
 /// How often it is tried to go back to a snapshot.
 const ROLLBACKS: u32 = 3;
@@ -40,13 +38,12 @@ struct Head {
     info: DatasetInfo,
 }
 
-/// What two datasets have in common, and one of them alone.
-struct Compared {
-    /// The newest snapshot that both have, as the other one calls it, and when it was made.
-    common: Option<(String, i64)>,
-    /// What is newer in the other one.
-    newer: Vec<String>,
-    written: Option<u64>,
+/// All that are here.
+struct Heads {
+    /// As decisions are made of them.
+    all: Vec<failover::Head>,
+    /// By name.
+    here: BTreeMap<String, Head>,
 }
 
 /// What became of replicas that were promoted.
@@ -59,6 +56,20 @@ pub struct Promoted {
     pub disabled: Option<String>,
 }
 
+impl Heads {
+    fn of(&self, head: &failover::Head) -> Result<&Head> {
+        self.named(&head.name)
+    }
+
+    fn named(&self, name: &str) -> Result<&Head> {
+        self.here.get(name).ok_or_else(|| Failure::NoSuchDataset { dataset: name.to_owned() })
+    }
+
+    fn by_guid(&self, guid: u64) -> Option<&failover::Head> {
+        self.all.iter().find(|head| head.guid == guid)
+    }
+}
+
 impl Head {
     fn name(&self) -> &str {
         &self.info.name
@@ -68,22 +79,40 @@ impl Head {
         self.info.kind == DatasetKind::Filesystem
     }
 
-    /// Which service made it, and the guid of its source, if it is a replica.
-    fn relation(&self) -> Option<(&str, u64)> {
-        stamp::parse_relation(self.info.own(REPLICA)?)
-    }
-
-    fn keeps_clients(&self) -> bool {
-        self.info.own(IDENTITY).and_then(Adopted::parse).is_some()
+    fn state(&self) -> failover::Head {
+        let relation = self.info.own(REPLICA).and_then(stamp::parse_relation);
+        let set = [(Property::Canmount, "noauto"), (Property::Readonly, "on")];
+        let set = set.into_iter().filter(|(property, value)| self.info.own(property.name()) == Some(value));
+        let token = self.info.value("receive_resume_token");
+        let adopted = self.info.own(IDENTITY).and_then(Adopted::parse);
+        failover::Head {
+            name: self.info.name.clone(),
+            guid: self.info.guid,
+            relation: relation.map(|(service, source)| (service.to_owned(), source)),
+            readonly: self.info.value("readonly") == Some("on"),
+            set: set.map(|(property, _)| property).collect(),
+            partial: token.is_some_and(|token| !matches!(token, "" | "-")),
+            keeps_clients: adopted.is_some(),
+            is_awake: adopted.is_some_and(|adopted| adopted.is_live),
+        }
     }
 
     /// Its snapshots, oldest first.
-    fn snapshots(&self) -> Result<Vec<DatasetInfo>> {
+    fn listed(&self) -> Result<Vec<DatasetInfo>> {
         let props = ["creation", "userrefs"];
         let asked = filter(self.name(), Some(1), &[DatasetKind::Snapshot], &props);
         let mut found = self.pool.datasets(&asked)?;
         found.sort_by_key(|snapshot| snapshot.createtxg);
         Ok(found)
+    }
+
+    fn snapshots(&self) -> Result<Vec<Snapshot>> {
+        let snapshot = |info: DatasetInfo| Snapshot {
+            name: short(&info.name).to_owned(),
+            guid: info.guid,
+            at: made(&info),
+        };
+        Ok(self.listed()?.into_iter().map(snapshot).collect())
     }
 
     /// Makes a change while it is the dataset that was read.
@@ -93,14 +122,11 @@ impl Head {
     }
 
     /// Written out, with what it has and who has these snapshots has not.
-    fn beyond(&self, theirs: &BTreeSet<u64>) -> Result<Compared> {
+    fn beyond(&self, theirs: &BTreeSet<u64>) -> Result<Beyond> {
         self.pool.sync()?;
-        let own = self.snapshots()?;
-        let both = own.iter().rev().find(|it| theirs.contains(&it.guid));
-        let newer = own.iter().filter(|it| both.is_none_or(|both| it.createtxg > both.createtxg));
-        let newer = newer.map(|it| short(&it.name).to_owned()).collect();
-        let written = both.map(|both| self.written_since(short(&both.name))).transpose()?;
-        Ok(Compared { common: both.map(|both| (short(&both.name).to_owned(), made(both))), newer, written })
+        let mut beyond = failover::beyond(&self.snapshots()?, theirs);
+        beyond.written = beyond.common.as_ref().map(|it| self.written_since(&it.name)).transpose()?;
+        Ok(beyond)
     }
 
     /// Bytes that were written since a snapshot.
@@ -112,16 +138,8 @@ impl Head {
     }
 
     /// Written out, with what `other` has that it has not.
-    fn compare(&self, other: &Head) -> Result<Compared> {
-        let own = self.snapshots()?;
-        other.pool.sync()?;
-        let theirs = other.snapshots()?;
-        let both = own.iter().rev().find_map(|here| theirs.iter().find(|there| there.guid == here.guid));
-        let newer = theirs.iter().filter(|it| both.is_none_or(|both| it.createtxg > both.createtxg));
-        let newer = newer.map(|it| short(&it.name).to_owned()).collect();
-        let written = both.map(|both| other.written_since(short(&both.name))).transpose()?;
-        let common = both.map(|both| (short(&both.name).to_owned(), made(both)));
-        Ok(Compared { common, newer, written })
+    fn lacks_of(&self, other: &Head) -> Result<Beyond> {
+        other.beyond(&self.snapshots()?.into_iter().map(|it| it.guid).collect())
     }
 }
 
@@ -137,14 +155,6 @@ fn set(name: &str, value: impl Into<String>) -> PropertyChange {
     PropertyChange { name: name.to_owned(), value: value.into() }
 }
 
-fn loss(dataset: &str, source: &str, compared: Compared) -> ReplicaLoss {
-    let Compared { common, mut newer, written } = compared;
-    newer.drain(..newer.len().saturating_sub(NAMED));
-    let (snapshot, at) = common.unzip();
-    let (dataset, source) = (dataset.to_owned(), Some(source.to_owned()));
-    ReplicaLoss { dataset, source, snapshot, at, written, newer }
-}
-
 fn as_service<T>(work: impl FnOnce() -> T) -> T {
     let actor = Arc::new(Actor { way: Way::Service, ..Actor::itself() });
     on_behalf_of(actor, || hurried(work))
@@ -154,17 +164,17 @@ impl Appliance {
     /// All replicas that are here, in name order of each pool.
     pub fn replicas(&self) -> Result<Vec<Replica>> {
         let heads = self.heads()?;
-        let replicas = heads.iter().filter_map(|head| Some((head, head.relation()?)));
-        let replica = |(head, (service, source_guid)): (&Head, (&str, u64))| {
-            let newest = head.snapshots()?.pop();
+        let replicas = heads.all.iter().filter_map(|head| Some((head, head.relation.as_ref()?)));
+        let replica = |(head, (service, source_guid)): (&failover::Head, &(String, u64))| {
+            let newest = heads.of(head)?.snapshots()?.pop();
             Ok(Replica {
-                dataset: head.info.name.clone(),
-                service: service.to_owned(),
-                source_guid,
-                source: by_guid(&heads, source_guid).map(|source| source.info.name.clone()),
-                at: newest.as_ref().map(made),
-                snapshot: newest.map(|newest| short(&newest.name).to_owned()),
-                keeps_clients: head.keeps_clients(),
+                dataset: head.name.clone(),
+                service: service.clone(),
+                source_guid: *source_guid,
+                source: heads.by_guid(*source_guid).map(|source| source.name.clone()),
+                at: newest.as_ref().map(|it| it.at),
+                snapshot: newest.map(|it| it.name),
+                keeps_clients: head.keeps_clients,
             })
         };
         replicas.map(replica).collect()
@@ -173,21 +183,24 @@ impl Appliance {
     /// What would be lost if a replica, and those below it, were promoted now.
     pub fn losses(&self, dataset: &str) -> Result<Vec<ReplicaLoss>> {
         let heads = self.heads()?;
-        let loss_of = |(replica, _, source): (&Head, &str, Option<&Head>)| match source {
-            Some(source) => Ok(loss(replica.name(), source.name(), replica.compare(source)?)),
+        let loss_of = |Candidate { replica, original, .. }: Candidate<'_>| match original {
+            Some(source) => {
+                let beyond = heads.of(replica)?.lacks_of(heads.of(source)?)?;
+                Ok(failover::loss(&replica.name, &source.name, beyond))
+            }
             None => {
-                let newest = replica.snapshots()?.pop();
+                let newest = heads.of(replica)?.snapshots()?.pop();
                 Ok(ReplicaLoss {
-                    dataset: replica.info.name.clone(),
+                    dataset: replica.name.clone(),
                     source: None,
-                    at: newest.as_ref().map(made),
-                    snapshot: newest.map(|newest| short(&newest.name).to_owned()),
+                    at: newest.as_ref().map(|it| it.at),
+                    snapshot: newest.map(|it| it.name),
                     written: None,
                     newer: Vec::new(),
                 })
             }
         };
-        self.at_or_below(&heads, dataset)?.into_iter().map(loss_of).collect()
+        self.to_promote(&heads, dataset)?.into_iter().map(loss_of).collect()
     }
 
     /// Has a replica, and those below it, take the place of their originals.
@@ -196,68 +209,48 @@ impl Appliance {
         services: Option<&Services>,
         asked: &ReplicaPromote,
     ) -> Result<(Promoted, Vec<Warning>)> {
-        as_service(|| {
+        self.alone(|| {
             let heads = self.heads()?;
-            let replicas = self.at_or_below(&heads, &asked.dataset)?;
-            for (replica, ..) in &replicas {
-                if replica.snapshots()?.is_empty() {
-                    return Err(NotReplicated::NothingThere { dataset: replica.info.name.clone() }.into());
+            let candidates = self.to_promote(&heads, &asked.dataset)?;
+            let mut empty = BTreeSet::new();
+            for Candidate { replica, .. } in &candidates {
+                if heads.of(replica)?.listed()?.is_empty() {
+                    empty.insert(replica.guid);
                 }
             }
-            let in_use = |head: &&Head| head.relation().is_none();
-            let live =
-                replicas.iter().find_map(|(replica, _, source)| Some((replica, source.filter(in_use)?)));
-            if let Some((replica, original)) = live.filter(|_| !asked.force) {
-                let (dataset, original) = (replica.info.name.clone(), original.info.name.clone());
-                return Err(NotReplicated::OriginalLive { dataset, original }.into());
-            }
-            for (replica, service, _) in replicas.iter().filter(|_| !asked.force) {
-                let (Some((peer, service)), Some((_, guid))) = (service.split_once('/'), replica.relation())
-                else {
-                    continue;
-                };
-                // One that does not answer is what a fail-over is for.
-                if services.and_then(|services| services.original(peer, service, guid)) == Some(true) {
-                    let (dataset, peer) = (replica.info.name.clone(), peer.to_owned());
-                    return Err(NotReplicated::OriginalElsewhere { dataset, peer }.into());
-                }
-            }
+            let questions = failover::questions(&candidates, &empty, asked.force)?;
+            let in_use = services.map_or_else(BTreeSet::new, |services| services.originals(&questions));
+            let failover::Promotion { pauses, steps } = failover::promote(&candidates, &in_use)?;
             let mut disabled = None;
-            let ids: BTreeSet<&str> = replicas.iter().map(|(_, service, _)| *service).collect();
-            for id in ids {
-                if services.map_or(Ok(false), |services| services.pause(id))? {
-                    disabled = Some(id.to_owned());
+            for id in pauses {
+                if services.map_or(Ok(false), |services| services.pause(&id))? {
+                    disabled = Some(id);
                 }
             }
             let history = format!("cistern replica promote {}", asked.dataset);
-            let (mut taken_out, mut warnings) = (Vec::new(), Vec::new());
-            for (replica, service, source) in &replicas {
-                let Some(original) = source.filter(in_use) else { continue };
-                warnings.extend(self.take_out(
-                    original,
-                    stamp::relation(service, replica.info.guid),
-                    &history,
-                )?);
-                taken_out.push(original.info.name.clone());
-            }
-            let mut promoted = Vec::new();
-            for (replica, ..) in replicas {
-                warnings.extend(self.promote_one(replica, &history)?);
-                let (dataset, keeps_clients) = (replica.info.name.clone(), replica.keeps_clients());
-                promoted.push(ReplicaLive { dataset, keeps_clients });
-            }
+            let warnings = self.carry(&heads, &steps, &history, None)?;
+            let live = |Candidate { replica, .. }: Candidate<'_>| ReplicaLive {
+                dataset: replica.name.clone(),
+                keeps_clients: replica.keeps_clients,
+            };
+            let taken_out = steps.into_iter().filter(|step| matches!(step.act, Act::TakeOut { .. }));
+            let taken_out = taken_out.map(|step| step.dataset).collect();
+            let promoted = candidates.into_iter().map(live).collect();
             Ok((Promoted { promoted, taken_out, disabled }, warnings))
         })
     }
 
-    /// Whether a dataset that a service sends to this peer is here, and may be written to.
+    /// Whether a dataset that a service sends to this peer, or that was a replica of the peer's, is
+    /// here and in use.
     pub fn is_original(&self, services: &Services, peer: &str, id: &str, guid: u64) -> Result<bool> {
-        if !services.sends_to(id, peer) {
-            return Ok(false);
-        }
         let heads = self.heads()?;
-        let is_in_use = |head: &Head| head.relation().is_none() && head.info.value("readonly") != Some("on");
-        Ok(by_guid(&heads, guid).is_some_and(is_in_use))
+        let Some(head) = heads.by_guid(guid) else { return Ok(false) };
+        let was_replica = || -> Result<bool> {
+            let pool = &heads.of(head)?.pool;
+            Ok(!marked(&**pool, &head.name, &format!("{peer}/{id}"))?.is_empty())
+        };
+        let is_related = services.sends_to(id, peer) || was_replica()?;
+        Ok(failover::is_original(head, is_related))
     }
 
     /// Clones the newest snapshots of a replica and those below it. Gives the clones.
@@ -265,10 +258,10 @@ impl Appliance {
         let heads = self.heads()?;
         let (mut clones, mut warnings) = (Vec::new(), Vec::new());
         let mut newest = Vec::new();
-        for (replica, ..) in self.at_or_below(&heads, &asked.dataset)? {
-            let dataset = replica.info.name.clone();
+        for Candidate { replica, .. } in self.to_promote(&heads, &asked.dataset)? {
+            let dataset = replica.name.clone();
             let below = dataset.strip_prefix(&asked.dataset).unwrap_or_default().to_owned();
-            let snapshot = replica.snapshots()?.pop();
+            let snapshot = heads.of(replica)?.listed()?.pop();
             let snapshot = snapshot.ok_or(NotReplicated::NothingThere { dataset })?;
             newest.push((snapshot.name, format!("{}{below}", asked.name)));
         }
@@ -298,51 +291,36 @@ impl Appliance {
         match &policy.target {
             SyncTarget::Pool { .. } => {}
             SyncTarget::Peer { peer, .. } => {
-                return as_service(|| self.hand_over(services, (id, peer), &policy, asked));
+                return self.alone(|| self.hand_over(services, (id, peer), &policy, asked));
             }
             SyncTarget::Ssh(_) => return Err(not_of_pools().into()),
         }
-        as_service(|| {
+        self.alone(|| {
             let heads = self.heads()?;
-            let pairs = pairs(&heads, &policy)?;
+            let replica = |name: &str| replica_of(&policy.target, &policy.source.dataset, name);
+            let pairs = failover::pairs(&heads.all, &policy.source, replica)?;
             let Some((_, root)) = pairs.first() else {
                 return Err(Failure::NoSuchDataset { dataset: policy.source.dataset });
             };
-            let SnapTarget { dataset: former, recursive, exclude, .. } = &policy.source;
+            let SnapTarget { recursive, exclude, .. } = &policy.source;
             let source = SnapTarget {
-                dataset: root.info.name.clone(),
-                guid: Some(root.info.guid),
+                dataset: root.name.clone(),
+                guid: Some(root.guid),
                 recursive: *recursive,
-                exclude: exclude.iter().map(|it| replica_of(&policy.target, former, it)).collect(),
+                exclude: exclude.iter().map(|it| replica(it)).collect(),
             };
             let target = SyncTarget::Pool { dataset: policy.source.dataset.clone() };
-            let turned = ServiceSpec::AutoSync(AutoSyncPolicy { source, target, ..policy });
+            let turned = ServiceSpec::AutoSync(AutoSyncPolicy { source, target, ..policy.clone() });
             services.check(id, &turned)?;
-            let mut bases = Vec::new();
-            let mut losses = Vec::new();
-            for (original, promoted) in &pairs {
-                let compared = promoted.compare(original)?;
-                let Some((base, _)) = compared.common.clone() else {
-                    let dataset = promoted.info.name.clone();
-                    return Err(NotReplicated::NoCommonSnapshot { dataset }.into());
-                };
-                let loses = !compared.newer.is_empty() || compared.written != Some(0);
-                bases.push((base, loses));
-                if loses {
-                    losses.push(loss(promoted.name(), original.name(), compared));
-                }
+            let mut turns = Vec::new();
+            for (original, promoted) in pairs {
+                let beyond = heads.of(promoted)?.lacks_of(heads.of(original)?)?;
+                let promoted = (promoted.name.clone(), promoted.guid);
+                turns.push(Turn { original, promoted, beyond });
             }
-            if !losses.is_empty() && !asked.discard {
-                return Err(NotReplicated::WouldLose { losses }.into());
-            }
+            let steps = failover::give_way(turns, id, asked.discard)?;
             services.pause(id)?;
-            let history = format!("cistern svc reverse {id}");
-            let mut warnings = Vec::new();
-            for ((original, promoted), (base, loses)) in pairs.iter().zip(bases) {
-                let relation = stamp::relation(id, promoted.info.guid);
-                let beyond = loses.then_some(base.as_str());
-                warnings.extend(self.give_way(original, (id, relation), beyond, &history)?);
-            }
+            let warnings = self.carry(&heads, &steps, &format!("cistern svc reverse {id}"), Some(id))?;
             Ok((services.turn_round(id, turned)?, warnings))
         })
     }
@@ -358,56 +336,76 @@ impl Appliance {
     ) -> Result<(Service, Vec<Warning>)> {
         let heads = self.heads()?;
         let root = &policy.source.dataset;
-        let covered: Vec<&Head> = covered(&heads, policy).collect();
-        let replica = |head: &Head| replica_of(&policy.target, root, head.name());
-        let sources = covered.iter().map(|head| (replica(head), head.info.guid)).collect();
+        let covered: Vec<&failover::Head> = failover::covered(&heads.all, &policy.source).collect();
+        let replica = |head: &failover::Head| replica_of(&policy.target, root, &head.name);
+        let sources = covered.iter().map(|head| (replica(head), head.guid)).collect();
         let there = services.peer(peer, id, sources);
-        let (mut promoted, mut losses) = (Vec::new(), Vec::new());
+        let mut turns = Vec::new();
         for original in covered {
             let dataset = replica(original);
             let live = there.promoted(&dataset).map_err(|(_, why)| why)?;
             let live = live.ok_or_else(|| NotReplicated::NotPromoted { dataset: dataset.clone() })?;
-            let compared = original.beyond(&live.snapshots)?;
-            let Some((base, _)) = compared.common.clone() else {
-                return Err(NotReplicated::NoCommonSnapshot { dataset }.into());
-            };
-            let loses = !compared.newer.is_empty() || compared.written != Some(0);
-            if loses {
-                losses.push(loss(&dataset, original.name(), compared));
-            }
-            promoted.push((original, live.guid, base, loses));
+            let beyond = heads.of(original)?.beyond(&live.snapshots)?;
+            turns.push(Turn { original, promoted: (dataset, live.guid), beyond });
         }
-        if promoted.is_empty() {
+        if turns.is_empty() {
             return Err(Failure::NoSuchDataset { dataset: root.clone() });
         }
-        if !losses.is_empty() && !asked.discard {
-            return Err(NotReplicated::WouldLose { losses }.into());
-        }
+        let steps = failover::give_way(turns, &format!("{peer}/{id}"), asked.discard)?;
         services.pause(id)?;
-        let history = format!("cistern svc reverse {id}");
-        let mut warnings = Vec::new();
-        for (original, guid, base, loses) in promoted {
-            let relation = stamp::relation(&format!("{peer}/{id}"), guid);
-            let beyond = loses.then_some(base.as_str());
-            warnings.extend(self.give_way(original, (id, relation), beyond, &history)?);
-        }
+        let warnings = self.carry(&heads, &steps, &format!("cistern svc reverse {id}"), Some(id))?;
         Ok((services.one(id)?, warnings))
     }
 
-    /// Has an original wait as a replica, of whom its `relation` says, and be none of service `id`.
-    /// What it has beyond a snapshot is given up, where one is named.
-    fn give_way(
+    /// Decides and acts as a service, and nobody else fails over here meanwhile.
+    fn alone<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<T> {
+        let _turn = match self.turn.try_lock() {
+            Ok(turn) => turn,
+            // It guards nothing in memory.
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => return Err(NotReplicated::UnderWay.into()),
+        };
+        as_service(work)
+    }
+
+    /// Does what was decided. `service`: whose holds are released.
+    fn carry(
         &self,
-        original: &Head,
-        (id, relation): (&str, String),
-        beyond: Option<&str>,
+        heads: &Heads,
+        steps: &[Step],
         history: &str,
+        service: Option<&str>,
     ) -> Result<Vec<Warning>> {
-        release(original, id, history)?;
-        // From now on no service takes snapshots of it.
-        let mut warnings = self.take_out(original, relation, history)?;
-        if let Some(base) = beyond {
-            warnings.extend(self.go_back(original, base, history)?);
+        let mut warnings = Vec::new();
+        for Step { dataset, act } in steps {
+            let head = heads.named(dataset)?;
+            let name = dataset.clone();
+            match act {
+                Act::Release => {
+                    if let Some(id) = service {
+                        release(head, id, history)?;
+                    }
+                }
+                Act::TakeOut { relation } => warnings.extend(self.take_out(head, relation, history)?),
+                Act::GoBack { snapshot } => warnings.extend(self.go_back(head, snapshot, history)?),
+                Act::Abort => {
+                    head.commit(&Change::AbortReceive { name }, history)?;
+                }
+                Act::Wake => {
+                    let identity = head.pool.identity(dataset)?;
+                    let props = vec![set(IDENTITY, Adopted { identity, is_live: true }.written())];
+                    head.commit(&Change::SetProperties { name, props }, history)?;
+                }
+                Act::Inherit { property } => {
+                    let (property, history) = (property.name().to_owned(), history.to_owned());
+                    let asked = Inherit { property, received: false, history };
+                    warnings.extend(self.inherit_property(dataset, asked)?.1);
+                }
+                Act::Unmark => {
+                    let property = REPLICA.to_owned();
+                    head.commit(&Change::Inherit { name, property, received: false }, history)?;
+                }
+            }
         }
         Ok(warnings)
     }
@@ -429,16 +427,19 @@ impl Appliance {
 
     /// Every file system and volume of the pools that answer. What a suspended one has is not
     /// known.
-    fn heads(&self) -> Result<Vec<Head>> {
+    fn heads(&self) -> Result<Heads> {
         let props = [REPLICA, IDENTITY, "readonly", "canmount", "receive_resume_token"];
-        let mut heads = Vec::new();
+        let mut heads = Heads { all: Vec::new(), here: BTreeMap::new() };
         for pool in self.engine.pools() {
-            match hurried(|| pool.datasets(&filter(&pool.name(), None, &[], &props))) {
-                Ok(found) => {
-                    heads.extend(found.into_iter().map(|info| Head { pool: pool.clone(), info }));
-                }
-                Err(Error::Suspended | Error::NotFound) => {}
+            let found = match hurried(|| pool.datasets(&filter(&pool.name(), None, &[], &props))) {
+                Ok(found) => found,
+                Err(Error::Suspended | Error::NotFound) => continue,
                 Err(error) => return Err(error.into()),
+            };
+            for info in found {
+                let head = Head { pool: pool.clone(), info };
+                heads.all.push(head.state());
+                heads.here.insert(head.info.name.clone(), head);
             }
         }
         Ok(heads)
@@ -446,31 +447,21 @@ impl Appliance {
 
     /// The replicas at and below a dataset, with their services, and sources that are here: parents
     /// first.
-    fn at_or_below<'a>(
-        &self,
-        heads: &'a [Head],
-        dataset: &str,
-    ) -> Result<Vec<(&'a Head, &'a str, Option<&'a Head>)>> {
-        let within = heads.iter().filter(|head| is_at_or_below(head.name(), dataset));
-        let replicas: Vec<_> = within
-            .filter_map(|head| {
-                let (service, source) = head.relation()?;
-                Some((head, service, by_guid(heads, source)))
-            })
-            .collect();
-        if !replicas.is_empty() {
-            return Ok(replicas);
+    fn to_promote<'a>(&self, heads: &'a Heads, dataset: &str) -> Result<Vec<Candidate<'a>>> {
+        let candidates = failover::candidates(&heads.all, dataset);
+        if !candidates.is_empty() {
+            return Ok(candidates);
         }
         self.pool_of(dataset)?;
         let dataset = dataset.to_owned();
-        Err(match heads.iter().any(|head| head.info.name == dataset) {
+        Err(match heads.here.contains_key(&dataset) {
             true => NotReplicated::NoReplica { dataset }.into(),
             false => Failure::NoSuchDataset { dataset },
         })
     }
 
     /// Has an original refuse writes and wait as the replica of what takes its place.
-    fn take_out(&self, original: &Head, relation: String, history: &str) -> Result<Vec<Warning>> {
+    fn take_out(&self, original: &Head, relation: &str, history: &str) -> Result<Vec<Warning>> {
         let identity = original.pool.identity(original.name())?;
         let mut props = vec![
             set("readonly", "on"),
@@ -485,71 +476,12 @@ impl Appliance {
         let set = || self.set_properties(original.name(), asked);
         Ok(relying_on(Some(Premise::Same { things }), set)?.1)
     }
-
-    fn promote_one(&self, replica: &Head, history: &str) -> Result<Vec<Warning>> {
-        let name = || replica.info.name.clone();
-        if replica.info.value("receive_resume_token").is_some_and(|token| !matches!(token, "" | "-")) {
-            replica.commit(&Change::AbortReceive { name: name() }, history)?;
-        }
-        if replica.keeps_clients() {
-            let identity = replica.pool.identity(replica.name())?;
-            let props = vec![set(IDENTITY, Adopted { identity, is_live: true }.written())];
-            replica.commit(&Change::SetProperties { name: name(), props }, history)?;
-        }
-        let mut warnings = Vec::new();
-        for (property, value) in [("canmount", "noauto"), ("readonly", "on")] {
-            if replica.info.own(property) == Some(value) {
-                let (property, history) = (property.to_owned(), history.to_owned());
-                let (_, told) =
-                    self.inherit_property(replica.name(), Inherit { property, received: false, history })?;
-                warnings.extend(told);
-            }
-        }
-        let property = REPLICA.to_owned();
-        replica.commit(&Change::Inherit { name: name(), property, received: false }, history)?;
-        Ok(warnings)
-    }
-}
-
-fn by_guid(heads: &[Head], guid: u64) -> Option<&Head> {
-    heads.iter().find(|head| head.info.guid == guid)
-}
-
-/// The sources of a service.
-fn covered<'a>(heads: &'a [Head], policy: &AutoSyncPolicy) -> impl Iterator<Item = &'a Head> {
-    let SnapTarget { dataset: root, recursive, exclude, .. } = &policy.source;
-    heads.iter().filter(move |head| match recursive {
-        true => {
-            is_at_or_below(head.name(), root) && !exclude.iter().any(|it| is_at_or_below(head.name(), it))
-        }
-        false => head.name() == root,
-    })
-}
-
-/// The sources of a service, and what was promoted in their place.
-fn pairs<'a>(heads: &'a [Head], policy: &AutoSyncPolicy) -> Result<Vec<(&'a Head, &'a Head)>> {
-    let root = &policy.source.dataset;
-    let mut pairs = Vec::new();
-    for original in covered(heads, policy) {
-        let target = replica_of(&policy.target, root, original.name());
-        let Some(promoted) = heads.iter().find(|head| head.info.name == target) else { continue };
-        if promoted.relation().is_some() {
-            return Err(NotReplicated::NotPromoted { dataset: target }.into());
-        }
-        pairs.push((original, promoted));
-    }
-    // Without the roots there is nothing that could be turned round.
-    Ok(pairs
-        .first()
-        .filter(|(original, _)| original.name() == root)
-        .map(|_| pairs.clone())
-        .unwrap_or_default())
 }
 
 /// Has a service hold nothing of its former source: what goes there, the policy of the replica
 /// says.
 fn release(original: &Head, id: &str, history: &str) -> Result<()> {
-    for snapshot in original.snapshots()?.into_iter().filter(|it| it.number("userrefs") > 0) {
+    for snapshot in original.listed()?.into_iter().filter(|it| it.number("userrefs") > 0) {
         if original.pool.holds(&snapshot.name)?.iter().any(|(tag, _)| *tag == hold_tag(id)) {
             let snapshots = vec![snapshot.name];
             original.commit(&Change::Release { snapshots, tag: hold_tag(id), recursive: false }, history)?;

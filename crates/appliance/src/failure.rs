@@ -2,10 +2,11 @@
 //! they are called is decided where they are shown.
 
 use api_types::{
-    ClaimFault, NotNow, PeerFault, PolicyFault, Problem, ReplicaLoss, RsyncEnd, ScriptEnd, ServiceFault,
-    SyncRefusal, TierRefusal,
+    ClaimFault, NotNow, PeerFault, PolicyFault, Problem, RsyncEnd, ScriptEnd, ServiceFault, SyncRefusal,
+    TierRefusal,
 };
 use engine_api::Error;
+pub use services::failover::NotReplicated;
 
 pub type Result<T> = std::result::Result<T, Failure>;
 
@@ -227,31 +228,6 @@ pub enum RemoteFault {
     Another { snapshot: String },
     /// What it prints is not what `zfs` prints, or too much.
     Unintelligible { line: String },
-}
-
-/// Why a replica did not take the place of its original, or the other way round.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum NotReplicated {
-    /// Neither it nor anything below it is a replica.
-    NoReplica { dataset: String },
-    /// Nothing of its source has arrived.
-    NothingThere { dataset: String },
-    /// Its original is here, and in use.
-    OriginalLive { dataset: String, original: String },
-    /// Its original is on a peer, and in use there.
-    OriginalElsewhere { dataset: String, peer: String },
-    /// What a service replicates to is a replica still.
-    NotPromoted { dataset: String },
-    /// What was promoted has no snapshot that its original has as well.
-    NoCommonSnapshot { dataset: String },
-    /// Originals have what was promoted has not, and nobody said that it may go.
-    WouldLose { losses: Vec<ReplicaLoss> },
-    /// A service that is to be turned round replicates neither to a pool of this machine nor to a
-    /// peer's.
-    NotOfPools { service: String },
-    /// A service that is to be turned round pulls, and nobody says there what is to become of the
-    /// source.
-    Pulls { service: String, source: String },
 }
 
 impl From<NotReplicated> for Failure {

@@ -40,7 +40,7 @@ pub use local::{LocalMount, LocalMounts, LocalShare, MountSpec, mount_props, mou
 pub use mounting::{Outcome, Told, untold};
 pub use receive::ReceiveTold;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use engine_api::{Engine, Error, Pool};
 
@@ -50,9 +50,15 @@ pub struct Appliance {
     pub local: Arc<dyn LocalMounts>,
     /// File systems are mounted when they are created, imported or get a mount point.
     pub auto_mount: bool,
+    /// Held by whoever fails over.
+    turn: Mutex<()>,
 }
 
 impl Appliance {
+    pub fn new(engine: Arc<dyn Engine>, local: Arc<dyn LocalMounts>, auto_mount: bool) -> Appliance {
+        Appliance { engine, local, auto_mount, turn: Mutex::new(()) }
+    }
+
     /// # Errors
     /// [`Failure::NoSuchPool`], and the engine's.
     pub fn pool(&self, name: &str) -> Result<Arc<dyn Pool>> {

@@ -140,8 +140,7 @@ impl Daemon {
             desk: desk.clone().map(|desk| desk as Arc<dyn AlertDesk>),
             peers,
         };
-        let appliance =
-            Appliance { engine: engine.clone(), local: local.clone(), auto_mount: options.automount };
+        let appliance = Appliance::new(engine.clone(), local.clone(), options.automount);
         let api = api::serve(config, appliance, local.clone(), jobs)
             .map_err(|error| format!("{}: {}", socket.display(), words(&error)))?;
         local.remove_dead();

@@ -11,6 +11,7 @@
 //! - [`autosnap`]: which snapshots are made, and which go.
 //! - [`autosync`]: what is sent to replicas, and what goes.
 //! - [`autotier`]: which files are copied or moved elsewhere.
+//! - [`failover`]: who takes whose place.
 //! - [`freshness`]: whether the newest snapshot is too old.
 //! - [`upkeep`]: scrubs and trims.
 //! - [`script`]: the user's own programs.
@@ -23,6 +24,7 @@ pub mod autosync;
 pub mod autotier;
 pub mod backoff;
 pub mod clock;
+pub mod failover;
 pub mod freshness;
 pub mod instance;
 pub mod names;

@@ -1,6 +1,6 @@
 //! What administrators and operators ask of services.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -15,6 +15,7 @@ use services::autosnap::forecast::forecast;
 use services::autosnap::plan::plan;
 use services::autosnap::view::View;
 use services::autosync::memory::Memory as Synced;
+use services::failover::Question;
 use services::instance::{Home, Instance};
 use services::property::{self, Policy};
 use services::schedule::Calendar;
@@ -231,13 +232,24 @@ impl Services {
         self.set_with(id, spec, |_| {})
     }
 
-    /// Whether the source of a replica that a peer's service sends here is in use there; `None`: it
-    /// cannot be asked.
-    pub(crate) fn original(&self, peer: &str, service: &str, guid: u64) -> Option<bool> {
-        let asked = self.world.original(peer, service, guid);
-        asked
-            .map_err(|why| tracing::warn!(peer, service, ?why, "whether an original lives is not known"))
-            .ok()
+    /// Of the sources that peers are asked about, the guids of those that are in use there. Who does
+    /// not answer is not asked again, and after the first that is in use nobody is.
+    pub(crate) fn originals(&self, questions: &[Question<'_>]) -> BTreeSet<u64> {
+        let mut silent = BTreeSet::new();
+        for Question { peer, service, source } in questions {
+            if silent.contains(peer) {
+                continue;
+            }
+            match self.world.original(peer, service, *source) {
+                Ok(true) => return BTreeSet::from([*source]),
+                Ok(false) => {}
+                Err(why) => {
+                    tracing::warn!(peer, service, ?why, "whether an original lives is not known");
+                    silent.insert(peer);
+                }
+            }
+        }
+        BTreeSet::new()
     }
 
     /// Whether a service replicates to this peer.

@@ -46,6 +46,7 @@ use origin::{Content, Elsewhere, Given, Origin, Original, Patience, Reading};
 use pace::Paced;
 pub use peer::{Fill, Found, Incoming, Live, Peer};
 use pool::PoolPeer;
+pub use pool::marked;
 use source::Here;
 pub use source::tag as hold_tag;
 use ssh::SshPeer;

@@ -43,7 +43,7 @@ fn everybody_may_connect_and_a_stale_socket_is_replaced() {
     let serve = || {
         let config = super::config(socket.clone());
         let (engine, local) = (daemon.engine.clone(), daemon.mounts.clone());
-        let appliance = Appliance { engine, local, auto_mount: false };
+        let appliance = Appliance::new(engine, local, false);
         api::serve(config, appliance, daemon.mounts.clone(), no_jobs())
     };
     let again = serve();

@@ -194,7 +194,7 @@ impl Daemon {
         std::fs::create_dir_all(&folder).expect("a temporary folder");
         let (engine, mounts) = (Arc::new(engine), Arc::new(FakeMounts::default()));
         let config = config(folder.join("cistern.sock"));
-        let appliance = Appliance { engine: engine.clone(), local: mounts.clone(), auto_mount: true };
+        let appliance = Appliance::new(engine.clone(), mounts.clone(), true);
         let server = ::api::serve(config, appliance, mounts.clone(), no_jobs()).expect("the API starts");
         Daemon { engine, mounts, folder, server: Some(server) }
     }

@@ -5,6 +5,7 @@
 
 mod checks;
 mod disturb;
+mod failover;
 mod policies;
 mod scale;
 mod sim;

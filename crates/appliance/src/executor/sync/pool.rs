@@ -25,6 +25,15 @@ pub struct PoolPeer<'a> {
     pub id: &'a str,
 }
 
+/// guids of the snapshots of a dataset that this service has made.
+pub fn marked(pool: &dyn Pool, dataset: &str, id: &str) -> Result<BTreeSet<u64>> {
+    let listed = pool.datasets(&filter(dataset, Some(1), &[DatasetKind::Snapshot], &[stamp::SNAPSHOT]))?;
+    let is_own = |info: &&DatasetInfo| {
+        info.own(stamp::SNAPSHOT).is_some_and(|value| stamp::parse(value, id).is_some())
+    };
+    Ok(listed.iter().filter(is_own).map(|info| info.guid).collect())
+}
+
 impl PoolPeer<'_> {
     pub(super) fn commit(
         &self,
@@ -70,12 +79,7 @@ impl PoolPeer<'_> {
         let Some(head) = heads.first().filter(|head| head.own(stamp::REPLICA).is_none()) else {
             return Ok(None);
         };
-        let listed =
-            pool.datasets(&filter(dataset, Some(1), &[DatasetKind::Snapshot], &[stamp::SNAPSHOT]))?;
-        let is_own = |info: &&DatasetInfo| {
-            info.own(stamp::SNAPSHOT).is_some_and(|value| stamp::parse(value, self.id).is_some())
-        };
-        let snapshots: BTreeSet<u64> = listed.iter().filter(is_own).map(|info| info.guid).collect();
+        let snapshots = marked(pool, dataset, self.id)?;
         // Without any it was never a replica of this service's.
         Ok((!snapshots.is_empty()).then_some(Live { guid: head.guid, snapshots }))
     }
