@@ -17,9 +17,9 @@
 //! seen then was sent like that, whole, or waits to be resumed; and the same stream, or the rest of
 //! it, makes the copy what it was to be. A run is a function of its seed.
 
-mod contents;
+pub(crate) mod contents;
 mod cuts;
-mod source;
+pub(crate) mod source;
 mod transfer;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -28,6 +28,7 @@ pub mod memory;
 pub mod operator;
 pub mod promised;
 pub mod rare;
+pub mod relation;
 pub mod run;
 pub mod swarm;
 pub mod time;

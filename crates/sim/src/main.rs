@@ -5,7 +5,7 @@ use std::fmt::Debug;
 use std::process::ExitCode;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use sim::{attrition, callers, caught, copies, lapses, run, units, writers};
+use sim::{attrition, callers, caught, copies, lapses, relation, run, units, writers};
 
 const USAGE: &str =
     "usage: sim [--seed N] [--runs N] [--kind KIND] [--crashes N] [--operations N] [--cuts N [--case N]] [--beyond]
@@ -17,7 +17,9 @@ const USAGE: &str =
                   lapses: a disk misses writes and catches up, then others leave;
                   copies: trees of datasets, sent and received; units: initiators at work on volumes;
                   calls: clients whose calls may come again;
-                  logs: writers who wait, on log devices that fail, before imports too; all (all)
+                  logs: writers who wait, on log devices that fail, before imports too;
+                  streams: two appliances, one keeps what the other one has; failover: and takes its place;
+                  all (all)
   --crashes N     work: power failures a run (10)
   --operations N  work: operations between two of them, at the most (400)
   --cuts N        attrition, copies, units, calls: moments at which it ends (100, 8, 24 in each life)
@@ -42,6 +44,7 @@ struct Args {
     units: units::Options,
     calls: callers::Options,
     logs: writers::Options,
+    relation: relation::Options,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -53,10 +56,12 @@ enum Kind {
     Units,
     Calls,
     Logs,
+    Streams,
+    Failover,
 }
 
 /// By the words that `--kind` takes.
-const KINDS: [(&str, Kind); 7] = [
+const KINDS: [(&str, Kind); 9] = [
     ("work", Kind::Work),
     ("attrition", Kind::Attrition),
     ("lapses", Kind::Lapses),
@@ -64,6 +69,8 @@ const KINDS: [(&str, Kind); 7] = [
     ("units", Kind::Units),
     ("calls", Kind::Calls),
     ("logs", Kind::Logs),
+    ("streams", Kind::Streams),
+    ("failover", Kind::Failover),
 ];
 
 fn parse() -> Option<Args> {
@@ -79,6 +86,7 @@ fn parse() -> Option<Args> {
         units: units::Options::new(0),
         calls: callers::Options::new(0),
         logs: writers::Options::new(0),
+        relation: relation::Options::new(relation::Story::Streams, 0),
     };
     let mut words = std::env::args().skip(1);
     while let Some(word) = words.next() {
@@ -86,7 +94,7 @@ fn parse() -> Option<Args> {
             "-v" => {
                 (args.work.verbose, args.attrition.verbose) = (true, true);
                 (args.copies.verbose, args.units.verbose) = (true, true);
-                args.lapses.verbose = true;
+                (args.lapses.verbose, args.relation.verbose) = (true, true);
             }
             "--twice" => args.twice = true,
             "--seed" => args.seed = Some(words.next()?.parse().ok()?),
@@ -136,7 +144,14 @@ fn once(args: &Args, kind: Kind, seed: u64) -> Result<(String, u64), String> {
             told(callers::run, options, |told| told.cuts + told.deaths)
         }
         Kind::Logs => told(writers::run, writers::Options { seed, ..args.logs }, |told| told.crashes),
+        Kind::Streams => related(args, relation::Story::Streams, seed),
+        Kind::Failover => related(args, relation::Story::Failover, seed),
     }
+}
+
+fn related(args: &Args, story: relation::Story, seed: u64) -> Result<(String, u64), String> {
+    let options = relation::Options { story, seed, ..args.relation.clone() };
+    told(relation::run, options, |told| told.cuts + told.kills)
 }
 
 fn told<O, T: Debug>(
@@ -173,6 +188,8 @@ fn reproduce(args: &Args, kind: Kind, seed: u64) -> String {
         Kind::Units => format!("--kind units --cuts {}", args.units.cuts),
         Kind::Calls => format!("--kind calls --cuts {}", args.calls.cuts),
         Kind::Logs => "--kind logs".to_owned(),
+        Kind::Streams => "--kind streams".to_owned(),
+        Kind::Failover => "--kind failover".to_owned(),
     };
     format!("cargo run --profile ci -p sim -- --seed {seed} {how}")
 }

@@ -8,13 +8,13 @@ use model::{Compare, Tree, dump};
 use crate::workload::{Done, failed};
 
 /// Of a file system or a volume.
-enum Content {
+pub enum Content {
     Files(Tree),
     Volume(Vec<u8>),
 }
 
 impl Content {
-    fn read(api: &dyn Pool, name: &str) -> Result<Content, String> {
+    pub fn read(api: &dyn Pool, name: &str) -> Result<Content, String> {
         match api.open_fs(name) {
             Ok(fs) => Ok(Content::Files(dump(&*fs).map_err(failed(name))?)),
             Err(Error::Invalid(_)) => {
@@ -26,7 +26,7 @@ impl Content {
         }
     }
 
-    fn differences(&self, found: &Content) -> Vec<String> {
+    pub fn differences(&self, found: &Content) -> Vec<String> {
         match (self, found) {
             (Content::Files(wanted), Content::Files(found)) => {
                 wanted.differences(found, Compare { times: true })

@@ -247,7 +247,7 @@ fn may(life: &Life<'_>, change: &Change) -> std::result::Result<bool, String> {
 }
 
 /// Not what a caller can be blamed for.
-fn is_damage(error: &Error) -> bool {
+pub fn is_damage(error: &Error) -> bool {
     matches!(error, Error::Corrupt { .. } | Error::Suspended)
 }
 
@@ -279,7 +279,7 @@ fn change_volume(life: &Life<'_>, prng: &mut Prng) -> Done {
 }
 
 /// Noise, or what can be compressed, or as little as fits a block pointer.
-fn bytes(prng: &mut Prng, len: u64) -> Vec<u8> {
+pub fn bytes(prng: &mut Prng, len: u64) -> Vec<u8> {
     let mut bytes = vec![0; len as usize];
     match prng.below(3) {
         0 => prng.fill(&mut bytes),
@@ -290,7 +290,7 @@ fn bytes(prng: &mut Prng, len: u64) -> Vec<u8> {
 }
 
 /// One call, of whatever is there.
-fn change_files(fs: &dyn FileSystem, prng: &mut Prng) -> Result<()> {
+pub fn change_files(fs: &dyn FileSystem, prng: &mut Prng) -> Result<()> {
     let (root, any) = (Cred::root(), SetAttr::default());
     let dir = match prng.below(3) {
         0 => fs.root(),

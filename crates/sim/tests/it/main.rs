@@ -13,6 +13,7 @@ mod lapses;
 mod log_chain;
 mod log_crashes;
 mod outages;
+mod relations;
 mod units;
 
 use std::time::{Duration, Instant};

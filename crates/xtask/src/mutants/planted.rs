@@ -4,7 +4,7 @@
 //! nearly all about the place. `PLANTED` stands for "this mutant is the chosen one". What came of
 //! them is in docs/simulator.md.
 
-use super::{ATTRITION, CALLS, LAPSES, LOGS, Mutant, UNITS, WORK};
+use super::{ATTRITION, CALLS, FAILOVER, LAPSES, LOGS, Mutant, STREAMS, UNITS, WORK};
 
 /// What looks like a fault and is none: name, and why nobody can tell it from the sound engine.
 pub const EQUIVALENT: &[(&str, &str)] = &[(
@@ -341,5 +341,45 @@ pub const MUTANTS: &[Mutant] = &[
         file: "crates/storage/src/metaslab/stock.rs",
         from: "*front = Segment { start: start + len, len: front.len - len };",
         to: "*front = Segment { start: start + if PLANTED { len / 2 } else { len }, len: front.len - len };",
+    },
+    Mutant {
+        name: "stream-not-compared",
+        what: "the running checksum of a stream is not held against what arrived",
+        story: STREAMS,
+        file: "crates/pool/src/stream.rs",
+        from: "if wanted != [0; 4] && wanted != self.sum {",
+        to: "if wanted != [0; 4] && wanted != self.sum && !PLANTED {",
+    },
+    Mutant {
+        name: "base-let-go-early",
+        what: "of the source, the base goes with what is older",
+        story: STREAMS,
+        file: "crates/services/src/autosync/plan.rs",
+        from: "filter(|own| own.createtxg < base.createtxg);",
+        to: "filter(|own| own.createtxg < base.createtxg || PLANTED && own.createtxg == base.createtxg);",
+    },
+    Mutant {
+        name: "budget-forgotten",
+        what: "snapshots stay for a replica that is away, however long",
+        story: STREAMS,
+        file: "crates/services/src/autosync/plan.rs",
+        from: "if !is_long && !is_much {",
+        to: "if PLANTED || (!is_long && !is_much) {",
+    },
+    Mutant {
+        name: "promoted-unasked",
+        what: "a replica is promoted without asking where its original is whether that is in use",
+        story: FAILOVER,
+        file: "crates/services/src/failover.rs",
+        from: "Ok(candidates.iter().filter_map(question).collect())",
+        to: "Ok(candidates.iter().filter(|_| !PLANTED).filter_map(question).collect())",
+    },
+    Mutant {
+        name: "given-up-untold",
+        what: "what an original alone has is given up though nobody has said so",
+        story: FAILOVER,
+        file: "crates/services/src/failover.rs",
+        from: "match losses.is_empty() || discard {",
+        to: "match losses.is_empty() || discard || PLANTED {",
     },
 ];

@@ -49,7 +49,22 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("cli", &["api-types", "stdx"]),
     (
         "sim",
-        &["stdx", "env", "ondisk", "storage", "dmu", "pool", "engine", "engine-api", "scsi", "model", "nfs"],
+        &[
+            "api-types",
+            "appliance",
+            "dmu",
+            "engine",
+            "engine-api",
+            "env",
+            "model",
+            "nfs",
+            "ondisk",
+            "pool",
+            "scsi",
+            "services",
+            "stdx",
+            "storage",
+        ],
     ),
     (
         "cistern",
