@@ -7,10 +7,11 @@
 //!              ▲                cut, changed,        │
 //!              └──────────────  held up, lies ◀──────┘        once something was promoted
 //! ```
-//! In [`Story::Streams`] data goes one way: streams are cut at any byte, changed, held up; the power
-//! goes at any write on either side, during imports too; what services remember is lost; the replica
-//! is away, full, and lies. In [`Story::Failover`] operators at both promote, force, reverse, and
-//! set things up, while the line comes and goes and the power goes at any write of that.
+//! In [`Story::Streams`] data goes one way: streams are cut at any byte, changed, held up; the
+//! power goes at any write on either side, during imports too; what services remember is lost; the
+//! replica is away, full, and lies. In [`Story::Failover`] operators at both promote, force,
+//! reverse, and set things up, while the line comes and goes and the power goes at any write of
+//! that.
 //!
 //! Asked for after each step:
 //! - What is visible at either place is, to the byte, the snapshot of that guid; in `Streams` the
@@ -20,8 +21,8 @@
 //!   up.
 //! - Both are in use only where somebody promoted by force, or could not ask.
 //! - What was not said to be given up is there. In the end what is in use at both is found by
-//!   whoever replicates, an operator chooses, and all that the chosen one has gets to the other; both
-//!   pools are whole.
+//!   whoever replicates, an operator chooses, and all that the chosen one has gets to the other;
+//!   both pools are whole.
 
 mod contents;
 mod line;

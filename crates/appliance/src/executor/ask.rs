@@ -232,8 +232,8 @@ impl Services {
         self.set_with(id, spec, |_| {})
     }
 
-    /// Of the sources that peers are asked about, the guids of those that are in use there. Who does
-    /// not answer is not asked again, and after the first that is in use nobody is.
+    /// Of the sources that peers are asked about, the guids of those that are in use there. Who
+    /// does not answer is not asked again, and after the first that is in use nobody is.
     pub(crate) fn originals(&self, questions: &[Question<'_>]) -> BTreeSet<u64> {
         let mut silent = BTreeSet::new();
         for Question { peer, service, source } in questions {

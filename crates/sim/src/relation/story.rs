@@ -416,8 +416,8 @@ impl Run {
         Ok(true)
     }
 
-    /// An operator has what is at a place wait as the replica of what was promoted. Whether that was
-    /// done.
+    /// An operator has what is at a place wait as the replica of what was promoted. Whether that
+    /// was done.
     fn reverse(&mut self, me: usize, discard: bool) -> Result<bool, String> {
         let Some(place) = self.net.place(me) else { return Ok(false) };
         let before = self.held(me)?;
