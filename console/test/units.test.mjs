@@ -120,6 +120,7 @@ test("every snapshot is in a bar of the time line", async () => {
   const { stretches } = await load("parts/timeline.tsx");
   const times = Array.from({ length: 100_000 }, (_, at) => 1_700_000_000 + at * 37);
   assert.equal(stretches(times).reduce((sum, { count }) => sum + count, 0), times.length);
+  assert.deepEqual(stretches([100, 119]).filter(({ count }) => count > 0).map(({ from }) => Math.round(from)), [100, 119]);
   assert.deepEqual(stretches([5, 5, 5]).reduce((sum, { count }) => sum + count, 0), 3);
 });
 

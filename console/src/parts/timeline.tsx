@@ -16,7 +16,7 @@ export function stretches(times: number[], bars = BARS): Stretch[] {
     first = Math.min(first, time);
     last = Math.max(last, time);
   }
-  const step = Math.max(1, (last - first) / bars);
+  const step = (last - first) / bars || 1;
   const counts = new Array<number>(bars).fill(0);
   for (const time of times) counts[Math.min(bars - 1, Math.floor((time - first) / step))]! += 1;
   return counts.map((count, at) => ({ from: first + at * step, count }));

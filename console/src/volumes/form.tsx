@@ -36,7 +36,7 @@ export function ViewForm({ volume, volumes, close }: { volume: Volume; volumes: 
         <>
           <div className="row base wide-first">
             <Field label={t("Target")} value={view.target} onChange={(target) => set({ target })} names={targets} spellCheck="false" description={t("As iqn.2026-01.org.example:vms. Empty: one of its own.")} />
-            {view.target && <Field isNarrow label={t("LUN")} value={view.lun} onChange={(lun) => set({ lun })} inputMode="numeric" description={t("Empty: a free one")} />}
+            {view.target && <Field isNarrow label={t("LUN")} value={view.lun} onChange={(lun) => set({ lun })} inputMode="numeric" description={t("Empty: any")} />}
           </div>
           <Field isLong label={t("Initiators that may see it, one a line")} value={view.initiators} onChange={(initiators) => set({ initiators })} spellCheck="false" description={t("Empty: everybody that reaches the target.")} />
           <Field label={t("Portal groups")} value={view.groups} onChange={(groups) => set({ groups })} spellCheck="false" description={t("As 1, 2. Empty: all. All volumes of a target say the same.")} />
