@@ -1,6 +1,6 @@
 /** Volumes, and who uses them by iSCSI. */
 import { useState } from "react";
-import { Link } from "wouter";
+import { Link, useLocation } from "wouter";
 import { useRead } from "../api/queries";
 import { useSession } from "../api/session";
 import { Button, Empty, Head, Loaded, Meter, Name, Sheet } from "../parts/ui";
@@ -16,6 +16,7 @@ export default function Volumes() {
   const { may } = useSession();
   const [isNew, setNew] = useState(false);
   const [edited, edit] = useState<string>();
+  const [, go] = useLocation();
   const volumes = useRead("/v1/datasets", { query: { kinds: "volume", props: `volsize,used,referenced,volblocksize,refreservation,compressratio,${PROPERTY}` } as never });
   const parents = useRead("/v1/datasets", { query: { kinds: "filesystem", props: "used,available" } as never });
   const columns: Column<Dataset>[] = [
@@ -37,7 +38,7 @@ export default function Volumes() {
         {({ value }) => (
           <>
             <Promised volumes={value} parents={parents.data?.value ?? []} />
-            <Grid label={t("Volumes")} rows={value} columns={columns} keyOf={({ name }) => name} onOpen={({ name }) => may("operator") && edit(name)} least={1180} empty={<p>{t("There is no volume yet.")}</p>} />
+            <Grid label={t("Volumes")} rows={value} columns={columns} keyOf={({ name }) => name} onOpen={({ name }) => (may("administrator") ? edit(name) : go(placeOf(name)))} least={1180} empty={<p>{t("There is no volume yet.")}</p>} />
             <Sheet title={t("Who may see {name}", { name: plainly(edited ?? "") })} isOpen={!!edited} onClose={() => edit(undefined)} isWide>
               <Edited volumes={value} name={edited} close={() => edit(undefined)} />
             </Sheet>
