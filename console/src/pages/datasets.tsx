@@ -2,7 +2,7 @@
 import { useMemo, useState } from "react";
 import { Link, useLocation } from "wouter";
 import { post, type Schemas } from "../api/client";
-import { useRead } from "../api/queries";
+import { useDatasets } from "../api/datasets";
 import { Button, Check, Empty, Field, Form, Head, Loaded, Name, Search, Select, Sheet } from "../parts/ui";
 import { Grid, type Column } from "../parts/grid";
 import { bytesOf, plainly, size, t } from "../words";
@@ -23,7 +23,7 @@ export function nameInAddress(): string {
   }
 }
 
-const QUERY = { query: { kinds: "filesystem,volume", props: "used,available,referenced,compressratio,mountpoint,volsize" } as never };
+const PROPS = "used,available,referenced,compressratio,mountpoint,volsize";
 
 interface Row {
   info: Dataset;
@@ -57,7 +57,7 @@ const treeOrder = (a: Dataset, b: Dataset) => {
 };
 
 export default function Datasets() {
-  const datasets = useRead("/v1/datasets", QUERY);
+  const { datasets, isWhole } = useDatasets("filesystem,volume", PROPS);
   const [search, setSearch] = useState("");
   const [closed, setClosed] = useState<ReadonlySet<string>>(new Set());
   const [isNew, setNew] = useState(false);
@@ -88,26 +88,27 @@ export default function Datasets() {
       <Loaded of={datasets}>
         {() => (
           <Grid label={t("Datasets")} rows={rows} columns={columns} keyOf={({ info }) => info.name} onOpen={({ info }) => go(placeOf(info.name))} least={860}
-            tree={isSearch ? undefined : { level: ({ level }) => level, isOpen: (row) => (row.hasChildren ? !closed.has(row.info.name) : undefined), toggle }}
+            hasMore={!isWhole} tree={isSearch ? undefined : { level: ({ level }) => level, isOpen: (row) => (row.hasChildren ? !closed.has(row.info.name) : undefined), toggle }}
             empty={<p>{isSearch ? t("No dataset has this in its name.") : t("There is no pool yet.")}</p>} />
         )}
       </Loaded>
-      <Create isOpen={isNew} onClose={() => setNew(false)} parents={all.filter(({ kind }) => kind === "filesystem").map(({ name }) => name)} />
+      <Create isOpen={isNew} onClose={() => setNew(false)} parents={all.filter(({ kind }) => kind === "filesystem").map(({ name }) => name)} isWhole={isWhole} />
     </div>
   );
 }
 
 type Kind = "filesystem" | "volume";
 
-function Create({ isOpen, onClose, parents }: { isOpen: boolean; onClose: () => void; parents: string[] }) {
+function Create({ isOpen, onClose, parents, isWhole }: { isOpen: boolean; onClose: () => void; parents: string[]; isWhole: boolean }) {
   return (
     <Sheet title={t("New dataset")} isOpen={isOpen} onClose={onClose}>
-      {parents.length === 0 ? <Empty>{t("A dataset needs a pool, and there is none yet.")}</Empty> : <CreateForm parents={parents} onClose={onClose} />}
+      {parents.length === 0 ? <Empty>{t("A dataset needs a pool, and there is none yet.")}</Empty> : <CreateForm parents={parents} isWhole={isWhole} onClose={onClose} />}
     </Sheet>
   );
 }
 
-export function CreateForm({ parents, onClose, only }: { parents: string[]; onClose: () => void; only?: Kind }) {
+/** `isWhole`: all file systems are among the parents, so that another name is none. */
+export function CreateForm({ parents, isWhole = true, onClose, only }: { parents: string[]; isWhole?: boolean; onClose: () => void; only?: Kind }) {
   const [kind, setKind] = useState<Kind>(only ?? "filesystem");
   const [parent, setParent] = useState(parents[0] ?? "");
   const [name, setName] = useState("");
@@ -117,6 +118,7 @@ export function CreateForm({ parents, onClose, only }: { parents: string[]; onCl
   const [isOpened, open] = useState(false);
   const [, go] = useLocation();
   const asked = bytesOf(volsize);
+  const isThere = !isWhole || parents.includes(parent);
   const full = `${parent}/${name}`;
   const create = async () => {
     const props = [
@@ -126,9 +128,9 @@ export function CreateForm({ parents, onClose, only }: { parents: string[]; onCl
     await post("/v1/datasets", { body: { name: full, volume: kind === "volume", sparse: kind === "volume" && isSparse, props, parents: false, no_mount: false, history: `zfs create ${full}` } });
   };
   return (
-    <Form action={t("Create")} isDisabled={!name || !parents.includes(parent) || (kind === "volume" && !asked)} onCancel={onClose} run={create} onDone={() => { onClose(); if (isOpened) go(placeOf(full)); }}>
+    <Form action={t("Create")} isDisabled={!name || !isThere || (kind === "volume" && !asked)} onCancel={onClose} run={create} onDone={() => { onClose(); if (isOpened) go(placeOf(full)); }}>
       {!only && <Select label={t("Kind")} value={kind} onChange={setKind} options={[{ id: "filesystem", name: t("File system"), about: t("For files, by NFS and local mounts") }, { id: "volume", name: t("Volume"), about: t("A block device, by iSCSI and NBD") }]} />}
-      <Field label={t("In")} value={parent} onChange={setParent} names={parents} spellCheck="false" fault={parents.includes(parent) ? undefined : t("No file system is called that.")} />
+      <Field label={t("In")} value={parent} onChange={setParent} names={parents} spellCheck="false" fault={isThere ? undefined : t("No file system is called that.")} />
       <Field label={t("Name")} value={name} onChange={setName} spellCheck="false" autoFocus />
       {kind === "volume" && (
         <>

@@ -1,6 +1,7 @@
 /** Volumes, and who uses them by iSCSI. */
 import { useState } from "react";
 import { Link, useLocation } from "wouter";
+import { useDatasets } from "../api/datasets";
 import { useRead } from "../api/queries";
 import { useSession } from "../api/session";
 import { Button, Empty, Head, Loaded, Meter, Name, Sheet } from "../parts/ui";
@@ -17,7 +18,7 @@ export default function Volumes() {
   const [isNew, setNew] = useState(false);
   const [edited, edit] = useState<string>();
   const [, go] = useLocation();
-  const volumes = useRead("/v1/datasets", { query: { kinds: "volume", props: `volsize,used,referenced,volblocksize,refreservation,compressratio,${PROPERTY}` } as never });
+  const { datasets: volumes, isWhole } = useDatasets("volume", `volsize,used,referenced,volblocksize,refreservation,compressratio,${PROPERTY}`);
   const parents = useRead("/v1/datasets", { query: { kinds: "filesystem", props: "used,available" } as never });
   const columns: Column<Dataset>[] = [
     { id: "name", name: t("Volume"), width: "minmax(200px, 2fr)", show: ({ name }) => <Link href={placeOf(name)} tabIndex={-1}><Name>{name}</Name></Link>, order: (a, b) => (a.name < b.name ? -1 : 1) },
@@ -38,7 +39,7 @@ export default function Volumes() {
         {({ value }) => (
           <>
             <Promised volumes={value} parents={parents.data?.value ?? []} />
-            <Grid label={t("Volumes")} rows={value} columns={columns} keyOf={({ name }) => name} onOpen={({ name }) => (may("administrator") ? edit(name) : go(placeOf(name)))} least={1180} empty={<p>{t("There is no volume yet.")}</p>} />
+            <Grid label={t("Volumes")} rows={value} hasMore={!isWhole} columns={columns} keyOf={({ name }) => name} onOpen={({ name }) => (may("administrator") ? edit(name) : go(placeOf(name)))} least={1180} empty={<p>{t("There is no volume yet.")}</p>} />
             <Sheet title={t("Who may see {name}", { name: plainly(edited ?? "") })} isOpen={!!edited} onClose={() => edit(undefined)} isWide>
               <Edited volumes={value} name={edited} close={() => edit(undefined)} />
             </Sheet>
