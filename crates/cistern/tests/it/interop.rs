@@ -79,6 +79,11 @@ impl Site {
         Command::new("kill").args(["-9", "--", &group]).status().expect("kill");
         child.wait().expect("it ends");
         assert!(token().starts_with("1-"), "{}", self.said());
+        // At the other end of SSH it takes a moment, and syncoid refuses to begin beside it.
+        let receiver = format!("receive.*{dataset}");
+        until("the end of the receiver", || {
+            !Command::new("pgrep").args(["-f", "--", &receiver]).status().expect("pgrep").success()
+        });
     }
 
     fn said(&self) -> String {
