@@ -30,7 +30,7 @@ use stdx::prng::Prng;
 
 use crate::export;
 use crate::machine::{POOL, World};
-use crate::swarm::{Layout, Swarm};
+use crate::swarm::Swarm;
 use crate::workload::{Done, Life, failed};
 use contents::{Contents, Marks, Seen, later_than, marks, see};
 use cuts::Recorded;
@@ -80,7 +80,7 @@ pub struct Tally {
 /// Runs a seed. `Err` says what is wrong with the engine.
 pub fn run(options: &Options) -> Result<Tally, String> {
     let mut prng = Prng::new(options.seed);
-    let mut world = World::of(draw_swarm(&mut prng), &mut prng);
+    let mut world = World::of(Swarm { disk_size: 160 << 20, ..Swarm::draw_calm(&mut prng) }, &mut prng);
     if options.verbose {
         eprintln!("{:?}", world.swarm);
     }
@@ -103,16 +103,6 @@ pub fn run(options: &Options) -> Result<Tally, String> {
     }
     recorded.cut(&world.swarm, &contents, options, prng, &mut tally)?;
     Ok(tally)
-}
-
-fn draw_swarm(prng: &mut Prng) -> Swarm {
-    let drawn = Swarm::draw(prng);
-    let keep = ["recordsize", "compression", "checksum", "xattr", "dnodesize", "redundant_metadata"];
-    let mut props: Vec<_> = drawn.props.iter().copied().filter(|(name, _)| keep.contains(name)).collect();
-    // Who looks at a copy does not change it.
-    props.push(("atime", "off"));
-    let layout = *prng.pick(&[Layout::Single, Layout::Single, Layout::Mirror]).expect("some");
-    Swarm { disk_size: 160 << 20, autotrim: false, props, ..drawn.calm(layout, &[]) }
 }
 
 /// A dataset that is copied from one of its snapshots to the next.

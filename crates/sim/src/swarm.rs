@@ -179,6 +179,17 @@ impl Swarm {
         }
     }
 
+    /// A calm one on one disk or a mirror, with properties that say how data is written and no
+    /// others. Who looks at a dataset does not change it.
+    pub fn draw_calm(prng: &mut Prng) -> Swarm {
+        let drawn = Swarm::draw(prng);
+        let keep = ["recordsize", "compression", "checksum", "xattr", "dnodesize", "redundant_metadata"];
+        let mut props: Vec<_> = drawn.props.iter().copied().filter(|(name, _)| keep.contains(name)).collect();
+        props.push(("atime", "off"));
+        let layout = *prng.pick(&[Layout::Single, Layout::Single, Layout::Mirror]).expect("some");
+        Swarm { autotrim: false, props, ..drawn.calm(layout, &[]) }
+    }
+
     /// The disks that may fail and be away: always the same of each vdev, for nobody repairs them.
     pub fn weak_sides(&self) -> Vec<String> {
         let spare = self.layout.spare();

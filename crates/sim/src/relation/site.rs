@@ -12,7 +12,7 @@ use super::line::{Net, Place};
 use super::outside::{Drawer, NoMounts, Outside};
 use crate::disk::Loss;
 use crate::machine::{Machine, POOL, World, properties};
-use crate::swarm::{Layout, Swarm};
+use crate::swarm::Swarm;
 use crate::workload::{Done, failed, whole};
 
 /// Nothing of what was written is lost.
@@ -31,20 +31,10 @@ pub struct Site {
     boots: u64,
 }
 
-fn draw_swarm(prng: &mut Prng) -> Swarm {
-    let drawn = Swarm::draw(prng);
-    let keep = ["recordsize", "compression", "checksum", "xattr", "dnodesize", "redundant_metadata"];
-    let mut props: Vec<_> = drawn.props.iter().copied().filter(|(name, _)| keep.contains(name)).collect();
-    // Who looks at a dataset does not change it.
-    props.push(("atime", "off"));
-    let layout = *prng.pick(&[Layout::Single, Layout::Single, Layout::Mirror]).expect("some");
-    Swarm { autotrim: false, props, ..drawn.calm(layout, &[]) }
-}
-
 impl Site {
     /// With a new pool, switched on.
     pub fn new(net: &Arc<Net>, me: usize, prng: &mut Prng) -> Result<Site, String> {
-        let mut world = World::of(draw_swarm(prng), prng);
+        let mut world = World::of(Swarm::draw_calm(prng), prng);
         let machine = world.boot();
         machine.create(&world.swarm).map_err(failed("creating the pool"))?;
         let drawer = Drawer::new(&world.disks);
