@@ -73,6 +73,7 @@ mod roots;
 mod services;
 mod shares;
 mod shell;
+mod site;
 mod snapshots;
 mod space;
 mod ssh;

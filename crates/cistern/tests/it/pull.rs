@@ -5,69 +5,13 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
-use crate::daemon::{Daemon, Ran, Scratch, program, text};
+use crate::daemon::{Daemon, Ran, program, text};
+use crate::failover::synced;
 use crate::replication::{create, noise, own, run, share, snapshots, value};
 use crate::services::{shown, state, svc};
-use crate::sshd::Sshd;
+use crate::site::{Site, Sources};
 use crate::suspended::until;
 use crate::zdb::assert_clean;
-
-/// An appliance with a pool `dozer`, and a host with `zfs`, an sshd, and a pool `tank`.
-struct Site {
-    scratch: Scratch,
-    here: Daemon,
-    there: Daemon,
-    sshd: Sshd,
-}
-
-impl Site {
-    fn new(name: &str, mib: u64) -> Site {
-        let scratch = Scratch::new(name);
-        let here = Daemon::start_with(&scratch, "here", &[]);
-        let there = Daemon::start_with(&scratch, "there", &[]);
-        let sshd = Sshd::start(&scratch, &there);
-        here.zpool(&format!("create -m none dozer {}", scratch.image_in("two", "b", mib))).done();
-        there.zpool(&format!("create -m none tank {}", scratch.image_in("one", "a", mib))).done();
-        Site { scratch, here, there, sshd }
-    }
-
-    /// A service that is let in.
-    fn pull(&self, name: &str, from: &str, to: &str, more: &[&str]) {
-        create(&self.here, name, &self.sshd.url(from), to, more);
-        until("it waits for a person", || state(&self.here, name) == "maintenance");
-        let told = self.show(name);
-        let line = told.lines().find(|line| line.contains("authorized_keys")).expect("it says what to do");
-        self.sshd.authorize(line.split("there: ").nth(1).expect("a key"));
-        svc(&self.here, &["clear", name]).done();
-    }
-
-    fn show(&self, name: &str) -> String {
-        svc(&self.here, &["show", name]).done()
-    }
-
-    /// Until the first replicas are there.
-    fn wait(&self, name: &str, replicas: usize) {
-        until("the first replicas", || {
-            let status = shown(&self.here, name);
-            let list = status["sync"]["replicas"].as_array().cloned().unwrap_or_default();
-            list.len() == replicas && list.iter().all(|it| !it["current"].is_null())
-        });
-        until("the end of the run", || state(&self.here, name) == "online");
-    }
-
-    /// Runs a service, which succeeds.
-    fn run(&self, name: &str) {
-        run(&self.here, name);
-        assert_eq!(state(&self.here, name), "online", "{}", self.show(name));
-    }
-
-    fn stop(mut self) {
-        self.here.stop();
-        self.there.stop();
-        assert_clean(&self.scratch.path("one"), "tank");
-        assert_clean(&self.scratch.path("two"), "dozer");
-    }
-}
 
 /// Who holds the newest snapshot that services have made of a dataset.
 fn holder(daemon: &Daemon, dataset: &str) -> String {
@@ -77,7 +21,7 @@ fn holder(daemon: &Daemon, dataset: &str) -> String {
 
 #[test]
 fn what_is_pulled_from_a_host_is_exact_and_stays_so() {
-    let site = Site::new("pull", 384);
+    let site = Site::new("pull", 384, Sources::There);
     let (here, there) = (&site.here, &site.there);
     there.zfs("create -o compression=lz4 -o exec=off tank/home").done();
     there.zfs("create -s -V 16M tank/home/vol").done();
@@ -93,7 +37,7 @@ fn what_is_pulled_from_a_host_is_exact_and_stays_so() {
     Ran::of(program("nbdcopy", 120).args(["--flush"]).arg(&disk).arg(&url)).done();
 
     site.pull("home", "tank/home", "dozer/home", &["--recursive", "--keep", "2"]);
-    site.wait("home", 3);
+    synced(&site.here, "home", 3);
     // All of one moment.
     let group = |dataset: &str| {
         there.run(&["zfs", "list", "-H", "-t", "snapshot", "-o", "createtxg", "-d", "1", dataset]).done()
@@ -138,7 +82,7 @@ fn what_is_pulled_from_a_host_is_exact_and_stays_so() {
     // What is new there comes along.
     there.zfs("create tank/home/new").done();
     site.run("home");
-    site.wait("home", 4);
+    synced(&site.here, "home", 4);
     assert_eq!(own(there, "tank/home/new"), own(here, "dozer/home/new"));
     let line = here.run(&["replica", "list"]).done();
     assert!(line.contains("dozer/home/new") && line.contains("home"), "{line}");
@@ -155,14 +99,14 @@ fn what_is_pulled_from_a_host_is_exact_and_stays_so() {
 
 #[test]
 fn a_source_that_is_renamed_goes_on_and_one_that_was_rolled_back_waits_for_a_person() {
-    let site = Site::new("pull-moves", 256);
+    let site = Site::new("pull-moves", 256, Sources::There);
     let (here, there) = (&site.here, &site.there);
     there.zfs("create tank/a").done();
     there.zfs("create tank/a/b").done();
     let client = share(there, &site.scratch, "tank/a");
     client.write_file("/f", 0o644, b"one").expect("written");
     site.pull("s", "tank/a", "dozer/a", &["--recursive"]);
-    site.wait("s", 2);
+    synced(&site.here, "s", 2);
     let first = value(here, "guid", "dozer/a");
     drop(client);
     there.zfs("set sharenfs=off tank/a").done();
@@ -202,7 +146,7 @@ fn a_source_that_is_renamed_goes_on_and_one_that_was_rolled_back_waits_for_a_per
 
 #[test]
 fn two_who_pull_by_one_name_know_their_own() {
-    let site = Site::new("pull-two", 192);
+    let site = Site::new("pull-two", 192, Sources::There);
     let there = &site.there;
     let mut other = Daemon::start_with(&site.scratch, "other", &[]);
     other.zpool(&format!("create -m none silo {}", site.scratch.image_in("three", "c", 192))).done();
@@ -210,7 +154,7 @@ fn two_who_pull_by_one_name_know_their_own() {
     let client = share(there, &site.scratch, "tank/a");
     client.write_file("/f", 0o644, b"one").expect("written");
     site.pull("s", "tank/a", "dozer/a", &[]);
-    site.wait("s", 1);
+    synced(&site.here, "s", 1);
     create(&other, "s", &site.sshd.url("tank/a"), "silo/a", &[]);
     until("it waits for a person", || state(&other, "s") == "maintenance");
     let keys: Vec<String> = [&site.here, &other]
@@ -238,7 +182,7 @@ fn two_who_pull_by_one_name_know_their_own() {
 
 #[test]
 fn a_stream_from_a_host_that_breaks_off_goes_on_where_it_was() {
-    let mut site = Site::new("pull-breaks", 768);
+    let mut site = Site::new("pull-breaks", 768, Sources::There);
     site.there.zfs("create tank/a").done();
     let client = share(&site.there, &site.scratch, "tank/a");
     let part = noise(7, 16 << 20);
@@ -266,7 +210,7 @@ fn a_stream_from_a_host_that_breaks_off_goes_on_where_it_was() {
     site.here.kill();
     site.here.begin();
     svc(&site.here, &["run", "s"]);
-    site.wait("s", 1);
+    synced(&site.here, "s", 1);
     assert_eq!(own(&site.there, "tank/a"), made, "nothing was made anew");
     assert_eq!(own(&site.here, "dozer/a"), made);
     let copy = share(&site.here, &site.scratch, "dozer/a");
@@ -309,12 +253,12 @@ fn a_stream_from_a_host_that_breaks_off_goes_on_where_it_was() {
 
 #[test]
 fn a_host_that_answers_what_it_likes_is_told_and_takes_nothing_away() {
-    let site = Site::new("pull-hostile", 192);
+    let site = Site::new("pull-hostile", 192, Sources::There);
     site.there.zfs("create tank/a").done();
     let client = share(&site.there, &site.scratch, "tank/a");
     client.write_file("/f", 0o644, b"one").expect("written");
     site.pull("s", "tank/a", "dozer/a", &["--stuck-after", "10s"]);
-    site.wait("s", 1);
+    synced(&site.here, "s", 1);
     let had = snapshots(&site.here, "dozer/a");
     let bin = site.scratch.path("sshd/bin/zfs");
     let program = text(&fs::read_link(&bin).expect("a link"));

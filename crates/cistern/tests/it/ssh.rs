@@ -6,74 +6,17 @@ use std::os::unix::fs::{PermissionsExt, chown};
 use std::time::{Duration, Instant};
 
 use crate::daemon::{Daemon, Ran, Scratch, program, text};
+use crate::failover::synced;
 use crate::libnfs::Client;
 use crate::replication::{create, noise, own, run, share, snapshots, value};
 use crate::services::{shown, state, svc};
+use crate::site::{Site, Sources};
 use crate::sshd::{Sshd, children};
 use crate::suspended::until;
-use crate::zdb::assert_clean;
-
-/// Two appliances, of which the second is a host with `zfs` and an sshd to the first.
-struct Site {
-    scratch: Scratch,
-    here: Daemon,
-    there: Daemon,
-    sshd: Sshd,
-}
-
-impl Site {
-    /// With pools of so many MiB. The first one finds programs in the folder `bin` before others.
-    fn new(name: &str, mib: u64) -> Site {
-        let scratch = Scratch::new(name);
-        let path =
-            format!("{}:{}", text(&scratch.folder("bin")), std::env::var("PATH").expect("there is one"));
-        let here = Daemon::start_under(&scratch, "here", &[], &[("PATH", path)]);
-        let there = Daemon::start_with(&scratch, "there", &[]);
-        let sshd = Sshd::start(&scratch, &there);
-        here.zpool(&format!("create -m none tank {}", scratch.image_in("one", "a", mib))).done();
-        there.zpool(&format!("create -m none dozer {}", scratch.image_in("two", "b", mib))).done();
-        Site { scratch, here, there, sshd }
-    }
-
-    /// A service that is let in: it says itself what is to be done for that.
-    fn replicate(&self, name: &str, from: &str, to: &str, more: &[&str]) {
-        create(&self.here, name, from, &self.sshd.url(to), more);
-        until("it waits for a person", || state(&self.here, name) == "maintenance");
-        let told = svc(&self.here, &["show", name]).done();
-        let line = told.lines().find(|line| line.contains("authorized_keys")).expect("it says what to do");
-        assert!(
-            line.contains("does not let root in: add this line to ~/.ssh/authorized_keys there:"),
-            "{told}"
-        );
-        self.sshd.authorize(line.split("there: ").nth(1).expect("a key"));
-        svc(&self.here, &["clear", name]).done();
-    }
-
-    fn show(&self, name: &str) -> String {
-        svc(&self.here, &["show", name]).done()
-    }
-
-    /// Until the first replicas are there.
-    fn wait(&self, name: &str, replicas: usize) {
-        until("the first replicas", || {
-            let status = shown(&self.here, name);
-            let list = status["sync"]["replicas"].as_array().cloned().unwrap_or_default();
-            list.len() == replicas && list.iter().all(|it| !it["current"].is_null())
-        });
-        until("the end of the run", || state(&self.here, name) == "online");
-    }
-
-    fn stop(mut self) {
-        self.here.stop();
-        self.there.stop();
-        assert_clean(&self.scratch.path("one"), "tank");
-        assert_clean(&self.scratch.path("two"), "dozer");
-    }
-}
 
 #[test]
 fn a_replica_on_another_host_is_exact_and_stays_so() {
-    let site = Site::new("ssh", 384);
+    let site = Site::new("ssh", 384, Sources::Here);
     let (here, there) = (&site.here, &site.there);
     here.zfs("create -o compression=lz4 -o exec=off tank/home").done();
     here.zfs("create -s -V 16M tank/home/vol").done();
@@ -88,8 +31,8 @@ fn a_replica_on_another_host_is_exact_and_stays_so() {
     fs::write(&disk, [noise(2, 3 << 20), vec![0; 13 << 20]].concat()).expect("written");
     Ran::of(program("nbdcopy", 120).args(["--flush"]).arg(&disk).arg(&url)).done();
 
-    site.replicate("away", "tank/home", "dozer/home", &["--recursive", "--keep", "2"]);
-    site.wait("away", 3);
+    site.push("away", "tank/home", "dozer/home", &["--recursive", "--keep", "2"]);
+    synced(&site.here, "away", 3);
     let far_odd = odd.replace("tank", "dozer");
     for (of, to) in [("tank/home", "dozer/home"), (odd, far_odd.as_str())] {
         assert_eq!(snapshots(here, of), snapshots(there, to));
@@ -140,7 +83,7 @@ fn a_replica_on_another_host_is_exact_and_stays_so() {
 
 #[test]
 fn what_breaks_off_on_the_way_to_a_host_goes_on() {
-    let mut site = Site::new("ssh-breaks", 768);
+    let mut site = Site::new("ssh-breaks", 768, Sources::Here);
     let here = &site.here;
     here.zfs("create tank/a").done();
     let client = share(here, &site.scratch, "tank/a");
@@ -152,7 +95,7 @@ fn what_breaks_off_on_the_way_to_a_host_goes_on() {
     let is_sending = |daemon: &Daemon| {
         shown(daemon, "s")["sync"]["sending"]["bytes"].as_u64().is_some_and(|bytes| bytes > 24 << 20)
     };
-    site.replicate("s", "tank/a", "dozer/a", &[]);
+    site.push("s", "tank/a", "dozer/a", &[]);
     until("a stream", || is_sending(&site.here));
     site.sshd.kill();
     until("the end of the run", || state(&site.here, "s") == "degraded");
@@ -165,7 +108,7 @@ fn what_breaks_off_on_the_way_to_a_host_goes_on() {
     site.here.kill();
     site.here.begin();
     svc(&site.here, &["run", "s"]);
-    site.wait("s", 1);
+    synced(&site.here, "s", 1);
     let (here, there) = (&site.here, &site.there);
     assert_eq!(own(here, "tank/a").last(), own(there, "dozer/a").last());
     let copy = share(there, &site.scratch, "dozer/a");
@@ -245,7 +188,7 @@ fn a_daemon_without_privileges_has_a_key_of_its_own() {
 
 #[test]
 fn a_host_that_is_another_or_hangs_holds_nobody_up() {
-    let mut site = Site::new("ssh-hostile", 192);
+    let mut site = Site::new("ssh-hostile", 192, Sources::Here);
     site.here.zfs("create tank/a").done();
     site.here.zfs("create -o quota=1G tank/b").done();
     // A host whose key was not noted is not believed, where that is wanted.
@@ -253,8 +196,8 @@ fn a_host_that_is_another_or_hangs_holds_nobody_up() {
     until("it waits for a person", || state(&site.here, "k") == "maintenance");
     let told = site.show("k");
     assert!(told.contains("does not show the key that") && told.contains("host key is known for"), "{told}");
-    site.replicate("s", "tank/a", "dozer/a", &[]);
-    site.wait("s", 1);
+    site.push("s", "tank/a", "dozer/a", &[]);
+    synced(&site.here, "s", 1);
 
     // It has another key: whoever it is gets nothing.
     site.sshd.kill();

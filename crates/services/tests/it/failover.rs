@@ -5,9 +5,7 @@
 
 mod world;
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::panic::resume_unwind;
-use std::thread;
+use std::collections::BTreeSet;
 
 use api_types::{
     AutoSyncPolicy, Schedule, SnapTarget, SyncAbsence, SyncKeep, SyncOrigin, SyncRefusal, SyncTarget, When,
@@ -22,6 +20,8 @@ use services::failover::{
 use services::time::Time;
 use stdx::prng::Prng;
 use world::{Broken, Content, Dataset, SERVICE, Service, World, name};
+
+use crate::seeds::{Tried, run_all};
 
 const SEEDS: u64 = 5_000;
 const START: Time = 1_795_824_000;
@@ -64,7 +64,7 @@ struct Sim {
     depth: u32,
     /// Nothing breaks any more.
     is_calm: bool,
-    tried: BTreeMap<&'static str, u64>,
+    tried: Tried,
 }
 
 fn is_in_use(dataset: Option<&Dataset>) -> bool {
@@ -111,7 +111,7 @@ impl Sim {
             had_base: [false; 2],
             depth: 0,
             is_calm: false,
-            tried: BTreeMap::new(),
+            tried: Tried::new(),
         };
         sim.tried(if is_local { "one machine" } else { "two appliances" });
         sim
@@ -539,7 +539,7 @@ impl Sim {
     }
 }
 
-fn run(seed: u64) -> BTreeMap<&'static str, u64> {
+fn run(seed: u64) -> Tried {
     let mut sim = Sim::new(seed);
     for _ in 0..sim.random.range(20, 120) {
         let site = sim.random.below(2) as usize;
@@ -551,28 +551,5 @@ fn run(seed: u64) -> BTreeMap<&'static str, u64> {
 
 #[test]
 fn five_thousand_relations_are_live_on_one_side() {
-    let mut tried: BTreeMap<&str, u64> = BTreeMap::new();
-    let halves = thread::scope(|scope| {
-        let half = |odd: u64| {
-            scope.spawn(move || {
-                let mut sums: BTreeMap<&str, u64> = BTreeMap::new();
-                for seed in (0..SEEDS).filter(|seed| seed % 2 == odd) {
-                    let told = std::panic::catch_unwind(|| run(seed));
-                    let told = told.unwrap_or_else(|panic| {
-                        println!("seed {seed}");
-                        resume_unwind(panic)
-                    });
-                    told.into_iter().for_each(|(what, count)| *sums.entry(what).or_default() += count);
-                }
-                sums
-            })
-        };
-        [half(0), half(1)].map(|half| half.join().unwrap_or_else(|panic| resume_unwind(panic)))
-    });
-    for (what, count) in halves.into_iter().flatten() {
-        *tried.entry(what).or_default() += count;
-    }
-    println!("{SEEDS} seeds: {tried:?}");
-    let missing: Vec<&&str> = TRIED.iter().filter(|what| !tried.contains_key(**what)).collect();
-    assert!(missing.is_empty(), "never happened: {missing:?}");
+    run_all(SEEDS, TRIED, run);
 }

@@ -8,15 +8,13 @@ mod disturb;
 mod failover;
 mod policies;
 mod scale;
+mod seeds;
 mod sim;
 mod sync;
 mod world;
 
-use std::collections::BTreeMap;
-use std::panic::resume_unwind;
-use std::thread;
-
 use policies::Kind;
+use seeds::{Tried, assert_happened, halves, sum};
 use sim::Sim;
 
 /// Simulated years of each kind of a run: of levels from days to years, and from minutes to days.
@@ -69,19 +67,17 @@ const TRIED: &[&str] = &[
 ];
 
 /// Years, what was tried how often, and looks at datasets.
-type Sums = (f64, BTreeMap<&'static str, u64>, u64);
+type Sums = (f64, Tried, u64);
 
 fn run(seeds: impl Iterator<Item = (u64, Kind, u64)>) -> Sums {
-    let (mut years, mut tried, mut looks) = (0.0, BTreeMap::new(), 0);
+    let (mut years, mut tried, mut looks) = (0.0, Vec::new(), 0);
     for (seed, kind, length) in seeds {
         let sim = Sim::run(seed, kind, length);
         years += sim.years();
         looks += sim.looks;
-        for (what, count) in sim.tried {
-            *tried.entry(what).or_default() += count;
-        }
+        tried.push(sim.tried);
     }
-    (years, tried, looks)
+    (years, sum(tried), looks)
 }
 
 #[test]
@@ -89,21 +85,11 @@ fn five_thousand_years_keep_their_promises() {
     let long = (0..LONG_RUNS).map(|seed| (seed, Kind::Long, LONG));
     let short = (0..SHORT_RUNS).map(|seed| (1_000 + seed, Kind::Short, SHORT));
     let all: Vec<(u64, Kind, u64)> = long.chain(short).collect();
-    let halves = thread::scope(|scope| {
-        let half = |odd: u64| {
-            let seeds: Vec<_> = all.iter().copied().filter(|(seed, ..)| seed % 2 == odd).collect();
-            scope.spawn(move || run(seeds.into_iter()))
-        };
-        [half(0), half(1)].map(|half| half.join().unwrap_or_else(|panic| resume_unwind(panic)))
-    });
+    let halves = halves(|odd| run(all.iter().copied().filter(|(seed, ..)| seed % 2 == odd)));
     let years: f64 = halves.iter().map(|(years, ..)| years).sum();
     let looks: u64 = halves.iter().map(|(.., looks)| looks).sum();
-    let mut tried: BTreeMap<&str, u64> = BTreeMap::new();
-    for (what, count) in halves.iter().flat_map(|(_, tried, _)| tried) {
-        *tried.entry(what).or_default() += count;
-    }
+    let tried = sum(halves.map(|(_, tried, _)| tried));
     println!("{years:.0} years, {looks} looks: {tried:?}");
     assert!(years >= 5_000.0, "only {years:.0} years");
-    let missing: Vec<&&str> = TRIED.iter().filter(|what| !tried.contains_key(**what)).collect();
-    assert!(missing.is_empty(), "never happened: {missing:?}");
+    assert_happened(&tried, TRIED);
 }

@@ -5,9 +5,7 @@
 
 mod world;
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::panic::resume_unwind;
-use std::thread;
+use std::collections::BTreeSet;
 
 use api_types::{
     AutoSyncPolicy, FailureClass, Schedule, SnapTarget, SyncAbsence, SyncKeep, SyncOrigin, SyncRefusal,
@@ -21,6 +19,8 @@ use services::autosync::view::{Target, View};
 use services::time::{DAY, Time};
 use stdx::prng::Prng;
 use world::{Broken, SERVICE, SOURCE, World};
+
+use crate::seeds::{Tried, run_all};
 
 const SEEDS: u64 = 5_000;
 const START: Time = 1_795_824_000;
@@ -59,7 +59,7 @@ struct Sim {
     memory: Memory,
     served: Time,
     random: Prng,
-    tried: BTreeMap<&'static str, u64>,
+    tried: Tried,
 }
 
 impl Sim {
@@ -102,7 +102,7 @@ impl Sim {
             memory: Memory::default(),
             served: START,
             random,
-            tried: BTreeMap::new(),
+            tried: Tried::new(),
         }
     }
 
@@ -382,7 +382,7 @@ fn newest(world: &World) -> Option<u64> {
     world.there.as_ref()?.side.snapshots.iter().map(|(it, _)| it.guid).max()
 }
 
-fn run(seed: u64) -> BTreeMap<&'static str, u64> {
+fn run(seed: u64) -> Tried {
     let mut sim = Sim::new(seed);
     for _ in 0..sim.random.range(20, 160) {
         sim.event();
@@ -395,30 +395,7 @@ fn run(seed: u64) -> BTreeMap<&'static str, u64> {
 
 #[test]
 fn five_thousand_replicas_keep_their_promises() {
-    let mut tried: BTreeMap<&str, u64> = BTreeMap::new();
-    let halves = thread::scope(|scope| {
-        let half = |odd: u64| {
-            scope.spawn(move || {
-                let mut sums: BTreeMap<&str, u64> = BTreeMap::new();
-                for seed in (0..SEEDS).filter(|seed| seed % 2 == odd) {
-                    let told = std::panic::catch_unwind(|| run(seed));
-                    let told = told.unwrap_or_else(|panic| {
-                        println!("seed {seed}");
-                        resume_unwind(panic)
-                    });
-                    told.into_iter().for_each(|(what, count)| *sums.entry(what).or_default() += count);
-                }
-                sums
-            })
-        };
-        [half(0), half(1)].map(|half| half.join().unwrap_or_else(|panic| resume_unwind(panic)))
-    });
-    for (what, count) in halves.into_iter().flatten() {
-        *tried.entry(what).or_default() += count;
-    }
-    println!("{SEEDS} seeds: {tried:?}");
-    let missing: Vec<&&str> = TRIED.iter().filter(|what| !tried.contains_key(**what)).collect();
-    assert!(missing.is_empty(), "never happened: {missing:?}");
+    run_all(SEEDS, TRIED, run);
 }
 
 /// A volume that is written to all day long, each second of it, and a stream that takes up to three
