@@ -176,6 +176,9 @@ fn not_served(why: NotServed) -> Refusal {
         NotServed::Stuck { seconds } => {
             refuse(kind::BUSY, format!("no byte moved for {seconds} seconds: the stream was broken off"))
         }
+        NotServed::ParentFirst { parent } => {
+            refuse(kind::BUSY, format!("the replica above it comes first, and is not whole yet: {parent}"))
+        }
         NotServed::Stopped => refuse(kind::BUSY, "it was stopped, and goes on where it was"),
         NotServed::Restless { rounds } => {
             refuse(kind::BUSY, format!("after {rounds} rounds there was still something to do"))

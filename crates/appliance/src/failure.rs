@@ -181,6 +181,10 @@ pub enum NotServed {
     LeftOut {
         files: u64,
     },
+    /// The replica that is to be the parent of another one is not whole yet.
+    ParentFirst {
+        parent: String,
+    },
     /// No byte moved for so long.
     Stuck {
         seconds: u64,

@@ -9,7 +9,7 @@
 //! (`%recv`) of the snapshot that the stream starts from, with which it changes contents at the
 //! end. Until then what is received is marked inconsistent: nobody else opens it, and what a failed
 //! receive leaves is destroyed, at the latest by the next import; or kept, if it is resumable
-//! (`resume`).
+//! (`resume`). What somebody has made below it is never destroyed along: then it stays.
 //!
 //! Nothing is believed: a record is followed after it was checked, its running checksum included.
 //!
@@ -89,7 +89,7 @@ pub enum Step {
     Begin { target: Target, number: u64 },
     /// Of what was received: a dataset's object.
     Finish { target: Target, object: u64 },
-    /// Destroys what was received.
+    /// Destroys what was received, if it has no children.
     Abandon { object: u64 },
     /// Destroys what a resumable receive into this dataset has left.
     Abort { name: String },
@@ -179,7 +179,9 @@ impl Dsl {
             self.close_idle(receiving.object);
             return Ok(());
         }
-        self.commit_task(Arc::new(Step::Abandon { object: receiving.object }), "").map(drop)
+        self.commit_task(Arc::new(Step::Abandon { object: receiving.object }), "")?;
+        self.close_idle(receiving.object);
+        Ok(())
     }
 
     fn receive_records(

@@ -3,6 +3,8 @@
 //!
 //! Invariants:
 //! - What came of a dataset is noted before the next is looked at.
+//! - A replica is begun only where the one above it is whole: what was received in part cannot be
+//!   given up once it has children.
 //! - The source is changed, and a snapshot of a replica destroyed, only while the names are those
 //!   of the same datasets and snapshots as in the plan.
 //! - A stream that moves no byte for as long as the policy says is broken off. What is broken off
@@ -21,6 +23,7 @@ mod source;
 mod ssh;
 mod ssh_source;
 
+use std::collections::HashSet;
 use std::io::Write;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -151,9 +154,12 @@ struct Look<'a> {
     wanted: Time,
     of: Original,
     around: Around<'a>,
-    /// The replica's name.
+    /// The replica's name, and that of the one above it, if that has to come first.
     target: String,
+    first: Option<String>,
     synced: Synced,
+    /// The replica has a snapshot, as far as is known.
+    is_begun: bool,
     /// What the replica keeps of what clients know the source by, when it was read last.
     known_as: Option<(u64, u64)>,
     sent: u64,
@@ -247,12 +253,18 @@ impl Session {
         if extent.datasets.len() > 1 {
             self.snapshot_together(around, extent, office);
         }
+        let mut missing = HashSet::new();
         for (guid, name, synced) in &extent.datasets {
             if self.stop.is_cancelled() {
                 return;
             }
             let mut look = self.look(around, extent, (*guid, name), synced);
+            let above = look.target.rsplit_once('/').map(|(above, _)| above);
+            look.first = above.filter(|above| missing.contains(*above)).map(str::to_owned);
             let fault = look.run(office).err();
+            if fault.is_some() && !look.is_begun {
+                missing.insert(look.target.clone());
+            }
             if fault.is_some() && self.stop.is_cancelled() {
                 // It was broken off, and goes on where it was.
                 return;
@@ -296,7 +308,9 @@ impl Session {
             of: Original { guid, name: name.to_owned() },
             around,
             target: replica_of(&self.target, &extent.root, name),
+            first: None,
             synced: synced.clone(),
+            is_begun: synced.snapshot.is_some(),
             known_as: None,
             sent: 0,
             destroyed: 0,
@@ -351,6 +365,10 @@ impl Look<'_> {
         for round in 0..ROUNDS {
             let now = office.now();
             let (view, unreachable) = self.view(round > 0, now)?;
+            if let (Some(parent), Target::Absent) = (&self.first, &view.target) {
+                let parent = parent.clone();
+                return Err((FailureClass::Retriable, NotServed::ParentFirst { parent }.into()));
+            }
             let planned = plan(&self.session.policy, &view);
             if !planned.steps.is_empty() {
                 office.begin();
@@ -387,9 +405,13 @@ impl Look<'_> {
         let counts = self.synced.failing_since.is_some();
         let (source, as_of) = self.around.origin.read(&self.of, Reading { counts, anew, now })?;
         let (target, fault) = match self.around.peer.look(&self.target) {
-            Ok(None) => (Target::Absent, None),
+            Ok(None) => {
+                self.is_begun = false;
+                (Target::Absent, None)
+            }
             Ok(Some(found)) => {
                 self.known_as = found.known_as;
+                self.is_begun = !found.snapshots.is_empty();
                 (Target::There(self.replica(found)?), None)
             }
             Err(fault) => (Target::Unreachable, Some(fault)),

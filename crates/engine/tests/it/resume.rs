@@ -150,6 +150,53 @@ fn what_an_interrupted_receive_leaves() {
     to.end();
 }
 
+/// What was received in part, and has children by now, stays until they are gone: nothing destroys
+/// it along with them, and its name leads to them.
+#[test]
+fn what_was_made_below_an_interrupted_receive_is_not_lost() {
+    let from = Sender::new("snapshots", "g_snap");
+    let mut to = Receiver::new("resume-below", Fixture::unpack("snapshots"));
+    let full = SendRequest { snapshot: "g_snap/fs@s10".into(), ..SendRequest::default() };
+    let full = send(&*from.pool, &full).unwrap();
+    let part = &full[..full.len() / 2];
+    let destroy = |pool: &dyn Pool, name: &str| {
+        pool.commit(&Change::Destroy { names: vec![name.into()], defer: false }, "")
+    };
+
+    receive_part(&*to.pool, "ours/kept", part);
+    to.take("full-s10", "ours/kept/below@s10");
+    for change in [
+        Change::AbortReceive { name: "ours/kept".into() },
+        Change::Destroy { names: vec!["ours/kept".into()], defer: false },
+    ] {
+        let said = to.pool.commit(&change, "").unwrap_err().to_string();
+        assert_eq!(said, "cannot destroy 'ours/kept': filesystem has children");
+    }
+    // Of one that cannot be resumed nothing would be left, had nobody made something below it.
+    let pool = to.pool.clone();
+    let create = Change::CreateFilesystem { name: "ours/lost/below".into(), parents: false, props: vec![] };
+    let mut is_made = || drop(pool.commit(&create, "").unwrap());
+    let mut stream = Interrupted { bytes: part, at: part.len() / 2, then: &mut is_made };
+    let request = ReceiveRequest { target: "ours/lost".into(), ..ReceiveRequest::default() };
+    to.pool.receive(&request, &mut stream, &mut |_| {}).unwrap_err();
+    drop(pool);
+    for _ in 0..2 {
+        to.equals("ours/kept/below@s10", "g_snap/fs@s10");
+        to.pool.open_fs("ours/lost/below").unwrap();
+        to = to.imported_again();
+    }
+    for name in ["ours/kept/below@s10", "ours/kept/below", "ours/lost/below"] {
+        destroy(&*to.pool, name).unwrap();
+    }
+    let said = to.pool.receive(&request, &mut &full[..], &mut |_| {}).unwrap_err().to_string();
+    assert!(said.contains("ours/lost"), "{said}");
+    to.pool.commit(&Change::AbortReceive { name: "ours/kept".into() }, "").unwrap();
+    destroy(&*to.pool, "ours/lost").unwrap();
+    assert!(!names(&*to.pool).iter().any(|name| name.contains("kept") || name.contains("lost")));
+    from.engine.export("g_snap", false).unwrap();
+    to.end();
+}
+
 /// The hidden clone of an interrupted receive has a name that can be typed: whatever is asked of it
 /// is done or refused, and the pool works on.
 #[test]

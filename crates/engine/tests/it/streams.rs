@@ -95,6 +95,15 @@ impl Receiver {
         }
     }
 
+    pub fn imported_again(self) -> Receiver {
+        let Receiver { fixture, dir, engine, pool } = self;
+        drop(pool);
+        engine.export("ours", false).unwrap();
+        let search = vec![dir.0.to_str().unwrap().to_owned()];
+        let pool = engine.import("ours", &ImportOptions { search, ..ImportOptions::default() }).unwrap();
+        Receiver { fixture, dir, engine, pool }
+    }
+
     pub fn end(self) {
         let Receiver { dir, engine, pool, .. } = self;
         drop(pool);

@@ -1,7 +1,8 @@
 //! Destroying a head dataset, and giving blocks of what was destroyed back, a bounded part a
 //! transaction group.
 //!
-//! The dataset itself goes at once. Its tree of blocks is put on a queue (`bptree`, feature
+//! The dataset itself goes at once, and never one that has children: their names are in its
+//! directory. Its tree of blocks is put on a queue (`bptree`, feature
 //! `async_destroy`); what it used is moved to the hidden directory `$FREE`, and leaves that as
 //! blocks are freed. Of a clone that has one, the livelist is queued instead ([`super::livelist`]).
 //! A walk that has used up its time remembers where it stopped: every object before that, and every
@@ -65,7 +66,13 @@ impl Dsl {
     }
 
     /// Destroys a head that may be, with what a receive has left of it. Syncing context.
+    ///
+    /// # Errors
+    /// It has children: whoever asks has made sure that there are none.
     pub(crate) fn destroy_head(&self, found: &Found, tx: &Tx) -> Result<()> {
+        if self.has_children(&found.dir)? {
+            return Err(PoolError::Busy);
+        }
         if let Some(clone) = self.left_clone(found)? {
             self.destroy_head(&clone, tx)?;
         }

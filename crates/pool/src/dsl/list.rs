@@ -161,6 +161,10 @@ impl Dsl {
         children.retain(|(name, _)| !is_hidden(name));
         Ok(children)
     }
+
+    pub(crate) fn has_children(&self, dir: &Arc<Dir>) -> Result<bool> {
+        Ok(!self.children(dir)?.is_empty())
+    }
 }
 
 impl Walk<'_> {

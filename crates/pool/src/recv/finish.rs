@@ -138,11 +138,21 @@ fn take(cx: &SyncCx<'_>, target: &Target, head: &Found) -> Result<()> {
     cx.dsl.edit_dataset(head.object, cx.tx, |phys| phys.flags &= !FLAG_INCONSISTENT)
 }
 
-/// Destroys what was received.
+/// Destroys what was received, unless somebody has made children of it meanwhile.
 pub(super) fn abandon(cx: &SyncCx<'_>, object: u64) -> Result<()> {
     let Received { found, .. } = cx.dsl.received(object)?;
     cx.dsl.end_receiving(object);
-    cx.dsl.destroy_head(&found, cx.tx)?;
+    destroy_childless(cx, &found)
+}
+
+/// What has children stays as it is, until they are gone and somebody destroys it.
+fn destroy_childless(cx: &SyncCx<'_>, found: &Found) -> Result<()> {
+    if cx.dsl.has_children(&found.dir)? {
+        let name = found.dir.name();
+        tracing::warn!(name, "it was not received whole, and stays: it has children");
+        return Ok(());
+    }
+    cx.dsl.destroy_head(found, cx.tx)?;
     cx.dsl.refresh_heads()
 }
 
@@ -154,8 +164,12 @@ pub(super) fn check_abort(dsl: &Dsl, name: &str) -> Result<()> {
         return Err(Refused::because(ReceiveFault::NothingToAbort { dataset: name.to_owned() }).into());
     }
     let name = if is_hidden { format!("{name}/{RECEIVE_CLONE}") } else { name.to_owned() };
+    let refuse = |name, reason: Reason| Err(Refused::new(Action::Destroy { name }, reason).into());
     if dsl.is_receiving(found.object) {
-        return Err(Refused::new(Action::Destroy { name }, Reason::DatasetBusy).into());
+        return refuse(name, Reason::DatasetBusy);
+    }
+    if dsl.has_children(&found.dir)? {
+        return refuse(name, Reason::HasChildren);
     }
     dsl.check_destroy(&found, &name)
 }
@@ -170,8 +184,5 @@ pub(super) fn abort(cx: &SyncCx<'_>, name: &str) -> Result<()> {
 /// Destroys a dataset that was not received whole.
 pub(super) fn sweep(cx: &SyncCx<'_>, name: &str) -> Result<()> {
     let found = cx.dsl.find(name)?;
-    if cx.dsl.is_useless(&found)? {
-        cx.dsl.destroy_head(&found, cx.tx)?;
-    }
-    cx.dsl.refresh_heads()
+    if cx.dsl.is_useless(&found)? { destroy_childless(cx, &found) } else { Ok(()) }
 }

@@ -47,6 +47,16 @@ fn a_relation_is_live_on_one_side() {
     assert!(happened.into_iter().all(|times| times > 0), "{all:?}");
 }
 
+/// Parts of replicas were given up that had replicas below them.
+#[test]
+fn what_is_below_a_replica_that_never_became_whole_is_not_lost() {
+    for (story, seed) in
+        [(Story::Streams, 217), (Story::Streams, 267), (Story::Failover, 80_020), (Story::Failover, 1_096)]
+    {
+        check(&Options::new(story, seed));
+    }
+}
+
 #[test]
 fn a_seed_is_one_history_of_relations() {
     for story in [Story::Streams, Story::Failover] {
