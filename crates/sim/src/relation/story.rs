@@ -593,6 +593,16 @@ impl Run {
                 return Ok(me);
             }
         }
+        // What was promoted before all had come is given up for what has all.
+        for me in [first, 1 - first] {
+            let here = self.look(me)?;
+            let is_all = here.len() == BELOW.len() && here.iter().all(|it| it.relation.is_none());
+            if is_all && self.look(1 - me)?.len() < BELOW.len() {
+                self.begin_anew(1 - me)?;
+                self.settle()?;
+                return Ok(me);
+            }
+        }
         Err(format!("neither can be chosen: {:#?}, {:#?}", self.look(0)?, self.look(1)?))
     }
 
@@ -625,7 +635,7 @@ impl Run {
     fn choose(&mut self, me: usize) -> Result<bool, String> {
         self.promote(me, true)?;
         let here = self.look(me)?;
-        if here.len() < 2 || here.iter().any(|it| it.relation.is_some()) {
+        if here.len() < BELOW.len() || here.iter().any(|it| it.relation.is_some()) {
             return Ok(false);
         }
         self.excused = [true; 2];
