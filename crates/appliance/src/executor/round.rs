@@ -1,6 +1,6 @@
 //! What is to be done now: tasks for pools that are at nothing, and for programs.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -424,7 +424,14 @@ pub(super) fn extent(
     let mut datasets: Vec<_> = datasets.iter().filter_map(named).collect();
     // Parents first.
     datasets.sort_by(|a, b| a.1.cmp(&b.1));
-    Extent { root, datasets, wanted }
+    let has_begun = |guid: &u64| memory.datasets.get(guid).is_some_and(|synced| synced.snapshot.is_some());
+    let mut unbegun = HashSet::new();
+    if datasets.iter().any(|(guid, ..)| !has_begun(guid)) {
+        let looked_at: HashSet<u64> = datasets.iter().map(|(guid, ..)| *guid).collect();
+        let others = syncing.names.iter().filter(|(guid, _)| !looked_at.contains(guid) && !has_begun(guid));
+        unbegun.extend(others.map(|(_, name)| name.clone()));
+    }
+    Extent { root, datasets, unbegun, wanted }
 }
 
 /// The datasets of all pools.

@@ -111,6 +111,9 @@ pub struct Extent {
     pub root: String,
     /// guid, name and memory of each dataset: parents first.
     pub datasets: Vec<(u64, String, Synced)>,
+    /// Names of other datasets of the service, of which nothing has got to a replica yet. Empty
+    /// where all of `datasets` have begun.
+    pub unbegun: HashSet<String>,
     /// A snapshot that is older is not new enough.
     pub wanted: Time,
 }
@@ -253,7 +256,8 @@ impl Session {
         if extent.datasets.len() > 1 {
             self.snapshot_together(around, extent, office);
         }
-        let mut missing = HashSet::new();
+        let replica = |name: &String| replica_of(&self.target, &extent.root, name);
+        let mut missing: HashSet<String> = extent.unbegun.iter().map(replica).collect();
         for (guid, name, synced) in &extent.datasets {
             if self.stop.is_cancelled() {
                 return;
