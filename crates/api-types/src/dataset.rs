@@ -115,6 +115,8 @@ pub struct DatasetFilter {
     pub roots: Vec<String>,
     /// How deep below the roots; `None`: all the way.
     pub depth: Option<u32>,
+    /// Of the roots no children, but their snapshots and bookmarks.
+    pub alone: bool,
     /// Empty: file systems and volumes.
     pub kinds: Vec<DatasetKind>,
     /// Only these properties; empty: all.

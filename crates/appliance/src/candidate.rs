@@ -93,6 +93,7 @@ impl Appliance {
         let filter = DatasetFilter {
             roots: vec![root.to_owned()],
             depth,
+            alone: false,
             kinds: vec![DatasetKind::Filesystem],
             props: PROPERTIES.map(str::to_owned).to_vec(),
         };

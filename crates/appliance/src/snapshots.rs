@@ -59,6 +59,7 @@ fn younger(pool: &dyn Pool, snapshot: &str, head: &str) -> Result<Vec<String>> {
     let filter = DatasetFilter {
         roots: vec![head.to_owned()],
         depth: Some(1),
+        alone: false,
         kinds: vec![DatasetKind::Snapshot, DatasetKind::Bookmark],
         props: vec!["type".into()],
     };

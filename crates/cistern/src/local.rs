@@ -190,6 +190,7 @@ impl Local {
         let filter = DatasetFilter {
             roots: vec![dataset.to_owned()],
             depth: Some(0),
+            alone: false,
             kinds: vec![DatasetKind::Filesystem],
             props: mount_props().map(str::to_owned).collect(),
         };

@@ -48,8 +48,13 @@ fn run_list(app: &App, asked: &DatasetQuery, secrets: Secrets) -> Result<Page<Da
         })
         .collect::<Result<Vec<_>, _>>()?;
     let props = list_of(&asked.props);
-    let filter =
-        |roots| DatasetFilter { roots, depth: asked.depth, kinds: kinds.clone(), props: props.clone() };
+    let filter = |roots| DatasetFilter {
+        roots,
+        depth: asked.depth,
+        alone: false,
+        kinds: kinds.clone(),
+        props: props.clone(),
+    };
     let limit = asked.limit.map_or(usize::MAX, |limit| (limit as usize).clamp(1, MOST));
     let after = Cursor::parse(&asked.after)?;
     let (mut datasets, mut next) = (Vec::<DatasetInfo>::new(), None);

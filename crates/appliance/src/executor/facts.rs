@@ -14,8 +14,9 @@ use services::autosnap::stamp::{PROPERTY, Stamp};
 use services::autosnap::view::{Dataset, Snapshot, View};
 use services::autosync::stamp::REPLICA;
 
-/// Properties of a dataset, and of a snapshot, that a plan takes.
-const OF_DATASET: [&str; 8] = [
+/// Properties that a plan takes: of a dataset and of a snapshot, of a dataset alone, and of a
+/// snapshot alone. They are read at once: finding the dataset costs as much as they do.
+const OF_BOTH: [&str; 11] = [
     "creation",
     "written",
     "used",
@@ -24,14 +25,17 @@ const OF_DATASET: [&str; 8] = [
     "inconsistent",
     "receive_resume_token",
     REPLICA,
+    "userrefs",
+    "numclones",
+    PROPERTY,
 ];
-const OF_SNAPSHOT: [&str; 6] = ["creation", "written", "used", "userrefs", "numclones", PROPERTY];
 
 /// Datasets at or below one, as deep as that, of these kinds; with these properties.
 pub fn filter(root: &str, depth: Option<u32>, kinds: &[DatasetKind], props: &[&str]) -> DatasetFilter {
     DatasetFilter {
         roots: vec![root.to_owned()],
         depth,
+        alone: false,
         kinds: kinds.to_vec(),
         props: props.iter().map(|&name| name.to_owned()).collect(),
     }
@@ -133,9 +137,12 @@ pub fn views(pool: &dyn Pool, datasets: &[(u64, String)], is_promoted: bool, mos
 
 /// One dataset with its snapshots; `None`: another one has its name now.
 fn view(pool: &dyn Pool, of_pool: &OfPool, guid: u64, name: &str) -> Result<Option<View>> {
-    let heads = pool.datasets(&filter(name, Some(0), &[], &OF_DATASET))?;
-    let Some(head) = heads.into_iter().find(|head| head.guid == guid) else { return Ok(None) };
-    let listed = pool.datasets(&filter(name, Some(1), &[DatasetKind::Snapshot], &OF_SNAPSHOT))?;
+    let kinds = [DatasetKind::Filesystem, DatasetKind::Volume, DatasetKind::Snapshot];
+    let all = DatasetFilter { alone: true, ..filter(name, None, &kinds, &OF_BOTH) };
+    let mut listed = pool.datasets(&all)?.into_iter();
+    // A dataset comes before its snapshots.
+    let Some(head) = listed.next().filter(|head| head.guid == guid) else { return Ok(None) };
+    let listed = listed.as_slice();
     let came_along = |newest: &DatasetInfo| {
         newest.props.iter().any(|prop| prop.name == PROPERTY && prop.source == Source::Received)
     };

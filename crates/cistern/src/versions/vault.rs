@@ -82,6 +82,7 @@ impl Vault {
         let filter = DatasetFilter {
             roots: vec![name.clone()],
             depth: Some(0),
+            alone: false,
             kinds: vec![DatasetKind::Filesystem, DatasetKind::Volume],
             props: PROPERTIES.iter().map(|(name, _)| (*name).to_owned()).collect(),
         };

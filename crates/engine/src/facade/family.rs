@@ -62,7 +62,7 @@ pub(super) const HEADS_AND_SNAPSHOTS: &[DatasetKind] =
 /// Asks for a dataset and what is below it, so deep.
 pub(super) fn below(root: &str, depth: Option<u32>, kinds: &[DatasetKind], props: &[&str]) -> DatasetFilter {
     let props = props.iter().map(|&prop| prop.to_owned()).collect();
-    DatasetFilter { roots: vec![root.to_owned()], depth, kinds: kinds.to_vec(), props }
+    DatasetFilter { roots: vec![root.to_owned()], depth, alone: false, kinds: kinds.to_vec(), props }
 }
 
 pub(super) fn no_dataset(name: &str) -> Error {

@@ -74,7 +74,7 @@ fn make(name: &str, props: Vec<PropertyChange>) -> Change {
 
 fn of(name: &str) -> DatasetFilter {
     let (roots, props) = (vec![name.into()], vec![SEALED.into()]);
-    DatasetFilter { roots, depth: Some(0), kinds: Vec::new(), props }
+    DatasetFilter { roots, depth: Some(0), alone: false, kinds: Vec::new(), props }
 }
 
 /// The value of the first property of the first dataset.

@@ -43,6 +43,7 @@ fn value(pool: &dyn Pool, name: &str, property: &str) -> Option<String> {
     let filter = DatasetFilter {
         roots: vec![name.into()],
         depth: Some(0),
+        alone: false,
         kinds: Vec::new(),
         props: vec![property.into()],
     };

@@ -235,7 +235,7 @@ impl Walk<'_> {
             return Ok(Break(()));
         }
         // At the last depth a dataset is listed without its snapshots and bookmarks.
-        if depth == Some(0) || (depth == Some(1) && !self.wants_heads()) {
+        if depth == Some(0) || (depth == Some(1) && !self.wants_heads()) || self.filter.alone {
             return Ok(Continue(()));
         }
         let children = self.dsl.mos.ordered(dir.phys().child_dir_zapobj, |_| Ok(0))?;

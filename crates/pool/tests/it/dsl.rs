@@ -238,6 +238,7 @@ fn get(pool: &Pool, name: &str, prop: &str) -> (String, Source) {
     let filter = DatasetFilter {
         roots: vec![name.into()],
         depth: Some(0),
+        alone: false,
         props: vec![prop.into()],
         kinds: Vec::new(),
     };
@@ -563,7 +564,8 @@ fn what_a_destroy_takes_along_is_told_before() {
     pool.dsl.commit(take, "").unwrap();
     let deep = |depth: u32, kinds: &[DatasetKind]| {
         let (roots, kinds) = (vec!["tank/p".into()], kinds.to_vec());
-        let filter = DatasetFilter { roots, kinds, depth: Some(depth), props: vec!["name".into()] };
+        let filter =
+            DatasetFilter { roots, kinds, depth: Some(depth), alone: false, props: vec!["name".into()] };
         pool.dsl.list(&filter).unwrap().into_iter().map(|dataset| dataset.name).collect::<Vec<_>>()
     };
     let of_snapshots = [DatasetKind::Snapshot];
@@ -572,6 +574,10 @@ fn what_a_destroy_takes_along_is_told_before() {
     assert_eq!(deep(2, &of_snapshots), ["tank/p@s", "tank/p/q@s"]);
     let of_both = [DatasetKind::Filesystem, DatasetKind::Snapshot];
     assert_eq!(deep(1, &of_both), ["tank/p", "tank/p@s", "tank/p/q"]);
+    let (roots, kinds) = (vec!["tank/p".into(), "tank/p/q".into()], of_both.to_vec());
+    let alone = DatasetFilter { roots, kinds, alone: true, ..DatasetFilter::default() };
+    let listed: Vec<_> = pool.dsl.list(&alone).unwrap().into_iter().map(|dataset| dataset.name).collect();
+    assert_eq!(listed, ["tank/p", "tank/p@s", "tank/p/q", "tank/p/q@s"]);
     export(&dir, pool);
 }
 
@@ -748,7 +754,7 @@ fn pages_are_the_list_in_parts() {
             for depth in [None, Some(0), Some(1), Some(2)] {
                 let roots = roots.iter().map(|&root| root.to_owned()).collect();
                 let props = vec!["type".into()];
-                let filter = DatasetFilter { roots, depth, kinds: kinds.clone(), props };
+                let filter = DatasetFilter { roots, depth, alone: false, kinds: kinds.clone(), props };
                 let whole = pool.dsl.list(&filter).unwrap();
                 // A page begins in the first root alone: who has several asks for each by itself.
                 for limit in if filter.roots.len() > 1 { vec![usize::MAX] } else { vec![1, 2, 3, 100] } {

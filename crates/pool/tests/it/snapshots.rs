@@ -438,7 +438,13 @@ impl Model {
 
 fn number(pool: &Pool, name: &str, prop: &str) -> u64 {
     let kinds = vec![DatasetKind::Filesystem, DatasetKind::Snapshot];
-    let filter = DatasetFilter { roots: vec![name.into()], depth: Some(0), props: vec![prop.into()], kinds };
+    let filter = DatasetFilter {
+        roots: vec![name.into()],
+        depth: Some(0),
+        alone: false,
+        props: vec![prop.into()],
+        kinds,
+    };
     let value = pool.dsl.list(&filter).unwrap().remove(0).props.remove(0).value;
     value.parse().unwrap_or_else(|_| panic!("{name} {prop}: {value:?}"))
 }

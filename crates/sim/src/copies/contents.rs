@@ -57,6 +57,7 @@ pub fn see(api: &dyn Pool, root: &str) -> Result<Vec<Seen>, String> {
     let filter = DatasetFilter {
         roots: vec![root.to_owned()],
         depth: None,
+        alone: false,
         kinds: vec![DatasetKind::Filesystem, DatasetKind::Volume, DatasetKind::Snapshot],
         props: vec!["origin".to_owned(), "inconsistent".to_owned()],
     };
@@ -101,6 +102,7 @@ pub fn marks(api: &dyn Pool, dataset: &str) -> Result<Marks, String> {
     let filter = DatasetFilter {
         roots: vec![dataset.to_owned()],
         depth: Some(1),
+        alone: false,
         kinds: vec![DatasetKind::Bookmark],
         props: vec!["type".to_owned()],
     };

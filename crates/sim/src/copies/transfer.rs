@@ -62,6 +62,7 @@ pub fn token_of(api: &dyn Pool, dataset: &str) -> Result<Option<String>, String>
     let filter = DatasetFilter {
         roots: vec![dataset.to_owned()],
         depth: Some(0),
+        alone: false,
         kinds: vec![DatasetKind::Filesystem, DatasetKind::Volume],
         props: vec!["receive_resume_token".to_owned()],
     };

@@ -55,7 +55,7 @@ fn listed(
     props: &[&str],
 ) -> Result<Vec<DatasetInfo>, String> {
     let props = props.iter().map(|it| (*it).to_owned()).collect();
-    let filter = DatasetFilter { roots: vec![root.to_owned()], depth: None, kinds, props };
+    let filter = DatasetFilter { roots: vec![root.to_owned()], depth: None, alone: false, kinds, props };
     match pool.datasets(&filter) {
         Err(Error::NotFound) => Ok(Vec::new()),
         listed => listed.map_err(failed("listing datasets")),

@@ -104,7 +104,7 @@ fn of_pool(
 
 fn filter(kinds: &[DatasetKind], props: &[&str]) -> DatasetFilter {
     let props = props.iter().map(|name| (*name).to_owned()).collect();
-    DatasetFilter { roots: Vec::new(), depth: None, kinds: kinds.to_vec(), props }
+    DatasetFilter { roots: Vec::new(), depth: None, alone: false, kinds: kinds.to_vec(), props }
 }
 
 /// Takes each dataset. Whether it was all.
