@@ -48,12 +48,34 @@ pub struct Finding {
     /// What it rests on and what it predicts; units are the ends of the names. Empty while too
     /// little was seen.
     pub figures: BTreeMap<String, f64>,
+    /// What other sizes of memory, or of a cache device, would do; ascending. Empty where nothing
+    /// is known of that.
+    #[serde(default)]
+    pub curve: Vec<CurvePoint>,
+}
+
+/// What one size would do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CurvePoint {
+    /// Of memory, or of the cache device.
+    pub bytes: f64,
+    /// Requests that memory would answer; of a cache device, those of the ones that memory cannot.
+    pub hit_percent: f64,
+    /// Requests that would be answered in the time of one now; `null` where there is less memory
+    /// than now.
+    pub read_factor: Option<f64>,
 }
 
 impl Finding {
     pub fn new(about: &str, text: String, figures: impl IntoIterator<Item = (&'static str, f64)>) -> Finding {
         let figures = figures.into_iter().map(|(name, value)| (name.to_owned(), value));
-        Finding { about: about.to_owned(), text, figures: figures.collect() }
+        Finding { about: about.to_owned(), text, figures: figures.collect(), curve: Vec::new() }
+    }
+
+    /// With what other sizes would do.
+    #[must_use]
+    pub fn with_curve(self, curve: impl IntoIterator<Item = CurvePoint>) -> Finding {
+        Finding { curve: curve.into_iter().collect(), ..self }
     }
 }
 

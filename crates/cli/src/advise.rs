@@ -6,7 +6,7 @@ use crate::command::Io;
 use crate::fail::Stop;
 use crate::getopt;
 use crate::json::Json;
-use api_types::{Advice, AdviceQuestion, PoolStatus, routes};
+use api_types::{Advice, AdviceQuestion, CurvePoint, PoolStatus, routes};
 
 pub const USAGE: &str = "\
 usage: cistern advise [POOL] [options]
@@ -117,9 +117,22 @@ fn as_json(advice: &Advice) -> Json {
         for (name, value) in &finding.figures {
             figures.put(name.as_str(), format!("{value}"));
         }
+        if !finding.curve.is_empty() {
+            figures.put("curve", Json::List(finding.curve.iter().map(point).collect()));
+        }
         object.put(finding.about.as_str(), figures);
     }
     object
+}
+
+fn point(point: &CurvePoint) -> Json {
+    let CurvePoint { bytes, hit_percent, read_factor } = *point;
+    let mut told =
+        Json::object().with("bytes", format!("{bytes}")).with("hit_percent", format!("{hit_percent}"));
+    if let Some(factor) = read_factor {
+        told.put("read_factor", format!("{factor}"));
+    }
+    told
 }
 
 /// Lines of about so many characters, broken between words, but not before a percent sign.

@@ -23,7 +23,7 @@ mod watch;
 
 pub use api_types::{
     ActiveFault, Advice, AdviceQuestion, BlockError, BlockFault, BlockKind, BlockRange, Breakdown,
-    CacheFileSearch, Checkpoint, Condition, DatasetFilter, DatasetInfo, DatasetKind, DatasetPage,
+    CacheFileSearch, Checkpoint, Condition, CurvePoint, DatasetFilter, DatasetInfo, DatasetKind, DatasetPage,
     DatasetPlace, DatasetProperty, DedupBucket, DedupEstimate, DedupTables, Delegation, DestroyPlan,
     DestroyQuery, DeviceFault, Edit, Errata, ErrorScrubStatus, FailMode, Fault, FaultEffect, FaultIo,
     FeatureInfo, FileSystemCounts, Finding, Grant, Grantee, Health, HistoryRecord, IDENTITY, ImportCondition,

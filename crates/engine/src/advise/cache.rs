@@ -4,7 +4,7 @@
 //! still waits for disks. A cache device answers those in its own time, memory in none; what
 //! readers wait for besides is the same, as rehearsed.
 
-use engine_api::{AdviceQuestion, Finding};
+use engine_api::{AdviceQuestion, CurvePoint, Finding};
 use env::Nanos;
 use env::waits::Waited;
 use storage::arc::HitCurve;
@@ -23,6 +23,8 @@ const SSD_BYTE: f64 = 2.0;
 const RECORDS: [u32; 2] = [4 << 10, 128 << 10];
 /// Fewer than these of a hundred requests more are not worth a device.
 const WORTH: f64 = 0.005;
+/// What a curve tells of: so many times the memory that the cache may use.
+const SIZES: [f64; 9] = [0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0];
 
 /// What was counted.
 #[derive(Clone, Debug)]
@@ -60,6 +62,14 @@ impl CacheSeen {
     fn saved_by(&self, size: f64) -> f64 {
         let misses = |size: f64| 1.0 - self.curve.hit_rate(size);
         (1.0 - misses(size) / misses(self.memory).max(1e-9)).clamp(0.0, 1.0)
+    }
+
+    /// The share of requests that memory would answer if it were of so many bytes, less than now
+    /// included.
+    fn hit_rate_with(&self, size: f64) -> f64 {
+        let misses = |size: f64| 1.0 - self.curve.hit_rate(size);
+        let now = misses(self.memory).max(1e-9);
+        (1.0 - (1.0 - self.hit_rate()) * misses(size) / now).clamp(0.0, 1.0)
     }
 
     /// A wait is taken for the device's whole: what is ours of it does not show beside a disk's
@@ -131,7 +141,13 @@ fn memory(seen: &CacheSeen, question: &AdviceQuestion, rehearsed: &Rehearsed) ->
         ("predicted_hit_percent", 100.0 * then),
         ("predicted_read_factor", faster.factor),
     ];
-    Finding::new("memory", text, figures)
+    let point = |share: f64| CurvePoint {
+        bytes: seen.memory * share,
+        hit_percent: 100.0 * seen.hit_rate_with(seen.memory * share),
+        read_factor: (share >= 1.0)
+            .then(|| seen.load().with(seen.saved_by(seen.memory * share), 0.0, rehearsed).factor),
+    };
+    Finding::new("memory", text, figures).with_curve(SIZES.map(point))
 }
 
 fn device(seen: &CacheSeen, question: &AdviceQuestion, latency: f64, rehearsed: &Rehearsed) -> Finding {
@@ -179,5 +195,13 @@ fn device(seen: &CacheSeen, question: &AdviceQuestion, latency: f64, rehearsed: 
         ("predicted_rest_nanos", faster.rest),
     ]);
     figures.extend(rehearsed.figures());
-    Finding::new("cache", text, figures)
+    let point = |share: f64| {
+        let saved = seen.saved_by(seen.memory * (1.0 + share));
+        CurvePoint {
+            bytes: seen.memory * share,
+            hit_percent: 100.0 * saved,
+            read_factor: Some(load.with(saved, latency, rehearsed).factor),
+        }
+    };
+    Finding::new("cache", text, figures).with_curve(SIZES.map(point))
 }

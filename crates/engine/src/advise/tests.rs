@@ -168,6 +168,31 @@ fn a_larger_cache_answers_as_much_more_as_it_is_larger() {
 }
 
 #[test]
+fn a_curve_rises_and_says_the_same_as_the_sentence() {
+    let seen = even_reads();
+    let question = AdviceQuestion {
+        memory: Some(2 * seen.memory as u64),
+        cache_size: Some(4 * seen.memory as u64),
+        ..AdviceQuestion::default()
+    };
+    let findings = cache::advise(&seen, &question, None);
+    let at = |finding: usize, times: f64| {
+        let curve = &findings[finding].curve;
+        assert!(curve.windows(2).all(|two| two[0].bytes < two[1].bytes), "{curve:?}");
+        assert!(curve.windows(2).all(|two| two[0].hit_percent <= two[1].hit_percent), "{curve:?}");
+        *curve.iter().find(|point| point.bytes == times * seen.memory).expect("that size")
+    };
+    assert!((at(0, 1.0).hit_percent - figure(&findings[0], "hit_percent")).abs() < 1e-6);
+    assert_eq!(at(0, 0.5).read_factor, None, "less memory answers no more");
+    let more = at(0, 2.0);
+    assert!((more.hit_percent - figure(&findings[0], "predicted_hit_percent")).abs() < 1e-6);
+    assert_eq!(more.read_factor, Some(figure(&findings[0], "predicted_read_factor")));
+    let device = at(1, 4.0);
+    assert!((device.hit_percent - figure(&findings[1], "predicted_device_hit_percent")).abs() < 1e-6);
+    assert_eq!(device.read_factor, Some(figure(&findings[1], "predicted_device_read_factor")));
+}
+
+#[test]
 fn a_cache_that_was_never_full_is_large_enough() {
     let findings =
         cache::advise(&CacheSeen { full: false, ..even_reads() }, &AdviceQuestion::default(), None);
