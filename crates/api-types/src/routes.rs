@@ -127,6 +127,14 @@ pub const DATASET_HOLDS: &str = "/v1/datasets/{name}/holds";
 pub const DATASET_DELETED: &str = "/v1/datasets/{name}/deleted";
 /// GET [`crate::DiffEntry`]s since a snapshot, see [`crate::DiffQuery`]
 pub const DATASET_DIFF: &str = "/v1/datasets/{name}/diff";
+/// GET [`crate::FilePage`] of a directory, see [`crate::FilesQuery`]
+pub const DATASET_FILES: &str = "/v1/datasets/{name}/files";
+/// GET the contents of a file of a snapshot, see [`crate::FileQuery`]
+pub const DATASET_FILE: &str = "/v1/datasets/{name}/file";
+/// GET [`crate::FileVersions`], see [`crate::FileVersionsQuery`]
+pub const DATASET_FILE_VERSIONS: &str = "/v1/datasets/{name}/file-versions";
+/// POST [`crate::FileRestore`]
+pub const FILE_RESTORES: &str = "/v1/file-restores";
 /// GET [`crate::SpaceExplained`]
 pub const DATASET_SPACE: &str = "/v1/datasets/{name}/space";
 /// GET [`crate::SpaceUse`]s by user, group or project, see [`crate::SpaceUseQuery`]
@@ -304,7 +312,14 @@ pub const MACHINE_RESTORE_CANCEL: &str = "/v1/machine/restore/cancel";
 
 /// Whether requests of this path, and their answers, are streams without end.
 pub fn is_stream(path: &str) -> bool {
-    [SEND, RECEIVE].contains(&path)
+    [SEND, RECEIVE].contains(&path) || gives_contents(path)
+}
+
+/// Whether a GET of this path gives out what users have stored: each is noted in the audit log.
+pub fn gives_contents(path: &str) -> bool {
+    let Some((before, after)) = DATASET_FILE.split_once("{name}") else { return false };
+    let name = path.strip_prefix(before).and_then(|rest| rest.strip_suffix(after));
+    name.is_some_and(|name| !name.contains('/'))
 }
 
 /// Whether requests of this path, a POST for what they carry, change nothing and give nothing away.

@@ -1,6 +1,7 @@
 //! The audit log's writer: who asked for what, by either door, and how it was answered.
 //!
-//! Every request but GET and HEAD is noted once it was answered, those that were refused included.
+//! Every request but GET and HEAD is noted once it was answered, those that were refused included;
+//! so is the reading of what users have stored ([`routes::gives_contents`]).
 //! A record has the path and no body: passwords, codes and tokens are never in it. One thread
 //! writes, all that waits in one transaction, so a request waits for no disk.
 //!
@@ -275,12 +276,13 @@ pub struct Asked {
 }
 
 impl Asked {
-    /// `None`: it changes nothing, and is not noted.
+    /// `None`: it changes nothing, gives no contents away, and is not noted.
     pub fn of(request: &Request) -> Option<Asked> {
         let verb = request.method();
         let is_question = routes::is_question(request.uri().path());
-        let changes = verb != Method::GET && verb != Method::HEAD && !is_question;
-        changes.then(|| Asked { verb: cut(verb.as_str()), path: cut(request.uri().path()) })
+        let reads = verb == Method::GET || verb == Method::HEAD;
+        let is_noted = if reads { routes::gives_contents(request.uri().path()) } else { !is_question };
+        is_noted.then(|| Asked { verb: cut(verb.as_str()), path: cut(request.uri().path()) })
     }
 }
 

@@ -6,6 +6,7 @@ pub mod certificate;
 pub mod datasets;
 pub mod events;
 pub mod faults;
+pub mod files;
 pub mod jobs;
 pub mod keeping;
 pub mod keys;

@@ -9,7 +9,7 @@
 mod schemas;
 mod types;
 
-pub use types::{Description, Events, Frames, Line, Listed, Metrics, Nothing, Started, Types};
+pub use types::{Contents, Description, Events, Frames, Line, Listed, Metrics, Nothing, Started, Types};
 
 use std::collections::BTreeSet;
 

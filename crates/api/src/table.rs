@@ -9,11 +9,12 @@ use crate::denied::{Unserved, unauthenticated};
 use crate::feed::Whom;
 use crate::gate::{Common, Gate, pass};
 use crate::handlers::{
-    accounts, alerts, certificate, datasets, events, faults, jobs, keeping, keys, measure, mounts, peers,
-    permissions, pools, projects, replicas, services, session, snapshots, streams, tokens, tunables,
+    accounts, alerts, certificate, datasets, events, faults, files, jobs, keeping, keys, measure, mounts,
+    peers, permissions, pools, projects, replicas, services, session, snapshots, streams, tokens, tunables,
 };
 use crate::openapi::{
-    Description, Document, Events, Frames, Line, Listed, Metrics, Nothing, Operation, Started, Types,
+    Contents, Description, Document, Events, Frames, Line, Listed, Metrics, Nothing, Operation, Started,
+    Types,
 };
 use crate::precondition::{self, Subject};
 use crate::problem::refuse;
@@ -26,17 +27,18 @@ use api_types::{
     AuditRecord, BookmarkCreate, CertificateInfo, CertificateSet, Changed, CloneCreate, Condemn, Counts,
     CreationOptions, DatasetCreate, DatasetDestroy, DatasetInfo, DatasetPlan, DatasetQuery, DedupEstimate,
     DedupEstimateQuery, Delegation, DeletedFiles, DestroyOptions, DestroyPlan, DiffEntry, DiffQuery, Disk,
-    EventStreamQuery, EventsCleared, EventsQuery, Fault, FaultCancel, FeatureInfo, FirstAdministrator,
-    History, HistoryQuery, HistoryRecord, Hold, HoldRequest, ImportSearch, Importable, Inherit, IscsiSession,
-    Job, JobLog, JobQuery, KeepIn, Keeping, KeyBegin, KeyConfirm, KeyMade, KeyRemove, LabelClear, LogFilter,
-    LogIn, LoggedIn, MachineBackup, Me, Mount, MountOutcome, MountRequest, Peer, PeerAdd, PeerChange,
-    PeerChecked, PeerIdentity, PeerInvite, PeerInvited, PeerJoin, PeerRelation, PolicyWake, PoolAdd,
-    PoolAttach, PoolCheckpoint, PoolClear, PoolImport, PoolInitialize, PoolOffline, PoolOnline, PoolReguid,
-    PoolRelease, PoolReopen, PoolScan, PoolSpec, PoolStatus, PoolTrim, PoolVdev, ProjectPage, ProjectQuery,
-    ProjectSet, ProjectsSet, Promote, PropValue, PropertiesQuery, PropertiesSet, PropertyTables, Receive,
-    RecoveryCodes, Rename, Replica, ReplicaLoss, ReplicaPromote, ReplicaPromoted, ReplicaQuery, ReplicaTest,
-    ReplicaTested, Rollback, RouteAdd, RouteChange, RouteStatus, RouteTested, SecurityKey, SendRequest,
-    SeriesQuery, Service, ServiceAsk, ServiceClock, ServiceCreate, ServiceLog, ServicePlan, ServicePlanQuery,
+    EventStreamQuery, EventsCleared, EventsQuery, Fault, FaultCancel, FeatureInfo, FilePage, FileQuery,
+    FileRestore, FileVersions, FileVersionsQuery, FilesQuery, FirstAdministrator, History, HistoryQuery,
+    HistoryRecord, Hold, HoldRequest, ImportSearch, Importable, Inherit, IscsiSession, Job, JobLog, JobQuery,
+    KeepIn, Keeping, KeyBegin, KeyConfirm, KeyMade, KeyRemove, LabelClear, LogFilter, LogIn, LoggedIn,
+    MachineBackup, Me, Mount, MountOutcome, MountRequest, Peer, PeerAdd, PeerChange, PeerChecked,
+    PeerIdentity, PeerInvite, PeerInvited, PeerJoin, PeerRelation, PolicyWake, PoolAdd, PoolAttach,
+    PoolCheckpoint, PoolClear, PoolImport, PoolInitialize, PoolOffline, PoolOnline, PoolReguid, PoolRelease,
+    PoolReopen, PoolScan, PoolSpec, PoolStatus, PoolTrim, PoolVdev, ProjectPage, ProjectQuery, ProjectSet,
+    ProjectsSet, Promote, PropValue, PropertiesQuery, PropertiesSet, PropertyTables, Receive, RecoveryCodes,
+    Rename, Replica, ReplicaLoss, ReplicaPromote, ReplicaPromoted, ReplicaQuery, ReplicaTest, ReplicaTested,
+    Rollback, RouteAdd, RouteChange, RouteStatus, RouteTested, SecurityKey, SendRequest, SeriesQuery,
+    Service, ServiceAsk, ServiceClock, ServiceCreate, ServiceLog, ServicePlan, ServicePlanQuery,
     ServiceReverse, ServiceReversed, ServiceSet, ServiceSpec, Share, ShareRequest, SleepingPolicy,
     SnapshotCreate, SpaceExplained, SpaceUse, SpaceUseQuery, StateRestore, StateRestored, StateVersion,
     StateVersionsQuery, Statistics, Token, TokenAdd, TokenMade, TotpBegin, TotpConfirm, TotpOffer, Tunable,
@@ -408,6 +410,14 @@ requests! {
             Nothing, Nothing => Vec<Hold>, "The holds of a snapshot.");
         read(Delegated, routes::DATASET_DIFF, snapshots::diff;
             DiffQuery, Nothing => Vec<DiffEntry>, "Files that changed since a snapshot.");
+        read(Reader, routes::DATASET_FILES, files::list;
+            FilesQuery, Nothing => FilePage, "What is in a directory of a snapshot or file system.");
+        read(Reader, routes::DATASET_FILE_VERSIONS, files::versions;
+            FileVersionsQuery, Nothing => FileVersions, "What a file was in each snapshot.");
+        read(Administrator, routes::DATASET_FILE, files::read;
+            FileQuery, Nothing => Contents, "The contents of a file of a snapshot.");
+        change(Administrator, routes::FILE_RESTORES, files::restore;
+            Nothing, FileRestore => Started, "Copies a file of a snapshot back.");
         change(Delegated, routes::DATASET_ROLLBACK, snapshots::rollback;
             Nothing, Rollback => Changed, "Rolls a dataset back to a snapshot.");
         change(Delegated, routes::DATASET_PROMOTE, snapshots::promote;

@@ -2,9 +2,9 @@
 //! of problem it is.
 
 use api_types::{PeerFault, Problem, Warnings, kind};
-use appliance::{Failure, NotMountable, NotServed, Release, RemoteFault, Verb, Warning};
+use appliance::{Failure, NotMountable, NotRestored, NotServed, Release, RemoteFault, Verb, Warning};
 use engine_api::Error;
-use engine_api::refusal::{Action, JobFault, MountFault, Reason, ReceiveFault, Refused, Stream};
+use engine_api::refusal::{Action, FileFault, JobFault, MountFault, Reason, ReceiveFault, Refused, Stream};
 
 use crate::problem::{Refusal, kind_of, refuse, refused};
 use crate::{peer_words, replica_words, service_words};
@@ -99,10 +99,33 @@ impl From<Failure> for Refusal {
             Failure::JobEnded { job } => {
                 (kind::REFUSED, Refused::new(Action::CancelJob { job }, JobFault::Ended))
             }
+            Failure::File { name, why } => (kind_of_file(&why), Refused::new(Action::OpenFile { name }, why)),
+            Failure::Restore { name, why } => not_restored(name, why),
             Failure::Service(why) => return not_served(why),
             Failure::Replica(why) => return refuse(kind::REFUSED, replica_words::not_replicated(&why)),
         };
         refused(kind, why)
+    }
+}
+
+fn not_restored(name: String, why: NotRestored) -> (&'static str, Refused) {
+    let action = Action::RestoreFile { name };
+    match why {
+        NotRestored::File(why) => (kind_of_file(&why), Refused::new(action, why)),
+        NotRestored::Engine(why) => (kind_of(&why), Refused::new(action, reason(why))),
+        NotRestored::Cancelled => (kind::CANCELLED, Refused::new(action, JobFault::Cancelled)),
+    }
+}
+
+fn kind_of_file(why: &FileFault) -> &'static str {
+    match why {
+        FileFault::Missing { .. } => kind::NOT_FOUND,
+        FileFault::Exists { .. } => kind::EXISTS,
+        FileFault::Name
+        | FileFault::Link { .. }
+        | FileFault::NotDirectory { .. }
+        | FileFault::NotFile { .. }
+        | FileFault::NotSnapshot => kind::INVALID,
     }
 }
 

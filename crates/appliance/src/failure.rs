@@ -6,6 +6,7 @@ use api_types::{
     TierRefusal,
 };
 use engine_api::Error;
+use engine_api::refusal::FileFault;
 pub use services::failover::NotReplicated;
 
 pub type Result<T> = std::result::Result<T, Failure>;
@@ -72,12 +73,27 @@ pub enum Failure {
     Service(NotServed),
     /// It is about a replica.
     Replica(NotReplicated),
+    /// A file, as `dataset:path`, is not looked at.
+    File { name: String, why: FileFault },
+    /// A file of a snapshot, as `dataset:path`, is not copied back.
+    Restore { name: String, why: NotRestored },
 }
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Failure {
         Failure::Engine(error)
     }
+}
+
+/// Why a file is not copied back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NotRestored {
+    /// It is none, or cannot be where it is to be.
+    File(FileFault),
+    /// A file system refused it.
+    Engine(Error),
+    /// The job was cancelled.
+    Cancelled,
 }
 
 /// Why a service was not made, set, asked or run.

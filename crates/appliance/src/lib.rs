@@ -12,6 +12,7 @@ mod datasets;
 mod executor;
 mod failover;
 mod failure;
+mod files;
 mod jobs;
 mod local;
 mod mounting;
@@ -33,8 +34,9 @@ pub mod replication {
 }
 pub use failover::Promoted;
 pub use failure::{
-    Failure, NotMountable, NotReplicated, NotServed, Release, RemoteFault, Result, Verb, Warning,
+    Failure, NotMountable, NotReplicated, NotRestored, NotServed, Release, RemoteFault, Result, Verb, Warning,
 };
+pub use files::OpenFile;
 pub use jobs::{Clock, Entry, Jobs, Ledger, MOST as MOST_JOBS, Record, Reporter, TooMany, Work};
 pub use local::{LocalMount, LocalMounts, LocalShare, MountSpec, mount_props, mount_word};
 pub use mounting::{Outcome, Told, untold};

@@ -59,6 +59,10 @@ pub enum Action {
     ResumeSend,
     /// Into a dataset.
     Receive { stream: Stream },
+    /// To look at a file of a snapshot or file system: `dataset:path`.
+    OpenFile { name: String },
+    /// To copy a file of a snapshot back.
+    RestoreFile { name: String },
     /// To the name that a stream goes to.
     Restore { name: String },
     /// `zpool import`.

@@ -12,6 +12,7 @@
 //! Invariant: nobody reads a sentence to find out what it says.
 
 mod action;
+mod file;
 mod import;
 mod job;
 mod lock;
@@ -26,6 +27,7 @@ mod vdev;
 mod words;
 
 pub use action::{Action, Stream};
+pub use file::FileFault;
 pub use import::{ImportFault, Member};
 pub use job::JobFault;
 pub use lock::LockFault;

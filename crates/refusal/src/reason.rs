@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    ImportFault, JobFault, LockFault, MountFault, NameFault, PropertyFault, ReceiveFault, Refused, ScanFault,
-    SendFault, StateFault, SweepFault, VdevFault,
+    FileFault, ImportFault, JobFault, LockFault, MountFault, NameFault, PropertyFault, ReceiveFault, Refused,
+    ScanFault, SendFault, StateFault, SweepFault, VdevFault,
 };
 
 /// See the module. Faults of one subject are in an enum of their own.
@@ -136,6 +136,7 @@ pub enum Reason {
     /// A part of it was refused.
     Because(Box<Refused>),
     Name(NameFault),
+    File(FileFault),
     Property(PropertyFault),
     Vdev(VdevFault),
     Scan(ScanFault),
@@ -187,6 +188,7 @@ macro_rules! from_fault {
 
 from_fault! {
     NameFault => Name,
+    FileFault => File,
     PropertyFault => Property,
     VdevFault => Vdev,
     ScanFault => Scan,

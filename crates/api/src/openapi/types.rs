@@ -17,6 +17,8 @@ pub enum Nothing {}
 pub enum Started {}
 /// The answer is frames without end; see [`StreamEvent`].
 pub enum Frames {}
+/// The answer is what is in a file.
+pub enum Contents {}
 /// The answer is a list, perhaps in pages.
 pub struct Listed<T>(PhantomData<T>);
 /// The answer is a stream of events that does not end by itself soon; see [`Event`].
@@ -169,6 +171,14 @@ impl Told for Frames {
                            event as JSON, which `x-event` describes), its length in four bytes, little \
                            endian, and so many bytes. The last frame is an event, `done` or `failed`.";
         let content = json!({ OCTETS: { "x-event": event } });
+        vec![("200", json!({ "description": description, "content": content }))]
+    }
+}
+
+impl Told for Contents {
+    fn answers(_: &mut Schemas) -> Vec<Answer> {
+        let content = json!({ OCTETS: {} });
+        let description = "The bytes of the file. An answer that breaks off before its length is none.";
         vec![("200", json!({ "description": description, "content": content }))]
     }
 }

@@ -53,6 +53,7 @@ fn of_refusal(refused: &Refused) -> FailureClass {
         | Reason::FileSystemTooNew { .. }
         | Reason::Damaged { .. }
         | Reason::Name(_)
+        | Reason::File(_)
         | Reason::Property(_)
         | Reason::Vdev(_)
         | Reason::NotOfThisType

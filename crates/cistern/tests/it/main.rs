@@ -29,6 +29,7 @@ mod devices;
 mod failover;
 mod faults;
 mod feed;
+mod files;
 mod first_start;
 mod fixtures;
 mod foreign;

@@ -1,7 +1,8 @@
-//! Sentences about names, properties, vdevs, scans, imports and jobs.
+//! Sentences about names, files, properties, vdevs, scans, imports and jobs.
 
 use std::fmt::{self, Display, Formatter};
 
+use crate::file::FileFault;
 use crate::import::{ImportFault, Member};
 use crate::job::JobFault;
 use crate::lock::LockFault;
@@ -36,6 +37,22 @@ impl Display for NameFault {
             NameFault::PoolCharacter(bad) => return write!(f, "invalid character '{bad}' in pool name"),
             NameFault::PoolReserved => "name is reserved\npool name may have been omitted",
         })
+    }
+}
+
+impl Display for FileFault {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            FileFault::Name => {
+                f.write_str("a name in the path is empty, '.', '..', too long, or has a slash or a NUL")
+            }
+            FileFault::Missing { at } => write!(f, "there is no '{at}'"),
+            FileFault::Link { at } => write!(f, "'{at}' is a symbolic link, and none is followed"),
+            FileFault::NotDirectory { at } => write!(f, "'{at}' is not a directory"),
+            FileFault::NotFile { at } => write!(f, "'{at}' is not a regular file"),
+            FileFault::Exists { at } => write!(f, "there is a file '{at}' already"),
+            FileFault::NotSnapshot => f.write_str("it is not in a snapshot"),
+        }
     }
 }
 
