@@ -16,10 +16,12 @@ const Pools = page(() => import("./pages/pools"));
 const Datasets = page(() => import("./pages/datasets"));
 const Dataset = page(() => import("./pages/dataset"));
 const Snapshots = page(() => import("./pages/snapshots"));
+const Files = page(() => import("./pages/files"));
 const Shares = page(() => import("./pages/shares"));
 const Volumes = page(() => import("./pages/volumes"));
 const Services = page(() => import("./pages/services"));
 const Replication = page(() => import("./pages/replication"));
+const Advisor = page(() => import("./pages/advisor"));
 const Faults = page(() => import("./pages/faults"));
 const Jobs = page(() => import("./pages/jobs"));
 const Users = page(() => import("./pages/users"));
@@ -45,7 +47,8 @@ const PLACES: { name: () => string; places: Place[] }[] = [
   { name: () => t("Storage"), places: [
     { path: "/pools", name: () => t("Pools"), page: Pools },
     { path: "/datasets", name: () => t("Datasets"), page: Datasets, more: { "/datasets/:name": Dataset } },
-    { path: "/snapshots", name: () => t("Snapshots"), page: Snapshots, more: { "/snapshots/:name": Snapshots } },
+    { path: "/snapshots", name: () => t("Snapshots"), page: Snapshots, more: { "/snapshots/:name": Snapshots, "/snapshots/:name/files": Files } },
+    { path: "/advisor", name: () => t("Advisor"), page: Advisor },
   ] },
   { name: () => t("Sharing"), places: [
     { path: "/shares", name: () => t("Shares"), page: Shares },

@@ -1,12 +1,12 @@
 // The main task of each page, by a mouse and by a keyboard alone, from an appliance that has nothing.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { Daemon, Keyboard, Mouse, PASSWORD, begin, end, go, judge, picture, signIn, visit } from "./kit.mjs";
 
-const PAGES = ["", "faults", "pools", "setup", "datasets", "datasets/tank%2Fdata", "snapshots", "shares", "volumes", "services", "replication", "jobs", "users", "audit", "settings", "about"];
+const PAGES = ["", "faults", "pools", "setup", "datasets", "datasets/tank%2Fdata", "snapshots", "snapshots/tank%2Fdata%40first/files", "advisor", "shares", "volumes", "services", "replication", "jobs", "users", "audit", "settings", "about"];
 
 before(begin);
 after(end);
@@ -203,6 +203,69 @@ for (const Hand of [Mouse, Keyboard]) {
         assert.equal(await page.getByLabel("Of", { exact: true }).inputValue(), "tank/data");
       });
 
+      await task("files of a snapshot: found, read, compared, brought back", async () => {
+        // Its name would be an element, and turn the direction of writing.
+        const odd = "<i>plan\u202e";
+        const address = (file) => `nfs://127.0.0.1/tank/data/${file}?nfsport=${daemon.nfs}&mountport=${daemon.nfs}&version=3`;
+        const there = (file) => execFileSync("nfs-cat", [address(file)], { timeout: 20_000 }).toString();
+        const write = (file, text) => {
+          const from = join(daemon.folder, "plan");
+          writeFileSync(from, text);
+          execFileSync("nfs-cp", [from, address(file)], { timeout: 20_000 });
+        };
+        write(odd, "first");
+        write("other", "and another");
+        await daemon.ask("POST", "/v1/snapshots", { names: ["tank/data@first"] });
+        await daemon.ask("POST", "/v1/snapshots", { names: ["tank/data@second"] });
+        await daemon.ask("POST", "/v1/file-restores", { snapshot: "tank/data@first", path: "/other", to: "/<i>plan\\0342\\0200\\0256", replace: true });
+        await hand.press(page.getByRole("link", { name: "Snapshots", exact: true }).first());
+        await hand.type(page.getByLabel("Of", { exact: true }), "tank/data");
+        await hand.open("Snapshots", /first/);
+        await page.getByRole("heading", { name: "Files of tank/data@first" }).waitFor();
+        await hand.open("Files", /<i>plan⟨U\+202E⟩/);
+        await dialog(page).getByRole("row", { name: /second and 1 before it, from first on/ }).waitFor();
+        await dialog(page).getByRole("row", { name: /as it is now, in no snapshot/ }).waitFor();
+        await picture(page, `file-${name}`);
+        const [download] = await Promise.all([page.waitForEvent("download"), hand.press(dialog(page).getByRole("link", { name: "Download", exact: true }))]);
+        assert.equal(readFileSync(await download.path(), "utf8"), "first");
+        await hand.press(button(page, "Restore…"));
+        await hand.type(field(page, "Name of the copy"), "plan as it was");
+        await hand.press(button(page, "Restore"));
+        await dialog(page).getByText("It is restored.").waitFor();
+        assert.deepEqual([there("plan as it was"), there(odd)], ["first", "and another"]);
+        await hand.press(button(page, "Restore…"));
+        await hand.choose(dialog(page).getByRole("button", { name: /^Another file/ }), "The file that it was");
+        assert.ok(await button(page, "Restore").isDisabled());
+        await hand.type(dialog(page).getByLabel(/Type the name/), "<i>plan⟨U+202E⟩");
+        await picture(page, `restore-${name}`);
+        await hand.press(button(page, "Restore"));
+        await dialog(page).getByText("It is restored.").waitFor();
+        assert.equal(there(odd), "first");
+        await hand.press(button(page, "Close"));
+        await closed(page);
+        await hand.press(page.getByRole("link", { name: "All snapshots of tank/data" }));
+        await hand.select("Snapshots", /first/);
+        await hand.press(button(page, "Compare…"));
+        await dialog(page).getByRole("row", { name: /made File \/plan as it was/ }).waitFor();
+        await picture(page, `compare-${name}`);
+        await hand.press(button(page, "Close"));
+        await closed(page);
+      });
+
+      await task("advisor: what a faster log would bring, and what deduplication would", async () => {
+        await hand.press(page.getByRole("link", { name: "Advisor" }));
+        await page.getByRole("row", { name: /tank\/data/ }).waitFor();
+        const log = page.getByLabel("A log device takes");
+        await hand.type(log, "fast");
+        await page.getByText("A time, as 20us or 1.5ms.").waitFor();
+        await hand.type(log, "20us");
+        await hand.press(button(page, "Ask"));
+        for (const part of ["Log", "Memory", "Cache device"]) await page.getByRole("region", { name: part, exact: true }).waitFor();
+        await hand.press(button(page, "Estimate"));
+        await page.getByText(/would be saved; a table of/).waitFor();
+        await picture(page, `advisor-${name}`);
+      });
+
       await task("shares: share, change, stop", async () => {
         await hand.press(page.getByRole("link", { name: "Shares", exact: true }));
         await hand.press(button(page, "New share"));
@@ -293,6 +356,23 @@ for (const Hand of [Mouse, Keyboard]) {
         await hand.press(button(page, "Close"));
         await closed(page);
         assert.equal((await daemon.ask("GET", "/v1/services/extra")).state, "disabled");
+      });
+
+      await task("services: one that came with a stream sleeps, and is woken", async () => {
+        const run = (line) => execFileSync("sh", ["-c", line.replaceAll("zfs ", `${process.env.CISTERN_PROGRAM} zfs `)], { env: { ...process.env, CISTERN_SOCKET: join(daemon.state, "cistern.sock") }, timeout: 60_000 });
+        run("zfs create tank/from && zfs set mountpoint=none tank/from");
+        const [dataset] = await daemon.ask("GET", "/v1/datasets?roots=tank/from&depth=0&props=used");
+        await daemon.ask("POST", "/v1/services", { id: "carried", spec: { kind: "auto-snap", levels: [{ name: "daily", schedule: { when: { every: "day", hour: 1, minute: 0 } }, keep: { count: 3 } }], targets: [{ dataset: dataset.name, recursive: false }] } });
+        run("zfs snapshot tank/from@sent && zfs send -p tank/from@sent | zfs receive -u tank/there");
+        await daemon.ask("POST", "/v1/services/carried/remove", {});
+        await hand.press(button(page, "Wake carried"));
+        await hand.type(dialog(page).getByLabel(/Type the name/), "carried");
+        await picture(page, `wake-${name}`);
+        await hand.press(button(page, "Wake"));
+        await closed(page);
+        await page.getByRole("row", { name: /carried.*(online|disabled)/ }).waitFor();
+        await daemon.ask("POST", "/v1/services/carried/remove", {});
+        for (const gone of ["tank/from", "tank/there"]) await daemon.ask("POST", `/v1/datasets/${encodeURIComponent(gone)}/destroy`, { recursive: true });
       });
 
       await task("services: a scrub, a trim, a program and tiering", async () => {

@@ -140,3 +140,33 @@ test("arrows of the map have places of their own, and end at their boxes", async
   for (let at = 1; at < labels.length; at += 1) assert.ok(labels[at].x !== labels[at - 1].x || labels[at].y - labels[at - 1].y >= 40, "two labels lie over each other");
   for (const { to } of arrows) assert.ok(boxes.some((one) => (to.x === one.x || to.x === one.x + 150) && to.y > one.top && to.y < one.top + one.height));
 });
+
+test("names of files are text where their bytes are, and nothing is lost of those that are none", async () => {
+  const { escaped, textOf, shown, modeOf, parted, below } = await load("files/names.ts");
+  for (const text of ["plan", "a b", "\\0040", "ü\u202e", "a\nb", "<b>", "\u{1f600}"]) assert.equal(textOf(escaped(text)), text);
+  assert.equal(escaped("a b\\"), "a\\0040b\\0134");
+  assert.equal(textOf("\\0377x"), undefined);
+  assert.equal(shown("\\0377x"), "\\0377x");
+  assert.equal(shown("a\\0342\\0200\\0256b"), "a⟨U+202E⟩b");
+  assert.deepEqual([modeOf(0o4751), modeOf(0o640), modeOf(0o1777)], ["rwsr-x--x", "rw-r-----", "rwxrwxrwt"]);
+  assert.deepEqual(parted(below("/a/b", "c")), ["/a/b", "c"]);
+  assert.deepEqual(parted("/c"), ["", "c"]);
+});
+
+test("snapshots in a row that have the same file are one version, the newest first", async () => {
+  const { versionsOf, isNow } = await load("files/versions.ts");
+  const node = (object, changed) => ({ object, generation: 1, changed, changed_nanos: 0 });
+  const of = (snapshot, file, differs) => ({ snapshot: `t@${snapshot}`, taken: 1, file, differs });
+  const found = versionsOf([of("a", null, true), of("b", node(1, 5), true), of("c", node(1, 5), false), of("d", node(1, 6), true), of("e", null, true), of("f", node(1, 6), true)]);
+  assert.deepEqual(found.map(({ oldest, newest, count }) => [oldest, newest, count]), [["t@f", "t@f", 1], ["t@d", "t@d", 1], ["t@b", "t@c", 2]]);
+  assert.ok(isNow(found[0].file, node(1, 6)) && !isNow(found[2].file, node(1, 6)) && !isNow(found[0].file, null));
+});
+
+test("a curve has its sizes at equal distances, and times are read as people write them", async () => {
+  const { line } = await load("advisor/curve.tsx");
+  const { nanosOf } = await load("advisor/findings.tsx");
+  const points = line([{ bytes: 1, hit_percent: 0 }, { bytes: 2, hit_percent: 50 }, { bytes: 4, hit_percent: 100 }], 100, 10);
+  assert.deepEqual(points, [[0, 10], [50, 5], [100, 0]]);
+  assert.deepEqual(line([]), []);
+  assert.deepEqual(["20us", "1.5ms", "7ns", "2 s", "fast", "0us", "-1ms"].map(nanosOf), [20_000, 1_500_000, 7, 2_000_000_000, undefined, undefined, undefined]);
+});

@@ -49,7 +49,7 @@ export function renew(client: QueryClient, paths: string[]) {
 function touched(event: Event): string[] {
   if (event.resync) return ["/v1/"];
   if (event.job) return ["/v1/jobs", "/v1/pools"];
-  if (event.service) return ["/v1/services", "/v1/replicas"];
+  if (event.service) return ["/v1/services", "/v1/service-policies", "/v1/replicas"];
   if (event.alert) return ["/v1/alerts"];
   if (event.pool) return ["/v1/pools", "/v1/datasets", "/v1/disks", "snapshots"];
   if (event.request) {
@@ -58,7 +58,7 @@ function touched(event: Event): string[] {
     const also: Record<string, string[]> = {
       snapshots: ["/v1/datasets", "snapshots"], datasets: ["/v1/shares", "snapshots"], clones: ["/v1/datasets"],
       imports: ["/v1/pools", "/v1/datasets"], unshares: ["/v1/shares"], login: ["/v1/users", "/v1/sessions"],
-      "first-administrator": ["/v1/users"], "peer-join": ["/v1/peers"],
+      "first-administrator": ["/v1/users"], "peer-join": ["/v1/peers"], "file-restores": ["files"],
     };
     return [`/v1/${part}`, "/v1/audit", ...(also[part] ?? [])];
   }

@@ -467,6 +467,57 @@ export type paths = {
         patch?: never;
         trace?: never;
     };
+    "/v1/datasets/{name}/file": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The contents of a file of a snapshot. */
+        get: operations["get_datasets_name_file"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/datasets/{name}/file-versions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What a file was in each snapshot. */
+        get: operations["get_datasets_name_file_versions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/datasets/{name}/files": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What is in a directory of a snapshot or file system. */
+        get: operations["get_datasets_name_files"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/datasets/{name}/holds": {
         parameters: {
             query?: never;
@@ -804,6 +855,23 @@ export type paths = {
         get: operations["get_features"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/file-restores": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Copies a file of a snapshot back. */
+        post: operations["post_file_restores"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2738,6 +2806,14 @@ export type components = {
             stream: components["schemas"]["Stream"];
         } | {
             /** @constant */
+            do: "open-file";
+            name: string;
+        } | {
+            /** @constant */
+            do: "restore-file";
+            name: string;
+        } | {
+            /** @constant */
             do: "restore";
             name: string;
         } | {
@@ -3786,6 +3862,24 @@ export type components = {
             timeout: number;
             user: components["schemas"]["KeyOwner"];
         };
+        /** @description What one size would do. */
+        CurvePoint: {
+            /**
+             * Format: double
+             * @description Of memory, or of the cache device.
+             */
+            bytes: number;
+            /**
+             * Format: double
+             * @description Requests that memory would answer; of a cache device, those of the ones that memory cannot.
+             */
+            hit_percent: number;
+            /**
+             * Format: double
+             * @description Requests that would be answered in the time of one now; `null` where there is less memory than now.
+             */
+            read_factor: number | null;
+        };
         /** @description `POST /v1/datasets` */
         DatasetCreate: {
             /**
@@ -4186,6 +4280,106 @@ export type components = {
             /** @description Programs without it can still read the pool. */
             readonly_compatible: boolean;
         };
+        /** @description See the module. `at` is a path from the file system's root on, as `api_types::escape_path` has it. */
+        FileFault: "name" | {
+            missing: {
+                at: string;
+            };
+        } | {
+            link: {
+                at: string;
+            };
+        } | {
+            "not-directory": {
+                at: string;
+            };
+        } | {
+            "not-file": {
+                at: string;
+            };
+        } | {
+            exists: {
+                at: string;
+            };
+        } | "not-snapshot";
+        /** @enum {string} */
+        FileKind: "file" | "directory" | "symlink" | "fifo" | "socket" | "character-device" | "block-device";
+        /** @description A file, directory, or whatever else has a name. */
+        FileNode: {
+            /**
+             * Format: int64
+             * @description When contents or attributes changed.
+             */
+            changed: number;
+            /** Format: uint32 */
+            changed_nanos: number;
+            /** Format: int64 */
+            created: number;
+            /** Format: uint64 */
+            generation: number;
+            /** Format: uint32 */
+            gid: number;
+            kind: components["schemas"]["FileKind"];
+            /** Format: uint64 */
+            links: number;
+            /**
+             * Format: uint32
+             * @description The low twelve bits of its mode.
+             */
+            mode: number;
+            /**
+             * Format: int64
+             * @description When its contents changed, in seconds since 1970, and nanoseconds of that second.
+             */
+            modified: number;
+            /** Format: uint32 */
+            modified_nanos: number;
+            /** @description In its directory; empty for the root. */
+            name: string;
+            /**
+             * Format: uint64
+             * @description With `generation`, which node it is: the same in every snapshot that has it.
+             */
+            object: number;
+            /**
+             * Format: uint64
+             * @description Bytes; of a directory the number of its entries.
+             */
+            size: number;
+            /** @description Where a symbolic link leads. */
+            target: string | null;
+            /** Format: uint32 */
+            uid: number;
+            /**
+             * Format: uint64
+             * @description Bytes of disk taken.
+             */
+            used: number;
+        };
+        /** @description A part of a directory, in the directory's own order. */
+        FilePage: {
+            directory: components["schemas"]["FileNode"];
+            entries: components["schemas"]["FileNode"][];
+            /** @description Where there are more: for `after`. */
+            next: string | null;
+        };
+        /** @description `POST /v1/file-restores`: copies a regular file of a snapshot into the file system that the snapshot is of. */
+        FileRestore: {
+            /** @default  */
+            path: string;
+            /**
+             * @description A file that is there is replaced, in one step.
+             * @default false
+             */
+            replace: boolean;
+            /** @default  */
+            snapshot: string;
+            /**
+             * @description Where to; empty: where it was. Its directory has to be there.
+             * @default
+             */
+            to: string;
+        };
         /** @description Of a file system, by whatever protocol it was asked; snapshots count with their file system. */
         FileSystemCounts: {
             /**
@@ -4267,9 +4461,35 @@ export type components = {
              */
             writes: number;
         };
+        /** @description What a path is in a snapshot. */
+        FileVersion: {
+            /** @description It is not what it was in the snapshot before, by its node and the time of its last change. */
+            differs: boolean;
+            /** @description `null`: nothing is there. */
+            file: components["schemas"]["FileNode"] | null;
+            snapshot: string;
+            /**
+             * Format: uint64
+             * @description When the snapshot was taken, in seconds since 1970.
+             */
+            taken: number;
+        };
+        FileVersions: {
+            /** @description Where there are more snapshots: for `after`. */
+            next: string | null;
+            /** @description What is there now; `null`: nothing. */
+            now: components["schemas"]["FileNode"] | null;
+            /** @description Of each snapshot that was looked into, the oldest first. */
+            versions: components["schemas"]["FileVersion"][];
+        };
         Finding: {
             /** @description `log`, `memory` or `cache`. */
             about: string;
+            /**
+             * @description What other sizes of memory, or of a cache device, would do; ascending. Empty where nothing is known of that.
+             * @default []
+             */
+            curve: components["schemas"]["CurvePoint"][];
             /** @description What it rests on and what it predicts; units are the ends of the names. Empty while too little was seen. */
             figures: {
                 [key: string]: number;
@@ -6570,6 +6790,8 @@ export type components = {
             because: components["schemas"]["Refused"];
         } | {
             name: components["schemas"]["NameFault"];
+        } | {
+            file: components["schemas"]["FileFault"];
         } | {
             property: components["schemas"]["PropertyFault"];
         } | {
@@ -11362,6 +11584,90 @@ export interface operations {
             };
         };
     };
+    get_datasets_name_file: {
+        parameters: {
+            query?: {
+                path?: string;
+            };
+            header?: never;
+            path: {
+                /** @description One segment: a slash travels as `%2F`. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The bytes of the file. An answer that breaks off before its length is none. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": unknown;
+                };
+            };
+        };
+    };
+    get_datasets_name_file_versions: {
+        parameters: {
+            query?: {
+                /** @description The `next` of the answer before. */
+                after?: string;
+                /** @description Snapshots to look into at the most; absent, or more than 64: 64. */
+                limit?: number;
+                path?: string;
+            };
+            header?: never;
+            path: {
+                /** @description One segment: a slash travels as `%2F`. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FileVersions"];
+                };
+            };
+        };
+    };
+    get_datasets_name_files: {
+        parameters: {
+            query?: {
+                /** @description The `next` of the page before. */
+                after?: string;
+                /** @description Entries at the most; absent, or more than 1,000: 1,000. */
+                limit?: number;
+                /** @description Of a directory. */
+                path?: string;
+            };
+            header?: never;
+            path: {
+                /** @description One segment: a slash travels as `%2F`. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FilePage"];
+                };
+            };
+        };
+    };
     get_datasets_name_holds: {
         parameters: {
             query?: never;
@@ -11929,6 +12235,31 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["FeatureInfo"][];
+                };
+            };
+        };
+    };
+    post_file_restores: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description An empty body stands for the default of every member. */
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["FileRestore"];
+            };
+        };
+        responses: {
+            /** @description A job does it. It has ended already where it was quick; `GET /v1/jobs/{id}` waits for its end. Where it failed, it has the problem. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Job"];
                 };
             };
         };

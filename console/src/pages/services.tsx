@@ -10,6 +10,7 @@ import { Grid, type Column } from "../parts/grid";
 import { aboutOf, reasonOf } from "../parts/schedules";
 import { ChangeService, NewService } from "../services/form";
 import { Plan } from "../services/plan";
+import { SleepingServices } from "../services/sleeping";
 import { ago, exactTime, number, plainly, span, t } from "../words";
 
 type Service = Schemas["Service"];
@@ -44,6 +45,7 @@ export default function Services() {
           );
         }}
       </Loaded>
+      <SleepingServices />
       <Sheet title={t("New service")} isOpen={isNew} onClose={() => setNew(false)} isWide><NewService close={() => setNew(false)} /></Sheet>
     </div>
   );

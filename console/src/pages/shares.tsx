@@ -3,6 +3,7 @@ import { useState } from "react";
 import { useQueryClient } from "@tanstack/react-query";
 import { Link } from "wouter";
 import { post, type Schemas } from "../api/client";
+import { useDatasets } from "../api/datasets";
 import { renew, useRead } from "../api/queries";
 import { useSession } from "../api/session";
 import { Button, Check, Empty, Field, Form, Head, Loaded, Name, Select, Sheet } from "../parts/ui";
@@ -70,17 +71,18 @@ function Stop({ share, close }: { share: Share; close: () => void }) {
 
 /** A new file system that is shared, or one that is there. */
 function NewShare({ close }: { close: () => void }) {
-  const read = useRead("/v1/datasets", { query: { kinds: "filesystem", props: "used" } as never });
+  const { datasets, isWhole } = useDatasets("filesystem", "used");
   return (
-    <Loaded of={read}>
-      {({ value }) => (value.length === 0 ? <Empty>{t("There is no pool yet.")}</Empty> : <ShareForm parents={value.map(({ name }) => name)} close={close} />)}
+    <Loaded of={datasets}>
+      {({ value }) => (value.length === 0 ? <Empty>{t("There is no pool yet.")}</Empty> : <ShareForm parents={value.map(({ name }) => name)} isWhole={isWhole} close={close} />)}
     </Loaded>
   );
 }
 
 const HERE = "";
 
-function ShareForm({ dataset, options, parents, close }: { dataset?: string; options?: string; parents?: string[]; close: () => void }) {
+/** `isWhole`: all file systems are among the parents, so that another name is none. */
+function ShareForm({ dataset, options, parents, isWhole = true, close }: { dataset?: string; options?: string; parents?: string[]; isWhole?: boolean; close: () => void }) {
   const client = useQueryClient();
   const [parent, setParent] = useState(parents?.[0] ?? "");
   const [isNew, setIsNew] = useState(parents ? "new" : "old");
@@ -101,7 +103,8 @@ function ShareForm({ dataset, options, parents, close }: { dataset?: string; opt
     }
     await renew(client, ["/v1/shares", "/v1/datasets"]);
   };
-  const lacks = !dataset && (!parents?.includes(parent) || (isNew === "new" && !name));
+  const isKnown = !isWhole || !!parents?.includes(parent);
+  const lacks = !dataset && (!isKnown || (isNew === "new" && !name));
   return (
     <Form action={dataset ? t("Save") : t("Share")} isDisabled={lacks || !value} onCancel={close} onDone={close} run={run}>
       {dataset ? (
@@ -109,7 +112,7 @@ function ShareForm({ dataset, options, parents, close }: { dataset?: string; opt
       ) : (
         <>
           <Select label={t("Share")} value={isNew} onChange={setIsNew} options={[{ id: "new", name: t("A new file system") }, { id: "old", name: t("One that is there") }]} />
-          <Field label={isNew === "new" ? t("In") : t("File system")} value={parent} onChange={setParent} names={parents ?? []} spellCheck="false" fault={parents?.includes(parent) ? undefined : t("No file system is called that.")} />
+          <Field label={isNew === "new" ? t("In") : t("File system")} value={parent} onChange={setParent} names={parents ?? []} spellCheck="false" fault={isKnown ? undefined : t("No file system is called that.")} />
           {isNew === "new" && <Field label={t("Name")} value={name} onChange={setName} spellCheck="false" autoFocus />}
           <Field label={t("Clients")} value={from} onChange={setFrom} spellCheck="false" description={t("Hosts and networks, as 10.0.0.0/24; empty: all that reach this machine.")} />
           <Check isSelected={mayWrite} onChange={setWrite}>{t("They may write")}</Check>

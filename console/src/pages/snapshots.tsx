@@ -8,6 +8,7 @@ import { Button, Check, Empty, Failure, Field, Form, Head, Name, NameTyped, Sear
 import { Grid, type Column } from "../parts/grid";
 import { Timeline } from "../parts/timeline";
 import { ago, exactTime, plainly, size, t, tn } from "../words";
+import { Compare } from "../snapshots/compare";
 import { DestroyMany } from "../snapshots/destroy";
 import { Destroy, TakeSnapshot } from "./dataset";
 import { nameInAddress, valueOf, type Dataset } from "./datasets";
@@ -27,7 +28,8 @@ function Snapshots({ begin }: { begin: string }) {
   const [of, setOf] = useState(begin);
   const [search, setSearch] = useState("");
   const [selected, select] = useState<ReadonlySet<string>>(new Set());
-  const [deed, setDeed] = useState<"take" | "destroy" | "roll" | "clone">();
+  const [deed, setDeed] = useState<"take" | "destroy" | "roll" | "clone" | "compare">();
+  const [, go] = useLocation();
   const client = useQueryClient();
   const parents = useRead("/v1/datasets", { query: { kinds: "filesystem,volume", props: "used" } as never });
   const query = { kinds: "snapshot", props: "used,referenced,creation,userrefs", limit: PAGE, ...(of ? { roots: of, depth: 1 } : {}) };
@@ -54,6 +56,10 @@ function Snapshots({ begin }: { begin: string }) {
   ];
   const names = [...selected];
   const only = names.length === 1 ? names[0]! : undefined;
+  // The older of two of one dataset and the younger, or one and what is there now.
+  const [first, second] = (names.length > 2 ? [] : all).filter(({ name }) => selected.has(name)).toSorted((a, b) => a.createtxg - b.createtxg).map(({ name }) => name);
+  const compared = first && (names.length === 1 ? first.split("@")[0]! : names.length === 2 && second?.split("@")[0] === first.split("@")[0] ? second : undefined);
+  const browse = (name: string) => go(`/snapshots/${encodeURIComponent(name)}/files`);
   const close = () => setDeed(undefined);
   const done = () => {
     close();
@@ -71,13 +77,15 @@ function Snapshots({ begin }: { begin: string }) {
   };
   return (
     <div className="page">
-      <Head title={t("Snapshots")} about={t("Select with the space bar or the boxes. “Frees” is what comes back if that snapshot alone goes.")}>
+      <Head title={t("Snapshots")} about={t("Select with the space bar or the boxes; Enter opens the files of one. “Frees” is what comes back if that snapshot alone goes.")}>
         <Button manner="first" onPress={() => setDeed("take")} isDisabled={!of}>{t("Take snapshot…")}</Button>
       </Head>
       <div className="row base">
         <Field label={t("Of")} value={typed} onChange={choose} names={datasets} spellCheck="false" placeholder={t("All datasets")} fault={typed !== of && typed !== "" && parents.data ? t("No dataset is called that.") : undefined} />
         <div className="field"><span className="label">{t("Search")}</span><Search label={t("Search snapshots")} value={search} onChange={setSearch} /></div>
         <span className="row" role="group" aria-label={t("With the selected ones")}>
+          <Button isDisabled={!only} onPress={() => only && browse(only)}>{t("Files…")}</Button>
+          <Button isDisabled={!compared} onPress={() => setDeed("compare")}>{t("Compare…")}</Button>
           <Button isDisabled={!only} onPress={() => setDeed("roll")}>{t("Roll back…")}</Button>
           <Button isDisabled={!only} onPress={() => setDeed("clone")}>{t("Clone…")}</Button>
           <Button manner="danger" isDisabled={names.length === 0} onPress={() => setDeed("destroy")}>{t("Destroy…")}</Button>
@@ -86,13 +94,14 @@ function Snapshots({ begin }: { begin: string }) {
       {pages.error && <Failure error={pages.error} />}
       {of !== ANY && <Timeline times={all.map((one) => Number(valueOf(one, "creation")))} isPart={!!pages.hasNextPage} />}
       {pages.isPending ? <p className="muted" role="status">{t("Loading…")}</p> : (
-        <Grid label={t("Snapshots")} rows={rows} columns={columns} keyOf={({ name }) => name} selected={selected} onSelect={select} least={880}
+        <Grid label={t("Snapshots")} rows={rows} columns={columns} keyOf={({ name }) => name} onOpen={({ name }) => browse(name)} selected={selected} onSelect={select} least={880}
           hasMore={pages.hasNextPage} onEnd={() => { if (!pages.isFetching) void pages.fetchNextPage(); }}
           empty={<p>{wanted ? t("No snapshot has this in its name.") : t("There is no snapshot yet. A service takes them by itself.")}</p>} />
       )}
       <Sheet title={t("Take a snapshot of {name}", { name: plainly(of) })} isOpen={deed === "take"} onClose={close}><TakeSnapshot dataset={of} close={close} /></Sheet>
       <Sheet title={t("Destroy {name}?", { name: plainly(only ?? "") })} isOpen={deed === "destroy" && !!only} onClose={close} isAlert>{only && <Destroy name={only} close={close} onDone={done} />}</Sheet>
       <Sheet title={tn(names.length, "Destroy {count} snapshot?", "Destroy {count} snapshots?")} isOpen={deed === "destroy" && !only} onClose={close} isAlert><DestroyMany names={names} close={close} onDone={done} /></Sheet>
+      <Sheet title={t("What has changed")} isOpen={deed === "compare" && !!compared} onClose={close} isWide>{first && compared && <Compare from={first} to={compared} close={close} />}</Sheet>
       <Sheet title={t("Roll back to {name}?", { name: plainly(only ?? "") })} isOpen={deed === "roll"} onClose={close} isAlert>{only && <RollBack name={only} close={close} onDone={done} />}</Sheet>
       <Sheet title={t("Clone {name}", { name: plainly(only ?? "") })} isOpen={deed === "clone"} onClose={close}>{only && <Clone name={only} close={close} onDone={done} />}</Sheet>
     </div>

@@ -19,7 +19,8 @@ export default function Volumes() {
   const [edited, edit] = useState<string>();
   const [, go] = useLocation();
   const { datasets: volumes, isWhole } = useDatasets("volume", `volsize,used,referenced,volblocksize,refreservation,compressratio,${PROPERTY}`);
-  const parents = useRead("/v1/datasets", { query: { kinds: "filesystem", props: "used,available" } as never });
+  // What a pool has is said by its root alone.
+  const roots = useRead("/v1/datasets", { query: { kinds: "filesystem", depth: 0, props: "used,available" } as never });
   const columns: Column<Dataset>[] = [
     { id: "name", name: t("Volume"), width: "minmax(200px, 2fr)", show: ({ name }) => <Link href={placeOf(name)} tabIndex={-1}><Name>{name}</Name></Link>, order: (a, b) => (a.name < b.name ? -1 : 1) },
     { id: "size", name: t("Size"), width: "110px", isNumber: true, show: (one) => size(figure(one, "volsize")), order: (a, b) => figure(a, "volsize") - figure(b, "volsize") },
@@ -38,7 +39,7 @@ export default function Volumes() {
       <Loaded of={volumes}>
         {({ value }) => (
           <>
-            <Promised volumes={value} parents={parents.data?.value ?? []} />
+            <Promised volumes={value} pools={roots.data?.value ?? []} />
             <Grid label={t("Volumes")} rows={value} hasMore={!isWhole} columns={columns} keyOf={({ name }) => name} onOpen={({ name }) => (may("administrator") ? edit(name) : go(placeOf(name)))} least={1180} empty={<p>{t("There is no volume yet.")}</p>} />
             <Sheet title={t("Who may see {name}", { name: plainly(edited ?? "") })} isOpen={!!edited} onClose={() => edit(undefined)} isWide>
               <Edited volumes={value} name={edited} close={() => edit(undefined)} />
@@ -47,12 +48,18 @@ export default function Volumes() {
         )}
       </Loaded>
       <Sessions />
-      <Sheet title={t("New volume")} isOpen={isNew} onClose={() => setNew(false)}>
-        <Loaded of={parents}>
-          {({ value }) => value.length === 0 ? <Empty>{t("A dataset needs a pool, and there is none yet.")}</Empty> : <CreateForm parents={value.map(({ name }) => name)} onClose={() => setNew(false)} only="volume" />}
-        </Loaded>
-      </Sheet>
+      <Sheet title={t("New volume")} isOpen={isNew} onClose={() => setNew(false)}><NewVolume close={() => setNew(false)} /></Sheet>
     </div>
+  );
+}
+
+/** File systems are read when somebody wants a volume, not before. */
+function NewVolume({ close }: { close: () => void }) {
+  const { datasets: parents, isWhole } = useDatasets("filesystem", "used");
+  return (
+    <Loaded of={parents}>
+      {({ value }) => value.length === 0 ? <Empty>{t("A dataset needs a pool, and there is none yet.")}</Empty> : <CreateForm parents={value.map(({ name }) => name)} isWhole={isWhole} onClose={close} only="volume" />}
+    </Loaded>
   );
 }
 
@@ -76,8 +83,7 @@ function seenBy(value: string): string {
 }
 
 /** What all volumes of a pool may grow to, against what it has. */
-function Promised({ volumes, parents }: { volumes: Dataset[]; parents: Dataset[] }) {
-  const pools = parents.filter(({ name }) => !name.includes("/"));
+function Promised({ volumes, pools }: { volumes: Dataset[]; pools: Dataset[] }) {
   const rows = pools.map((pool) => {
     const own = volumes.filter(({ name }) => name.startsWith(`${pool.name}/`));
     const promised = own.reduce((sum, one) => sum + figure(one, "volsize"), 0);
