@@ -89,7 +89,9 @@ pub fn relieve(policy: &Policy, source: &Source, failing_since: Option<Time>, no
     }
     let mut steps = Vec::new();
     for own in source.own() {
-        if !own.needed && !source.bookmarks.iter().any(|it| it.guid == own.guid) {
+        // What is needed stays, where this service made it; what others made goes when they like.
+        let may_go = !own.needed || (own.held && !source.makes);
+        if may_go && !source.bookmarks.iter().any(|it| it.guid == own.guid) {
             steps.push(SyncStep::Bookmark { snapshot: own.name.clone() });
         }
         steps.extend(let_go(own));
@@ -124,6 +126,7 @@ fn base(source: &Source, replica: &Replica) -> Option<Base> {
 fn first(policy: &Policy, view: &View) -> Vec<SyncStep> {
     match view.source.own().last() {
         Some(own) => send(own, None),
+        None if !view.source.makes => Vec::new(),
         None => make(policy, view, None),
     }
 }
@@ -152,6 +155,9 @@ fn onward(policy: &Policy, view: &View, replica: &Replica, base: &Base) -> (Vec<
     if let Some(unsent) = source.own().last().filter(|own| own.createtxg > base.createtxg) {
         return (send(unsent, from), made);
     }
+    if !source.makes && source.written > 0 {
+        return (Vec::new(), made);
+    }
     let is_changed = source.written > 0 || newest.is_some_and(|it| it.createtxg > base.createtxg);
     if !is_changed {
         return (Vec::new(), Some(view.as_of));
@@ -172,10 +178,11 @@ fn stamps(source: &Source, replica: &Replica) -> Vec<SyncStep> {
     unknown.filter_map(stamp).collect()
 }
 
-/// Releases a snapshot of the source, and destroys it where nobody needs it.
+/// Releases a snapshot of the source, and destroys it where this service made it and nobody needs
+/// it.
 fn let_go(own: &Snapshot) -> impl Iterator<Item = SyncStep> {
     let release = own.held.then(|| SyncStep::Release { snapshot: own.name.clone() });
-    let destroy = (!own.needed).then(|| SyncStep::Destroy {
+    let destroy = (own.stamp.is_some() && !own.needed).then(|| SyncStep::Destroy {
         side: SyncSide::Source,
         name: format!("@{}", own.name),
         guid: own.guid,
@@ -190,8 +197,11 @@ fn tidy_source(view: &View, base: &Base) -> Vec<SyncStep> {
     if let Some(here) = source.by_guid(base.guid).filter(|here| !here.held) {
         steps.push(SyncStep::Hold { snapshot: here.name.clone() });
     }
-    let older = source.own().into_iter().filter(|own| own.createtxg < base.createtxg);
-    steps.extend(older.flat_map(let_go));
+    let mut older: Vec<&Snapshot> =
+        source.snapshots.iter().filter(|it| it.stamp.is_some() || it.held).collect();
+    older.retain(|it| it.createtxg < base.createtxg);
+    older.sort_by_key(|it| it.createtxg);
+    steps.extend(older.into_iter().flat_map(let_go));
     let is_needless = |guid: u64| guid != base.guid || base.is_snapshot;
     let needless = source.bookmarks.iter();
     let needless = needless.filter(|it| view.bookmarks.contains(&it.guid) && is_needless(it.guid));

@@ -20,7 +20,7 @@ pub struct Snapshot {
     pub needed: bool,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bookmark {
     /// Without its dataset.
     pub name: String,
@@ -29,7 +29,7 @@ pub struct Bookmark {
 }
 
 /// The dataset that is replicated.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Source {
     pub guid: u64,
     /// In any order.
@@ -37,12 +37,16 @@ pub struct Source {
     pub bookmarks: Vec<Bookmark>,
     /// Bytes since the newest snapshot.
     pub written: u64,
-    /// Bytes that would come free if the snapshots went that this service made.
+    /// Bytes that would come free if the snapshots went that this service made, or holds where it
+    /// makes none.
     pub kept: u64,
+    /// Whether this service makes snapshots of it. Where it may not, all that there are count as
+    /// made for it, when each was made, and are needed by whoever made them.
+    pub makes: bool,
 }
 
 impl Source {
-    /// Those that this service made, oldest first.
+    /// Those that this service made, or that were made for it, oldest first.
     pub(super) fn own(&self) -> Vec<&Snapshot> {
         let mut own: Vec<&Snapshot> = self.snapshots.iter().filter(|it| it.stamp.is_some()).collect();
         own.sort_by_key(|it| it.createtxg);

@@ -43,6 +43,7 @@ const TRIED: &[&str] = &[
     "memory lost",
     "lied",
     "unchanged",
+    "of others",
     "NoReplica",
     "NotReadOnly",
     "ReplicaGone",
@@ -94,6 +95,7 @@ impl Sim {
         let mut world = World::new(START);
         // A peer marks what arrives, and may keep what it likes.
         world.marks = random.chance(1, 2);
+        world.makes = random.chance(3, 4);
         world.keeps = (world.marks && random.chance(1, 2)).then_some(properties.keep);
         Sim {
             world,
@@ -155,6 +157,9 @@ impl Sim {
         for round in 0.. {
             assert!(round < ROUNDS, "it comes to no end");
             let view = self.view(agenda.wanted, may_break);
+            if !view.source.makes && view.source.snapshots.is_empty() {
+                return self.failed(Broken::Later);
+            }
             let planned = plan(&self.policy, &view);
             assert_eq!(planned, plan(&self.policy, &view), "the same facts give the same plan");
             match self.round(&view, &planned, may_break) {
@@ -219,6 +224,7 @@ impl Sim {
         let (base, unsent) = (self.world.base(), self.world.unsent());
         self.world.perform(step, &mut self.random)?;
         let what = match step {
+            SyncStep::Send { .. } if !self.world.makes => "of others",
             SyncStep::Send { from: None, .. } => "first",
             SyncStep::Send { from: Some(from), .. } if from.starts_with('#') => "from a bookmark",
             SyncStep::Send { .. } => "sent",
@@ -263,6 +269,8 @@ impl Sim {
             || self.properties.absence.bytes.is_some_and(|most| source.kept > most);
         let kept = source.snapshots.iter().filter(|it| it.stamp.is_some() && !it.needed);
         assert!(!is_over || kept.count() == 0, "the budget is used up");
+        let is_held = source.snapshots.iter().any(|it| it.held);
+        assert!(!is_over || self.world.makes || !is_held, "what others made is kept from going");
     }
 
     /// What is on the replica is what the source had.
@@ -286,6 +294,8 @@ impl Sim {
         let here = self.world.source.snapshots.iter();
         let here = here.filter(|(it, _)| it.stamp.is_some() && !it.needed).count();
         assert!(self.world.is_lied_to || here <= 1, "{here} snapshots of the source are kept");
+        let held = self.world.source.snapshots.iter().filter(|(it, _)| it.held).count();
+        assert!(self.world.is_lied_to || held <= 1, "{held} snapshots of the source are held");
     }
 
     fn event(&mut self) {
@@ -296,6 +306,7 @@ impl Sim {
                 let name = format!("auto{}", self.world.txg);
                 self.world.snapshot(&name, None);
             }
+            7 if !self.world.makes => self.world.thin_out(),
             7 => {
                 let foreign = self.world.foreign.clone();
                 self.world.source.snapshots.retain(|(it, _)| !foreign.contains(&it.guid));
@@ -367,6 +378,9 @@ impl Sim {
     fn finish(&mut self) {
         (self.world.reachable, self.world.full) = (true, false);
         self.mend();
+        if !self.world.makes {
+            self.world.snapshot("last", None);
+        }
         for _ in 0..50 {
             self.world.now += 2 * 3_600;
             self.look(true, false);
@@ -407,7 +421,7 @@ fn a_schedule_of_one_second_keeps_up_all_day() {
     sim.properties.keep = SyncKeep { count: 5, age: None };
     sim.properties.absence = SyncAbsence::default();
     sim.policy = Policy::new(SERVICE, &sim.properties, &|_| Some(TimeZone::UTC)).expect("it is good");
-    (sim.world.marks, sim.world.keeps) = (true, None);
+    (sim.world.makes, sim.world.marks, sim.world.keeps) = (true, true, None);
     let (mut runs, mut longest) = (0_u64, 0);
     while sim.world.now < START + DAY {
         sim.world.content += 1;

@@ -148,7 +148,7 @@ impl At<'_> {
         };
         let bookmarks = listed.iter().map(bookmark).collect();
         let kept = if counts { self.kept(&snapshots)? } else { 0 };
-        Ok(Source { guid, snapshots, bookmarks, written: head.number("written"), kept })
+        Ok(Source { guid, snapshots, bookmarks, written: head.number("written"), kept, makes: true })
     }
 
     /// Bytes that would come free if this service's snapshots went.

@@ -39,7 +39,7 @@ fn replica(guids: &[u64]) -> Replica {
 
 fn view(snapshots: Vec<Snapshot>, target: Target) -> View {
     View {
-        source: Source { guid: 7, snapshots, bookmarks: Vec::new(), written: 1, kept: 0 },
+        source: Source { guid: 7, snapshots, bookmarks: Vec::new(), written: 1, kept: 0, makes: true },
         target,
         wanted: NOW,
         sent_before: false,
@@ -157,4 +157,34 @@ fn an_absent_replica_costs_a_bookmark_once_its_budget_is_used_up() {
     // What somebody else needs stays, and is no loss of a base.
     sides.source.snapshots[0].needed = true;
     assert_eq!(said(&sides), ["release s1", "bookmark s2", "release s2", "destroy @s2"]);
+}
+
+/// A service that may make no snapshots sends the newest that there is, and has nothing to destroy.
+#[test]
+fn what_others_make_is_sent_and_held_and_is_theirs() {
+    let theirs = |guid, hours, held| Snapshot { needed: true, ..own(guid, hours, held) };
+    let mut sides = view(vec![theirs(1, 9, false), theirs(2, 5, false)], Target::Absent);
+    sides.source.makes = false;
+    assert_eq!(said(&sides), ["hold s2", "send all s2"]);
+    sides.source.snapshots.clear();
+    assert_eq!(said(&sides), [""; 0]);
+    // What was written since the newest waits for the next.
+    sides.source.snapshots = vec![theirs(1, 9, true), theirs(2, 5, true)];
+    sides.target = Target::There(replica(&[1, 2]));
+    assert_eq!(said(&sides), ["release s1"]);
+    sides.source.snapshots.remove(0);
+    let planned = plan(&policy(2, SyncAbsence::default()), &sides);
+    assert!(planned.steps.is_empty() && planned.current == Some(NOW - 5 * 3_600), "{planned:?}");
+    sides.source.written = 0;
+    assert_eq!(plan(&policy(2, SyncAbsence::default()), &sides).current, Some(NOW - 5));
+    sides.source.snapshots.extend([theirs(3, 2, false), theirs(4, 1, false)]);
+    assert_eq!(said(&sides), ["hold s4", "send @s2 s4"]);
+    // A budget that is used up gives the base back to whoever made it.
+    (sides.target, sides.failing_since) = (Target::Unreachable, Some(NOW - 86_401));
+    assert_eq!(said(&sides), ["bookmark s2", "release s2"]);
+    // It may make some by now: what it holds of others goes as soon as it is not the base any more.
+    sides.source.makes = true;
+    sides.source.snapshots = vec![Snapshot { stamp: None, held: true, ..own(2, 5, true) }, own(5, 0, true)];
+    (sides.target, sides.wanted) = (Target::There(replica(&[2, 5])), NOW - 86_400);
+    assert_eq!(said(&sides), ["release s2"]);
 }

@@ -241,6 +241,7 @@ impl World {
             bookmarks: it.bookmarks.clone(),
             written: u64::from(it.is_modified()),
             kept: 0,
+            makes: true,
         }
     }
 

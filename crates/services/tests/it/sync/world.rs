@@ -17,6 +17,8 @@ pub const SOURCE: u64 = 77;
 pub struct Side {
     pub snapshots: Vec<(Snapshot, u64)>,
     pub bookmarks: Vec<Bookmark>,
+    /// guid → when each snapshot was made.
+    pub made: BTreeMap<u64, Time>,
 }
 
 /// A replica's dataset.
@@ -38,6 +40,8 @@ pub struct World {
     pub there: Option<There>,
     pub reachable: bool,
     pub full: bool,
+    /// The service may make snapshots of the source, and destroy those.
+    pub makes: bool,
     /// A snapshot is known as the service's as it becomes visible there.
     pub marks: bool,
     /// Which of the replica's snapshots stay is decided there.
@@ -71,6 +75,7 @@ impl World {
             there: None,
             reachable: true,
             full: false,
+            makes: true,
             marks: false,
             keeps: None,
             ledger: BTreeMap::new(),
@@ -90,27 +95,48 @@ impl World {
         let name = name.to_owned();
         let one = Snapshot { name, guid, createtxg: guid, stamp, held: false, needed: false };
         self.source.snapshots.push((one, self.content));
+        self.source.made.insert(guid, self.now);
         self.ledger.insert(guid, self.content);
-        if stamp.is_none() {
+        if stamp.is_none() && self.makes {
             self.foreign.insert(guid);
         }
     }
 
     pub fn view_source(&self) -> Source {
         let last = self.source.snapshots.last();
+        let snapshots = self.source.snapshots.iter().map(|(it, _)| self.seen(it));
         Source {
             guid: SOURCE,
-            snapshots: self.source.snapshots.iter().map(|(it, _)| it.clone()).collect(),
+            snapshots: snapshots.collect(),
             bookmarks: self.source.bookmarks.clone(),
             written: u64::from(last.is_none_or(|(_, held)| *held != self.content)),
             kept: self
                 .source
                 .snapshots
                 .iter()
-                .filter(|(it, held)| it.stamp.is_some() && *held != self.content)
+                .filter(|(it, held)| (it.stamp.is_some() || it.held) && *held != self.content)
                 .map(|(_, held)| self.content - held)
                 .sum(),
+            makes: self.makes,
         }
+    }
+
+    /// A snapshot of the source, as the service is told of it.
+    fn seen(&self, one: &Snapshot) -> Snapshot {
+        match self.makes {
+            true => one.clone(),
+            false => {
+                let stamp = self.source.made.get(&one.guid).copied();
+                Snapshot { stamp, needed: true, ..one.clone() }
+            }
+        }
+    }
+
+    /// Others destroy the older half of what they made, but for what is held.
+    pub fn thin_out(&mut self) {
+        let half = self.source.snapshots.len() / 2;
+        let old: BTreeSet<u64> = self.source.snapshots[..half].iter().map(|(it, _)| it.guid).collect();
+        self.source.snapshots.retain(|(it, _)| it.held || it.stamp.is_some() || !old.contains(&it.guid));
     }
 
     pub fn view_target(&self) -> Target {
@@ -151,6 +177,7 @@ impl World {
     pub fn perform(&mut self, step: &SyncStep, random: &mut Prng) -> Result<(), Broken> {
         match step {
             SyncStep::Snapshot { snapshot } => {
+                assert!(self.makes, "it may make none");
                 if self.source.snapshots.iter().any(|(it, _)| it.name == *snapshot) {
                     return Err(Broken::Later);
                 }
@@ -219,7 +246,7 @@ impl World {
             self.source.bookmarks.remove(at.ok_or(Broken::Later)?);
             return Ok(());
         }
-        assert!(!self.foreign.contains(&guid), "it destroys {name}, which is another's");
+        assert!(self.makes && !self.foreign.contains(&guid), "it destroys {name}, which is another's");
         let at = self.source.snapshots.iter().position(|(it, _)| it.guid == guid);
         let (gone, _) = &self.source.snapshots[at.ok_or(Broken::Later)?];
         assert!(!gone.held && !gone.needed && format!("@{}", gone.name) == name, "{gone:?}");
@@ -230,6 +257,8 @@ impl World {
     /// A stream arrives, or a part of it.
     fn receive(&mut self, guid: u64, from: Option<u64>, random: &mut Prng) -> Result<(), Broken> {
         let is_there = self.there.is_some();
+        let sent = self.source.snapshots.iter().find(|(it, _)| it.guid == guid);
+        let sent = sent.map(|(it, content)| (self.seen(it), *content));
         let fresh =
             There { relation: Some(format!("{SERVICE} {SOURCE}")), readonly: true, ..There::default() };
         let there = self.there.get_or_insert(fresh);
@@ -242,11 +271,10 @@ impl World {
             there.partial = Some((guid, from));
             return Err(Broken::Later);
         }
-        let (sent, content) =
-            self.source.snapshots.iter().find(|(it, _)| it.guid == guid).ok_or(Broken::Later)?;
-        let stamp = sent.stamp.filter(|_| self.marks);
-        let one = Snapshot { stamp, held: false, needed: false, ..sent.clone() };
-        there.side.snapshots.push((one, *content));
+        let (one, content) = sent.ok_or(Broken::Later)?;
+        let stamp = one.stamp.filter(|_| self.marks);
+        let one = Snapshot { stamp, held: false, needed: false, ..one };
+        there.side.snapshots.push((one, content));
         there.partial = None;
         if let Some(keep) = &self.keeps {
             let all: Vec<Snapshot> = there.side.snapshots.iter().map(|(it, _)| it.clone()).collect();

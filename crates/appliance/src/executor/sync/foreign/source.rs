@@ -59,6 +59,7 @@ impl Listed {
             bookmarks: self.bookmarks.clone(),
             written: self.written,
             kept,
+            makes: true,
         }
     }
 }
