@@ -69,6 +69,8 @@ pub enum By {
     Token {
         id: u64,
     },
+    /// The certificate of another appliance, which is called so here.
+    Peer,
 }
 
 /// `POST /v1/login`

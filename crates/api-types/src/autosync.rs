@@ -51,6 +51,8 @@ pub enum SyncOrigin {
     Here,
     /// On a host that has OpenZFS's commands, by SSH.
     Ssh(SshHost),
+    /// On another appliance, by its name here.
+    Peer { peer: String },
 }
 
 impl SyncOrigin {
@@ -200,6 +202,10 @@ pub enum SyncFault {
     /// That is no name of a user.
     User {
         user: String,
+    },
+    /// That is no name of a peer.
+    Peer {
+        peer: String,
     },
     Keep {
         low: u32,

@@ -1,4 +1,4 @@
-//! Other appliances: who they are, and what each may keep here.
+//! Other appliances: who they are, what each may keep here, and what it may read.
 //!
 //! Times are in seconds since 1970.
 
@@ -20,6 +20,9 @@ pub struct Peer {
     pub address: Option<String>,
     /// What it may send to this machine.
     pub grants: Vec<PeerGrant>,
+    /// What it may read here. Empty: nothing.
+    #[serde(default)]
+    pub reads: Vec<PeerRead>,
     pub added: i64,
     /// Of this group: its members make each other known.
     #[serde(default)]
@@ -38,6 +41,17 @@ pub struct PeerGrant {
     /// Which snapshots stay is decided here. `None`: by the peer, or all where it may only append.
     #[serde(default)]
     pub keep: Option<SyncKeep>,
+}
+
+/// What a peer may read here: which snapshots there are, and their content.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PeerRead {
+    /// It and all below.
+    pub dataset: String,
+    /// It may also make snapshots, and destroy those that it has made.
+    #[serde(default)]
+    pub snapshots: bool,
 }
 
 /// This appliance, as others know it.
@@ -70,6 +84,8 @@ pub struct PeerChange {
     pub address: Option<String>,
     #[serde(default)]
     pub grants: Option<Vec<PeerGrant>>,
+    #[serde(default)]
+    pub reads: Option<Vec<PeerRead>>,
     /// An empty one: of no group any more.
     #[serde(default)]
     pub group: Option<String>,
@@ -123,12 +139,18 @@ pub struct PeerChecked {
     pub ahead: Option<i64>,
     /// What this machine may send to it.
     pub grants: Vec<PeerGrant>,
+    /// What this machine may read there.
+    #[serde(default)]
+    pub reads: Vec<PeerRead>,
 }
 
-/// A service of a peer that replicates to this machine, as the peer tells it.
+/// A service of a peer that replicates to this machine, or from it, as the peer tells it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PeerRelation {
     pub service: String,
+    /// Its sources are here, and its replicas there.
+    #[serde(default)]
+    pub pulls: bool,
     pub state: ServiceState,
     pub cause: StateCause,
     pub next: Option<NextRun>,
@@ -170,6 +192,16 @@ pub enum PeerFault {
 pub enum ClaimFault {
     /// It may not keep replicas there.
     NotGranted { dataset: String },
+    /// It may not read that.
+    NotReadable { dataset: String },
+    /// It may make no snapshots of that.
+    MakesNone { dataset: String },
+    /// What it may read has no snapshot.
+    NothingMade { dataset: String },
+    /// There is more of it than is listed at once: so many datasets, or snapshots and bookmarks.
+    TooLong { dataset: String, most: u64 },
+    /// It has made or holds as many snapshots of a dataset as a peer may, or as many bookmarks.
+    TooMany { dataset: String, most: u32 },
     /// A service is not called so.
     Service,
     /// That is no name.

@@ -12,6 +12,9 @@
 //! A request that begins a job is answered before the job has ended. Where the job then fails, that
 //! is a record of its own, [`FAILED`] ([`JobNote`]).
 //!
+//! What other appliances do here is noted as well, and has a weight of its own: one that sends each
+//! second pushes out nothing but what appliances did.
+//!
 //! Invariants:
 //! - A request that was begun comes to its end and is noted, whether or not its client hears of it:
 //!   it runs in a task of its own. Where it comes to no end, it is noted as failed. Of who is no
@@ -76,6 +79,16 @@ pub struct Said {
     pub target: Option<String>,
     /// Who was let in.
     pub role: Option<Role>,
+}
+
+/// What another appliance has asked for, and how it was answered.
+pub struct Deed<'a> {
+    /// As it is called here.
+    pub who: &'a str,
+    pub address: IpAddr,
+    pub path: &'static str,
+    pub target: &'a str,
+    pub status: u16,
 }
 
 /// A request that was answered.
@@ -318,6 +331,30 @@ impl Auditor {
             Whose::User(user) => self.guests.take(user),
         };
         turn.map(Some)
+    }
+
+    /// Another appliance has done something here, or was refused it. Whoever notes it waits for
+    /// nothing.
+    pub fn note_peer(&self, deed: Deed<'_>) {
+        let Deed { who, address, path, target, status } = deed;
+        let weight = if status < 400 { Weight::Peer } else { Weight::Refused };
+        let time = self.outside.now();
+        let happened = Happened {
+            weight,
+            time,
+            who: cut(who),
+            by: By::Peer,
+            address: Some(address.to_string()),
+            verb: Method::POST.to_string(),
+            path: path.to_owned(),
+            target: Some(cut(target)),
+            status,
+        };
+        let has_room = weight == Weight::Peer
+            || lock(&self.refused).has_room(Whose::Place(sockets::place(address)), time);
+        if !has_room || self.to.try_send(Order::Write(Box::new(happened))).is_err() {
+            self.lose_one();
+        }
     }
 
     fn lose_one(&self) {

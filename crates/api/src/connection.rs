@@ -137,7 +137,8 @@ pub async fn serve<I>(
         service_fn(move |mut request: Request<Incoming>| {
             tell(request.extensions_mut());
             let busy = Busy::begin(work.clone());
-            let is_stream = routes::is_stream(request.uri().path());
+            let path = request.uri().path();
+            let is_stream = routes::is_stream(path) || path == peers::wire::SOURCE_SEND;
             let patience = (manner != Manner::Local).then_some(STREAM_STUCK);
             let request = request.map(|body| Body::new(Heard::new(body, patience)));
             let answer = router.call(request);

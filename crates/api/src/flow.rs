@@ -8,6 +8,7 @@ use api_types::{FRAME_DATA, FRAME_EVENT, FRAME_HEAD, REQUEST_MAX, StreamEvent, W
 use axum::body::{Body, Bytes, HttpBody};
 use axum::response::{IntoResponse, Response};
 use http_body::Frame;
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::convert::Infallible;
 use std::io::{self, Read, Write};
@@ -31,9 +32,8 @@ pub fn run<T: DeserializeOwned>(
     body: Body,
     work: impl FnOnce(&App, T, &mut Incoming, &Outgoing) -> Result<Warnings, Refusal> + Send + 'static,
 ) -> Response {
-    let (to_client, answer) = mpsc::channel(QUEUED);
+    let (outgoing, answer) = Outgoing::new();
     let mut incoming = Incoming::of(body, REQUEST_PATIENCE);
-    let outgoing = Outgoing { pieces: to_client };
     let begun = apart(app, move |app| {
         let done = incoming.request().and_then(|request| work(app, request, &mut incoming, &outgoing));
         outgoing.tell(&match done {
@@ -44,13 +44,7 @@ pub fn run<T: DeserializeOwned>(
     if let Err(why) = begun {
         return why.into_response();
     }
-    match Response::builder()
-        .header("content-type", "application/octet-stream")
-        .body(Body::new(Pieces(answer)))
-    {
-        Ok(response) => response,
-        Err(error) => refuse(kind::INTERNAL, error.to_string()).into_response(),
-    }
+    answer.into_response()
 }
 
 /// Moves a body's pieces to whoever reads them, until one of the two has enough. The first line has
@@ -139,8 +133,14 @@ pub struct Outgoing {
 }
 
 impl Outgoing {
-    /// A client that is gone hears nothing.
-    pub fn tell(&self, event: &StreamEvent) {
+    /// With where its pieces are taken from.
+    pub fn new() -> (Outgoing, Pieces) {
+        let (pieces, answer) = mpsc::channel(QUEUED);
+        (Outgoing { pieces }, Pieces(answer))
+    }
+
+    /// An event, as JSON. A client that is gone hears nothing.
+    pub fn tell(&self, event: &impl Serialize) {
         if let Ok(json) = serde_json::to_vec(event) {
             let _ = self.frame(FRAME_EVENT, &json);
         }
@@ -188,6 +188,17 @@ impl Write for Stream<'_> {
 
 /// Pieces that a body is made of as they come.
 pub struct Pieces(pub mpsc::Receiver<Bytes>);
+
+impl IntoResponse for Pieces {
+    fn into_response(self) -> Response {
+        let response =
+            Response::builder().header("content-type", "application/octet-stream").body(Body::new(self));
+        match response {
+            Ok(response) => response,
+            Err(error) => refuse(kind::INTERNAL, error.to_string()).into_response(),
+        }
+    }
+}
 
 impl HttpBody for Pieces {
     type Data = Bytes;

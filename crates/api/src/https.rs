@@ -61,6 +61,7 @@ pub struct Neighbours {
 #[derive(Clone)]
 pub struct Comer {
     pub fingerprint: Fingerprint,
+    pub address: IpAddr,
     pub place: Arc<Place>,
 }
 
@@ -149,7 +150,9 @@ async fn take(
         Some(HTTP2) => Manner::Http2,
         // Whoever asks so has seen the certificate, and wants no more.
         Some(challenges::PROTOCOL) => return,
-        Some(PROTOCOL) => return neighbour(stream, place, neighbours, stop).await,
+        Some(PROTOCOL) => {
+            return neighbour((stream, address.ip().to_canonical()), place, neighbours, stop).await;
+        }
         _ => Manner::Http1,
     };
     let peer = Peer { address: address.ip().to_canonical(), place: place.clone() };
@@ -161,7 +164,7 @@ async fn take(
 
 /// Serves another appliance.
 async fn neighbour(
-    stream: TlsStream<TcpStream>,
+    (stream, address): (TlsStream<TcpStream>, IpAddr),
     place: Arc<Place>,
     neighbours: Option<Neighbours>,
     stop: watch::Receiver<()>,
@@ -169,7 +172,7 @@ async fn neighbour(
     // There is always a certificate: the handshake has taken none without.
     let shown = peers::tls::of_client(stream.get_ref().1.peer_certificates());
     let (Some(Neighbours { router, .. }), Some(fingerprint)) = (neighbours, shown) else { return };
-    let comer = Comer { fingerprint, place: place.clone() };
+    let comer = Comer { fingerprint, address, place: place.clone() };
     let tell = move |extensions: &mut axum::http::Extensions| {
         extensions.insert(comer.clone());
     };

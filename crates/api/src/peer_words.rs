@@ -14,11 +14,13 @@ pub fn check_peer(book: &Book, name: &str) -> PeerChecked {
             version: Some(hello.program),
             ahead: Some(ahead),
             grants: hello.grants,
+            reads: hello.reads,
         },
         Err(why) => {
             let (_, why) = peers::fault(name, why);
             let Refusal(problem) = why.into();
-            PeerChecked { problem: Some(Box::new(problem)), version: None, ahead: None, grants: Vec::new() }
+            let (grants, reads) = (Vec::new(), Vec::new());
+            PeerChecked { problem: Some(Box::new(problem)), version: None, ahead: None, grants, reads }
         }
     }
 }
@@ -59,6 +61,24 @@ pub fn not_claimed(why: &ClaimFault) -> String {
                 "this peer may keep no replicas at '{dataset}': 'cistern peer allow' on the machine that has it"
             )
         }
+        ClaimFault::NotReadable { dataset } => {
+            format!(
+                "this peer may not read '{dataset}': 'cistern peer allow --read' on the machine that has it"
+            )
+        }
+        ClaimFault::MakesNone { dataset } => {
+            format!("this peer may make no snapshots of '{dataset}', and destroy none")
+        }
+        ClaimFault::NothingMade { dataset } => format!(
+            "'{dataset}' has no snapshot yet: it is sent once there is one, or 'cistern peer allow --read \
+             --snapshots' there lets this appliance make some"
+        ),
+        ClaimFault::TooLong { dataset, most } => {
+            format!("'{dataset}' has more than {most} datasets, or snapshots and bookmarks")
+        }
+        ClaimFault::TooMany { dataset, most } => {
+            format!("this peer has {most} snapshots, holds or bookmarks of '{dataset}', and gets no more")
+        }
         ClaimFault::Service => "that is no name of a service".to_owned(),
         ClaimFault::Name { name } => format!("'{name}' is no name of a dataset"),
         ClaimFault::NotOfRelation { name } => format!("'{name}' is not of this service and source"),
@@ -80,9 +100,12 @@ pub fn not_paired(why: Refused) -> Unserved {
                 "'{dataset}' is no place for replicas: a dataset below the root of a pool is, and one or more snapshots are kept"
             ),
         ),
+        Refused::Read(dataset) => {
+            refused(kind::INVALID, format!("'{dataset}' is no dataset that a peer could read"))
+        }
         Refused::TooManyGrants => refused(
             kind::TOO_MANY,
-            "a peer may keep replicas in as many places as it does already".to_owned(),
+            "a peer may keep replicas in no more places, and read no more, than it does already".to_owned(),
         ),
         Refused::Itself => refused(kind::INVALID, "that is this machine".to_owned()),
         Refused::WrongCode => refused(

@@ -5,16 +5,21 @@
 //! - Who is no peer may only try a code, and is told nothing else.
 //! - What a peer may do, [`Guest`] says; a peer that is removed may do nothing from its next
 //!   request on.
+//! - What a peer changes here, is sent, or was refused when it wanted to, is in the audit log with
+//!   its name.
 //! - A request is small but for streams, and comes soon; a stream is on a thread of its own.
 
+mod sources;
+
 use crate::app::{Shared, apart, patient};
+use crate::audit::{Auditor, Deed};
 use crate::caller::known;
 use crate::flow::Incoming;
 use crate::https::{Comer, Neighbours};
 use crate::peer_words::not_paired;
 use crate::problem::{Refusal, refuse};
 use api_types::{FailureClass, Peer, PeerRelation, Problem, kind};
-use appliance::replication::{Claim, Fault, Guest};
+use appliance::replication::{Claim, Fault, Guest, Taken, Time};
 use axum::body::{Bytes, to_bytes};
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
@@ -27,6 +32,7 @@ use peers::wire::{self, Adopt, Confirm, Destroy, Failed, Hello, Original, Pair, 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::io::Read;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use stdx::behalf::{Actor, Way};
@@ -46,6 +52,8 @@ const ACCOUNT: u32 = u32::MAX;
 struct Peering {
     app: Shared,
     book: Arc<Book>,
+    auditor: Auditor,
+    streams: sources::Streams,
 }
 
 impl IntoResponse for Failure {
@@ -86,14 +94,18 @@ impl From<Refusal> for Failure {
 type Answer<T> = Result<Json<T>, Failure>;
 
 /// How other appliances are served, where any may be known.
-pub fn neighbours(app: &Shared, book: Option<Arc<Book>>) -> Result<Option<Neighbours>, String> {
+pub fn neighbours(
+    app: &Shared,
+    book: Option<Arc<Book>>,
+    auditor: Auditor,
+) -> Result<Option<Neighbours>, String> {
     let Some(book) = book else { return Ok(None) };
     let config = peers::tls::server(book.identity()).map_err(|error| error.to_string())?;
-    Ok(Some(Neighbours { config, router: router(app.clone(), book) }))
+    Ok(Some(Neighbours { config, router: router(app.clone(), book, auditor) }))
 }
 
 /// Everything that a peer may ask.
-fn router(app: Shared, book: Arc<Book>) -> Router {
+fn router(app: Shared, book: Arc<Book>, auditor: Auditor) -> Router {
     Router::new()
         .route(wire::HELLO, post(hello))
         .route(wire::LOOK, post(look))
@@ -104,10 +116,16 @@ fn router(app: Shared, book: Arc<Book>) -> Router {
         .route(wire::ABORT, post(abort))
         .route(wire::DESTROY, post(destroy))
         .route(wire::ADOPT, post(adopt))
+        .route(wire::SOURCE_NAMES, post(sources::names))
+        .route(wire::SOURCE_READ, post(sources::read))
+        .route(wire::SOURCE_CHANGE, post(sources::change))
+        .route(wire::SOURCE_MAKE, post(sources::make))
+        .route(wire::SOURCE_REST, post(sources::rest))
+        .route(wire::SOURCE_SEND, post(sources::send))
         .route(wire::PAIR, post(pair))
         .route(wire::CONFIRM, post(confirm))
         .fallback(nothing)
-        .with_state(Peering { app, book })
+        .with_state(Peering { app, book, auditor, streams: sources::streams() })
 }
 
 async fn nothing() -> Failure {
@@ -129,18 +147,36 @@ fn actor() -> Arc<Actor> {
 }
 
 impl Peering {
-    /// Does something for a peer, on a blocking thread.
+    /// Asks something for a peer, on a blocking thread.
     async fn with<T: Send + 'static>(
         &self,
         comer: Comer,
-        work: impl FnOnce(&Guest<'_>) -> Result<T, Fault> + Send + 'static,
+        work: impl FnOnce(&Guest<'_>, Time) -> Result<T, Fault> + Send + 'static,
     ) -> Result<T, Failure> {
         let peer = self.peer(comer).await?;
         let work = patient(self.app.clone(), move |app| {
-            let guest = Guest { engine: app.engine(), name: &peer.name, grants: &peer.grants };
-            Ok(hurried(|| work(&guest)))
+            let Peer { name, grants, reads, .. } = &peer;
+            let guest = Guest { engine: app.engine(), name, grants, reads };
+            let now = app.now();
+            Ok(hurried(|| work(&guest, now)))
         });
         Ok(known(actor(), work).await??)
+    }
+
+    /// Does something for a peer that changes something here, and notes it: whether or not the peer
+    /// hears of it.
+    async fn doing<T: Send + 'static>(
+        &self,
+        comer: Comer,
+        (path, target): (&'static str, String),
+        work: impl FnOnce(&Guest<'_>) -> Result<T, Fault> + Send + 'static,
+    ) -> Result<T, Failure> {
+        let desk = Desk { auditor: self.auditor.clone(), address: comer.address, path };
+        let done = self.with(comer, move |guest, _| {
+            let done = work(guest);
+            Ok(desk.note(guest.name, &target, done))
+        });
+        done.await?
     }
 
     /// Who has come, if that is a peer.
@@ -162,6 +198,27 @@ impl Peering {
     }
 }
 
+/// Where it is noted what a peer does.
+struct Desk {
+    auditor: Auditor,
+    address: IpAddr,
+    path: &'static str,
+}
+
+impl Desk {
+    /// How it ended.
+    fn note<T>(&self, who: &str, target: &str, done: Result<T, Fault>) -> Result<T, Failure> {
+        let done = done.map_err(Failure::from);
+        let status = done.as_ref().map_or_else(|Failure(failed)| failed.problem.status, |_| 200);
+        self.tell(who, target, status);
+        done
+    }
+
+    fn tell(&self, who: &str, target: &str, status: u16) {
+        self.auditor.note_peer(Deed { who, address: self.address, path: self.path, target, status });
+    }
+}
+
 async fn hello(
     State(peering): State<Peering>,
     Extension(comer): Extension<Comer>,
@@ -178,7 +235,7 @@ async fn look(
     request: Request,
 ) -> Result<Response, Failure> {
     let claim: Claim = body(request).await?;
-    let found = peering.with(comer, move |guest| guest.look(&claim)).await?;
+    let found = peering.with(comer, move |guest, _| guest.look(&claim)).await?;
     Ok(Json(found).into_response())
 }
 
@@ -191,7 +248,7 @@ async fn original(
     let Original { service, guid } = body(request).await?;
     let work = patient(peering.app.clone(), move |app| {
         let services = app.services().ok_or_else(|| refuse(kind::UNAVAILABLE, "there are no services"))?;
-        Ok(hurried(|| app.appliance.is_original(services, &peer.name, &service, guid))?)
+        Ok(hurried(|| app.appliance.is_original(services, (&peer.name, &peer.reads), &service, guid))?)
     });
     Ok(Json(known(actor(), work).await?))
 }
@@ -216,7 +273,7 @@ async fn promoted(
     request: Request,
 ) -> Result<Response, Failure> {
     let claim: Claim = body(request).await?;
-    let live = peering.with(comer, move |guest| guest.promoted(&claim)).await?;
+    let live = peering.with(comer, move |guest, _| guest.promoted(&claim)).await?;
     Ok(Json(live).into_response())
 }
 
@@ -226,7 +283,8 @@ async fn abort(
     request: Request,
 ) -> Answer<()> {
     let claim: Claim = body(request).await?;
-    peering.with(comer, move |guest| guest.abort(&claim)).await.map(Json)
+    let target = (wire::ABORT, claim.dataset.clone());
+    peering.doing(comer, target, move |guest| guest.abort(&claim)).await.map(Json)
 }
 
 async fn destroy(
@@ -235,7 +293,8 @@ async fn destroy(
     request: Request,
 ) -> Answer<()> {
     let Destroy { claim, snapshot, guid } = body(request).await?;
-    peering.with(comer, move |guest| guest.destroy(&claim, &snapshot, guid)).await.map(Json)
+    let target = (wire::DESTROY, format!("{}@{snapshot}", claim.dataset));
+    peering.doing(comer, target, move |guest| guest.destroy(&claim, &snapshot, guid)).await.map(Json)
 }
 
 async fn adopt(
@@ -245,7 +304,8 @@ async fn adopt(
 ) -> Answer<()> {
     let Adopt { claim, pool_guid, dataset_guid, key } = body(request).await?;
     let identity = Identity { pool_guid, dataset_guid, key: key.map(HandleKey::from_bytes) };
-    peering.with(comer, move |guest| guest.adopt(&claim, identity)).await.map(Json)
+    let target = (wire::ADOPT, claim.dataset.clone());
+    peering.doing(comer, target, move |guest| guest.adopt(&claim, identity)).await.map(Json)
 }
 
 async fn receive(
@@ -253,17 +313,30 @@ async fn receive(
     Extension(comer): Extension<Comer>,
     request: Request,
 ) -> Answer<()> {
+    let desk = Desk { auditor: peering.auditor.clone(), address: comer.address, path: wire::RECEIVE };
     let peer = peering.peer(comer).await?;
     let mut incoming = Incoming::of(request.into_body(), PATIENCE);
     let (tell, told) = oneshot::channel();
     let begun = known(actor(), async {
         apart(peering.app.clone(), move |app| {
-            let guest = Guest { engine: app.engine(), name: &peer.name, grants: &peer.grants };
+            let Peer { name, grants, reads, .. } = &peer;
+            let guest = Guest { engine: app.engine(), name, grants, reads };
             let done = incoming.request().map_err(Failure::from).and_then(|request: Receive| {
                 let Receive { claim, props, at } = request;
                 tracing::info!(peer = peer.name, dataset = claim.dataset, "a stream of a peer");
                 let now = app.now();
-                hurried(|| guest.receive(&claim, (props, at), &mut incoming, now)).map_err(Failure::from)
+                let mut tell = |taken: Taken<'_>| match taken {
+                    Taken::Received { is_new: true } => {
+                        desk.tell(name, &format!("{}, new", claim.dataset), 200)
+                    }
+                    Taken::Received { is_new: false } => desk.tell(name, &claim.dataset, 200),
+                    Taken::Destroyed { snapshot } => desk.tell(name, &format!("{snapshot}, destroyed"), 200),
+                };
+                let done = hurried(|| guest.receive(&claim, (props, at), (&mut incoming, &mut tell), now));
+                match done {
+                    Ok(()) => Ok(()),
+                    failed => desk.note(name, &claim.dataset, failed),
+                }
             });
             let is_over = done.is_ok();
             // Who asked may have gone.
@@ -314,5 +387,13 @@ async fn confirm(
     request: Request,
 ) -> Answer<Confirm> {
     let theirs: Confirm = body(request).await?;
-    paired(peering, move |book| book.confirm(comer.fingerprint, &theirs)).await
+    let desk = Desk { auditor: peering.auditor.clone(), address: comer.address, path: wire::CONFIRM };
+    paired(peering, move |book| {
+        let proof = book.confirm(comer.fingerprint, &theirs)?;
+        if let Some(peer) = book.known(comer.fingerprint)? {
+            desk.tell(&peer.name, "a peer by a code", 200);
+        }
+        Ok(proof)
+    })
+    .await
 }

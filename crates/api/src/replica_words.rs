@@ -21,7 +21,7 @@ pub fn not_replicated(why: &NotReplicated) -> String {
         ),
         NotReplicated::OriginalElsewhere { dataset, peer } => format!(
             "the original of {dataset} is in use on {peer}: 'zfs set readonly=on' there, and have its service run once \
-             more; or promote with --force, and both may be written to until 'cistern svc reverse' takes one out"
+             more; or promote with --force, and both may be written to until one of them is taken out"
         ),
         NotReplicated::NotPromoted { dataset } => {
             format!("{dataset} is a replica: 'cistern replica promote' makes it live first")

@@ -189,11 +189,11 @@ pub fn serve(
         };
         let certificates = certificates?;
         let acme = acme.ok_or("there is nobody to ask for certificates")?;
-        let front = Front { accounts, certificates: certificates.clone(), auditor };
+        let front = Front { accounts, certificates: certificates.clone(), auditor: auditor.clone() };
         let routes = routes.clone().merge(console_files::files());
         let routes = routes.layer(from_fn_with_state(Arc::new(front), identify));
         let routes = routes.merge(console_files::reports(app.tally.clone()));
-        let neighbours = neighbours(&app, config.peers)?;
+        let neighbours = neighbours(&app, config.peers, auditor)?;
         Web::begin((listener, friends), (certificates, acme), (routes, neighbours), BLOCKING_THREADS)
             .map_err(|error| error.to_string())
     });

@@ -37,7 +37,7 @@ use std::time::Duration;
 
 use api_types::{
     Problem, RsyncEnd, ScriptEnd, ScriptPolicy, ServiceEvent, ServiceLog, ServiceLogEntry, ServiceState,
-    SleepingPolicy, SshHost,
+    SleepingPolicy, SnapTarget, SshHost,
 };
 use engine_api::{Cancel, Engine};
 use jiff::tz::TimeZone;
@@ -52,8 +52,8 @@ use crate::Failure;
 pub(crate) use facts::filter;
 pub use line::{Bounds, Broken, Ended, Line};
 pub use shelf::{Kept, Memory, Shelf, ShelfFault, Spoilt};
-use sync::{Fault, Peer};
-pub(crate) use sync::{hold_tag, marked, replica_of};
+use sync::{Elsewhere, Fault, Peer};
+pub(crate) use sync::{Guest, hold_tag, marked, replica_of};
 pub use task::Task;
 pub use tier::Errand;
 use work::Working;
@@ -75,6 +75,8 @@ pub trait World: Send + Sync {
     fn original(&self, peer: &str, service: &str, guid: u64) -> Result<bool, Fault>;
     /// Another appliance, as the target of a service: replica → guid of its source.
     fn peer(&self, name: &str, service: &str, sources: BTreeMap<String, u64>) -> Box<dyn Peer>;
+    /// Another appliance, as the source of a service.
+    fn source(&self, name: &str, service: &str, source: &SnapTarget) -> Box<dyn Elsewhere>;
     /// Connects to a host by SSH.
     ///
     /// # Errors

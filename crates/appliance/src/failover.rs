@@ -14,8 +14,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, TryLockError};
 
 use api_types::{
-    AutoSyncPolicy, CloneCreate, Inherit, PropertiesSet, Replica, ReplicaLive, ReplicaLoss, ReplicaPromote,
-    ReplicaTest, Rollback, Service, ServiceReverse, ServiceSpec, SnapTarget, SyncTarget,
+    AutoSyncPolicy, CloneCreate, Inherit, PeerRead, PropertiesSet, Replica, ReplicaLive, ReplicaLoss,
+    ReplicaPromote, ReplicaTest, Rollback, Service, ServiceReverse, ServiceSpec, SnapTarget, SyncTarget,
 };
 use engine_api::{
     Adopted, Change, Committed, DatasetInfo, DatasetKind, Error, IDENTITY, Pool, PropertyChange, REPLICA,
@@ -26,7 +26,7 @@ use stdx::behalf::{Actor, Way, on_behalf_of};
 use stdx::patience::hurried;
 use stdx::premise::{Premise, relying_on};
 
-use crate::executor::{Services, filter, hold_tag, marked, replica_of};
+use crate::executor::{Guest, Services, filter, hold_tag, marked, replica_of};
 use crate::{Appliance, Failure, NotReplicated, Result, Warning};
 
 /// How often it is tried to go back to a snapshot.
@@ -211,7 +211,8 @@ impl Appliance {
     ) -> Result<(Promoted, Vec<Warning>)> {
         self.alone(|| {
             let heads = self.heads()?;
-            let candidates = self.to_promote(&heads, &asked.dataset)?;
+            let pulls = services.map_or_else(BTreeMap::new, Services::pulls);
+            let candidates = failover::pulled(self.to_promote(&heads, &asked.dataset)?, &pulls);
             let mut empty = BTreeSet::new();
             for Candidate { replica, .. } in &candidates {
                 if heads.of(replica)?.listed()?.is_empty() {
@@ -240,16 +241,23 @@ impl Appliance {
         })
     }
 
-    /// Whether a dataset that a service sends to this peer, or that was a replica of the peer's, is
-    /// here and in use.
-    pub fn is_original(&self, services: &Services, peer: &str, id: &str, guid: u64) -> Result<bool> {
+    /// Whether a dataset that a service sends to this peer, that the peer may read, or that was a
+    /// replica of the peer's, is here and in use.
+    pub fn is_original(
+        &self,
+        services: &Services,
+        (peer, reads): (&str, &[PeerRead]),
+        id: &str,
+        guid: u64,
+    ) -> Result<bool> {
         let heads = self.heads()?;
         let Some(head) = heads.by_guid(guid) else { return Ok(false) };
         let was_replica = || -> Result<bool> {
             let pool = &heads.of(head)?.pool;
             Ok(!marked(&**pool, &head.name, &format!("{peer}/{id}"))?.is_empty())
         };
-        let is_related = services.sends_to(id, peer) || was_replica()?;
+        let may_read = Guest::read_of(reads, &head.name).is_some();
+        let is_related = may_read || services.sends_to(id, peer) || was_replica()?;
         Ok(failover::is_original(head, is_related))
     }
 

@@ -27,10 +27,15 @@ pub use executor::{
 };
 /// Replicas, by whichever way they are reached.
 pub mod replication {
-    pub use crate::executor::sync::{Claim, Fault, Fill, Found, Guest, Incoming, Live, Peer};
+    pub use crate::executor::sync::{
+        Claim, Content, Elsewhere, Fault, Fill, Found, Given, Guest, Incoming, Live, Offered, Origin,
+        Original, Patience, Peer, ReadClaim, Reading, Taken,
+    };
+    pub use services::autosnap::coverage::Named;
     pub use services::autosync::stamp;
-    pub use services::autosync::view::Snapshot;
-    pub use services::names::is_dataset;
+    pub use services::autosync::view::{Snapshot, Source};
+    pub use services::names::{is_dataset, is_part};
+    pub use services::time::Time;
 }
 pub use failover::Promoted;
 pub use failure::{

@@ -18,14 +18,14 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use api_types::{PeerFault, RsyncEnd, ScriptEnd, ScriptPolicy, SshHost};
-use appliance::replication::{Fault, Peer};
+use api_types::{PeerFault, RsyncEnd, ScriptEnd, ScriptPolicy, SnapTarget, SshHost};
+use appliance::replication::{Elsewhere, Fault, Peer};
 use appliance::{Broken, Errand, Line, LocalMounts, Services, World};
 use engine_api::{Cancel, Engine};
 use env::{Clock, Entropy};
 use jiff::tz::TimeZone;
 use machine::Machine;
-use peers::{Book, Remote};
+use peers::{Book, Remote, Sources};
 use services::autotier::command::Said;
 use services::clock::Reading;
 use stdx::os_error::words;
@@ -93,6 +93,16 @@ impl World for Here {
         Box::new(match &self.peers {
             Some(book) => book.remote(name, service, sources),
             None => Remote::new(name.to_owned(), service.to_owned(), sources, Err(PeerFault::NoIdentity)),
+        })
+    }
+
+    fn source(&self, name: &str, service: &str, source: &SnapTarget) -> Box<dyn Elsewhere> {
+        Box::new(match &self.peers {
+            Some(book) => book.sources(name, service, source),
+            None => {
+                let (name, service) = (name.to_owned(), service.to_owned());
+                Sources::new(name, service, source.clone(), Err(PeerFault::NoIdentity))
+            }
         })
     }
 

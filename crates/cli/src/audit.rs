@@ -87,5 +87,6 @@ fn by(by: By) -> String {
         By::Socket { uid } => format!("uid {uid}"),
         By::Session { id } => format!("session {id}"),
         By::Token { id } => format!("token {id}"),
+        By::Peer => "peer".to_owned(),
     }
 }

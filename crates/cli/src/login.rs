@@ -221,6 +221,7 @@ pub fn whoami(args: &[String], client: &Client, io: &mut Io<'_>) -> Result<(), S
         By::Socket { .. } => "the socket of this machine".to_owned(),
         By::Session { id } => format!("session {id}"),
         By::Token { id } => format!("token {id}"),
+        By::Peer => "the certificate of an appliance".to_owned(),
     };
     let lines = [
         ("user", me.name.unwrap_or_else(|| "-".to_owned())),

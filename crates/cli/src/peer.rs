@@ -1,4 +1,4 @@
-//! `cistern peer`: other appliances, and what each may keep here.
+//! `cistern peer`: other appliances, what each may keep here, and what it may read.
 
 use crate::client::{Address, Client, fingerprint};
 use crate::command::Io;
@@ -9,7 +9,7 @@ use crate::table::{plain, time};
 use crate::{ask, getopt, table};
 use api_types::{
     Peer, PeerAdd, PeerChange, PeerChecked, PeerGrant, PeerIdentity, PeerInvite, PeerInvited, PeerJoin,
-    PeerRelation, Secret, SyncReplica, routes,
+    PeerRead, PeerRelation, Secret, SyncReplica, routes,
 };
 
 pub const USAGE: &str = "\
@@ -21,7 +21,8 @@ usage: cistern peer id [--json]
        cistern peer show NAME [--json]
        cistern peer set NAME [--address HOST[:PORT]] [--group GROUP]
        cistern peer allow NAME DATASET [--append-only] [--keep KEEP]
-       cistern peer deny NAME DATASET
+       cistern peer allow NAME DATASET --read [--snapshots]
+       cistern peer deny NAME DATASET [--read]
        cistern peer check NAME [--json]
        cistern peer relations NAME [-H] [-p] [--json]
        cistern peer remove NAME
@@ -30,14 +31,19 @@ Other appliances, to replicate to and from. Each is known by the fingerprint of 
 peers by a code, which 'invite' shows on the one and 'join' takes on the other; or by 'add' on both, with the other's fingerprint.
 NAME is what the other one is called here. Peers meet on the port of HTTPS. What a peer sends is kept where it was allowed to
 send, and nowhere else; its replicas refuse writes. 'check' asks a peer whether it is there. What a peer that is removed has here
-stays. Appliances of one group make each other known: who becomes a peer of one of them is a peer of all within minutes, and may
-send nothing to the others before each allows it. 'relations' asks a peer what it replicates to this appliance, how far that is
-behind its sources and by how much it may be, and what it does next.
+stays. What a peer may read with --read, it can pull: its services see which snapshots there are, hold the one that they go on from,
+and are sent what is in them. It changes nothing else there, unless it may make --snapshots: then it also destroys those that it has
+made. It may read nothing before that is allowed, and nothing more from the moment on at which it is denied. Appliances of one group
+make each other known: who becomes a peer of one of them is a peer of all within minutes, and may send nothing to the others, and
+read nothing there, before each allows it. 'relations' asks a peer what it replicates to this appliance, and what it pulls from here:
+how far that is behind its sources and by how much it may be, and what it does next.
 
   --address HOST[:PORT]      where it listens (port 8443 unless given): who is only called by it needs none
   --fingerprint FINGERPRINT  what 'cistern peer id' shows there
   --allow DATASET            it may keep replicas there and below
   --append-only              it may destroy nothing of what it has sent
+  --read                     of what a peer may read: the dataset and all below
+  --snapshots                it may make snapshots there, and destroy those that it has made
   --keep 24,30d              which snapshots stay is decided here: so many of the newest, and those of so long
   --group GROUP              it is of this group, and is told who else is; '' for of none. Give it on both sides
   -H                         for programs: without a head
@@ -49,6 +55,7 @@ examples:
   cistern peer join south nas-b.example.org GWXQ7-2MKPR
   cistern svc create auto-sync away --from tank/home --recursive --to peer://south/backup/north/home --schedule 15m
   cistern peer allow north backup/north --append-only --keep 96,90d
+  cistern peer allow south tank/home --read --snapshots
 ";
 
 pub fn run(args: &[String], client: &Client, io: &mut Io<'_>) -> Result<(), Stop> {
@@ -84,6 +91,8 @@ fn options(args: &[String]) -> Result<Parsed, Stop> {
         ("allow", "l"),
         ("keep", "k"),
         ("append-only", "append-only"),
+        ("read", "read"),
+        ("snapshots", "snapshots"),
         ("group", "g"),
         ("json", "j"),
     ];
@@ -177,17 +186,21 @@ fn list(args: &[String], client: &Client, io: &mut Io<'_>) -> Result<(), Stop> {
         return Ok(writeln!(io.out, "there are no peers (cistern peer invite)")?);
     }
     let row = |peer: &Peer| {
-        let allowed: Vec<String> = peer.grants.iter().map(|grant| plain(&grant.dataset)).collect();
+        let listed = |names: &mut dyn Iterator<Item = &String>| {
+            let names: Vec<String> = names.map(|name| plain(name)).collect();
+            if names.is_empty() { "-".to_owned() } else { names.join(",") }
+        };
         [
             plain(&peer.name),
             peer.address.as_deref().map_or_else(|| "-".to_owned(), plain),
             peer.group.as_deref().map_or_else(|| "-".to_owned(), plain),
-            if allowed.is_empty() { "-".to_owned() } else { allowed.join(",") },
+            listed(&mut peer.grants.iter().map(|grant| &grant.dataset)),
+            listed(&mut peer.reads.iter().map(|read| &read.dataset)),
         ]
     };
     table::print(
         io,
-        ["NAME", "ADDRESS", "GROUP", "MAY SEND TO"],
+        ["NAME", "ADDRESS", "GROUP", "MAY SEND TO", "MAY READ"],
         all.iter().map(row).collect(),
         options.has("H"),
     )
@@ -207,6 +220,9 @@ fn show(args: &[String], client: &Client, io: &mut Io<'_>) -> Result<(), Stop> {
     for grant in &peer.grants {
         writeln!(io.out, "may send to  {}", granted(grant))?;
     }
+    for read in &peer.reads {
+        writeln!(io.out, "may read     {}", readable(read))?;
+    }
     Ok(())
 }
 
@@ -220,10 +236,15 @@ fn granted(grant: &PeerGrant) -> String {
     format!("{}{rule}", plain(&grant.dataset))
 }
 
+fn readable(read: &PeerRead) -> String {
+    let rule = if read.snapshots { ", and make snapshots of it" } else { "" };
+    format!("{} and all below{rule}", plain(&read.dataset))
+}
+
 fn set(args: &[String], client: &Client) -> Result<(), Stop> {
     let options = options(args)?;
     let name = options.one(NAME)?;
-    let change = PeerChange { address: address(&options)?, grants: None, group: group(&options) };
+    let change = PeerChange { address: address(&options)?, group: group(&options), ..PeerChange::default() };
     if change == PeerChange::default() {
         return usage("--address HOST[:PORT] or --group GROUP is wanted");
     }
@@ -233,7 +254,21 @@ fn set(args: &[String], client: &Client) -> Result<(), Stop> {
 
 fn allow(args: &[String], client: &Client) -> Result<(), Stop> {
     let options = options(args)?;
-    let (name, dataset) = options.two([NAME, "missing dataset that it may send to"])?;
+    let (name, dataset) = options.two([NAME, "missing dataset that it may send to, or read"])?;
+    if options.has("read") {
+        if options.has("append-only") || options.has("k") {
+            return usage("--append-only and --keep are about what a peer sends, and --read is not");
+        }
+        let read = PeerRead { dataset: dataset.clone(), snapshots: options.has("snapshots") };
+        return with_reads(client, name, |reads| {
+            reads.retain(|known| known.dataset != read.dataset);
+            reads.push(read);
+            Ok(())
+        });
+    }
+    if options.has("snapshots") {
+        return usage("--snapshots goes with --read");
+    }
     let keep = options.value("k").map(crate::svc::keep).transpose()?;
     let grant = PeerGrant { dataset: dataset.clone(), append_only: options.has("append-only"), keep };
     with_grants(client, name, |grants| {
@@ -245,7 +280,17 @@ fn allow(args: &[String], client: &Client) -> Result<(), Stop> {
 
 fn deny(args: &[String], client: &Client) -> Result<(), Stop> {
     let options = options(args)?;
-    let (name, dataset) = options.two([NAME, "missing dataset that it may send to no more"])?;
+    let (name, dataset) = options.two([NAME, "missing dataset that it may send to, or read, no more"])?;
+    if options.has("read") {
+        return with_reads(client, name, |reads| {
+            let before = reads.len();
+            reads.retain(|known| known.dataset != *dataset);
+            match reads.len() < before {
+                true => Ok(()),
+                false => fail(format!("'{name}' may not read '{dataset}'")),
+            }
+        });
+    }
     with_grants(client, name, |grants| {
         let before = grants.len();
         grants.retain(|known| known.dataset != *dataset);
@@ -263,7 +308,19 @@ fn with_grants(
 ) -> Result<(), Stop> {
     let mut peer: Peer = client.get(&routes::at(routes::PEER, name))?;
     work(&mut peer.grants)?;
-    let change = PeerChange { address: None, grants: Some(peer.grants), group: None };
+    let change = PeerChange { grants: Some(peer.grants), ..PeerChange::default() };
+    client.post::<Peer>(&routes::at(routes::PEER_CHANGE, name), &change)?;
+    Ok(())
+}
+
+fn with_reads(
+    client: &Client,
+    name: &str,
+    work: impl FnOnce(&mut Vec<PeerRead>) -> Result<(), Stop>,
+) -> Result<(), Stop> {
+    let mut peer: Peer = client.get(&routes::at(routes::PEER, name))?;
+    work(&mut peer.reads)?;
+    let change = PeerChange { reads: Some(peer.reads), ..PeerChange::default() };
     client.post::<Peer>(&routes::at(routes::PEER_CHANGE, name), &change)?;
     Ok(())
 }
@@ -290,6 +347,9 @@ fn check(args: &[String], client: &Client, io: &mut Io<'_>) -> Result<(), Stop> 
     for grant in &checked.grants {
         writeln!(io.out, "takes to     {}", granted(grant))?;
     }
+    for read in &checked.reads {
+        writeln!(io.out, "shows        {}", readable(read))?;
+    }
     Ok(())
 }
 
@@ -300,13 +360,15 @@ fn relations(args: &[String], client: &Client, io: &mut Io<'_>) -> Result<(), St
         return table::json(io, &all);
     }
     if all.is_empty() && !options.has("H") {
-        return Ok(writeln!(io.out, "it replicates nothing to this appliance")?);
+        return Ok(writeln!(io.out, "it replicates nothing to this appliance, and nothing from it")?);
     }
     let is_exact = options.has("p");
     let span = |seconds: i64| if is_exact { seconds.to_string() } else { svc::span(seconds) };
     let none = || "-".to_owned();
     let row = |relation: &PeerRelation, replica: &SyncReplica| {
         [
+            // It sends what it has to a replica here, or pulls what is here to one of its own.
+            if relation.pulls { "pulls" } else { "sends" }.to_owned(),
             plain(&replica.target),
             plain(&replica.dataset),
             plain(&relation.service),
@@ -318,7 +380,7 @@ fn relations(args: &[String], client: &Client, io: &mut Io<'_>) -> Result<(), St
         ]
     };
     let rows = all.iter().flat_map(|it| it.replicas.iter().map(move |replica| row(it, replica)));
-    const HEAD: [&str; 8] =
-        ["REPLICA", "SOURCE THERE", "SERVICE", "STATE", "LAG", "ALLOWED", "NEXT RUN", "WHY"];
+    const HEAD: [&str; 9] =
+        ["IT", "REPLICA", "SOURCE", "SERVICE", "STATE", "LAG", "ALLOWED", "NEXT RUN", "WHY"];
     table::print(io, HEAD, rows.collect(), options.has("H"))
 }

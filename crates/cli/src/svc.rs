@@ -58,8 +58,8 @@ auto-snap
   --stale-after AGE   the newest snapshot of what has changed may be this old; never
 
 auto-sync
-  --from DATASET      what is replicated; --recursive and --exclude as above. ssh://user@host:port/pool/dataset is pulled
-                      from a host with OpenZFS to a dataset of this machine
+  --from DATASET      what is replicated; --recursive and --exclude as above. peer://name/pool/dataset is pulled from another
+                      appliance, and ssh://user@host:port/pool/dataset from a host with OpenZFS, to a dataset of this machine
   --to DATASET        the replica, in another pool of this machine; peer://name/pool/dataset on another appliance (cistern
                       peer --help), or ssh://user@host:port/pool/dataset on a host with OpenZFS; it refuses writes
   --host-key WHICH    by SSH: known, or accept-new, which is the one that the host shows at first

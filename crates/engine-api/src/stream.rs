@@ -70,6 +70,9 @@ pub struct Received {
 pub struct TokenContents {
     /// The snapshot that is to be sent, as its sender called it.
     pub snapshot: String,
+    /// Its guid, and that of what the stream starts from; 0: from nothing.
+    pub guid: u64,
+    pub from_guid: u64,
     /// All of it, as it is shown.
     pub shown: String,
 }

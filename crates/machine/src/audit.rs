@@ -29,6 +29,8 @@ pub enum Weight {
     Operator,
     /// Somebody else did something.
     Guest,
+    /// Another appliance did.
+    Peer,
     /// Nothing was done, whoever asked.
     Refused,
 }
@@ -41,6 +43,7 @@ impl Weight {
             Weight::Operator => (1, 50_000),
             Weight::Guest => (2, 25_000),
             Weight::Refused => (3, 25_000),
+            Weight::Peer => (4, 25_000),
         }
     }
 }
@@ -111,6 +114,7 @@ fn insert(db: &Transaction<'_>, entry: &AuditEntry<'_>) -> Result<(), Fault> {
         // Ids come from SQLite, where they have 63 bits.
         By::Session { id } => ("session", Some(id.cast_signed())),
         By::Token { id } => ("token", Some(id.cast_signed())),
+        By::Peer => ("peer", None),
     };
     let (weight, most) = entry.weight.kept();
     let sql = "SELECT coalesce(max(nth), 0) + 1 FROM audit WHERE weight = ?1";
@@ -144,6 +148,7 @@ fn record(row: &Row<'_>) -> rusqlite::Result<AuditRecord> {
         "socket" => By::Socket { uid: row.get(4)? },
         "session" => By::Session { id: number(row, 4)? },
         "token" => By::Token { id: number(row, 4)? },
+        "peer" => By::Peer,
         _ => return Err(rusqlite::Error::InvalidColumnType(3, way, rusqlite::types::Type::Text)),
     };
     Ok(AuditRecord {

@@ -43,7 +43,7 @@ const COUNTING: &[Counting] = &[
     ("settings", &["name", "value"], LONGEST),
     ("services", &["id", "changes"], LONGEST),
     ("peer_key", &["certificate", "key"], LONGEST),
-    ("peers", &["name", "fingerprint", "address", "grants", "community"], LONGEST_WITH_ROOTS),
+    ("peers", &["name", "fingerprint", "address", "grants", "community", "reads"], LONGEST_WITH_ROOTS),
     ("peers_removed", &["fingerprint"], LONGEST),
 ];
 

@@ -3,9 +3,10 @@
 //! Invariants: there are at most [`MOST`]. A fingerprint is of one of them. Who was a member of a
 //! group and was removed is not made known again by others.
 
-use api_types::{Fingerprint, Peer, PeerGrant};
+use api_types::{Fingerprint, Peer};
 use rusqlite::types::Type;
 use rusqlite::{Connection, OptionalExtension, Row, params};
+use serde::Serialize;
 
 use crate::Machine;
 use crate::fault::{Denied, Fault, Limit, NameFault};
@@ -23,7 +24,7 @@ pub struct PeerKey {
     pub key: String,
 }
 
-const SELECT: &str = "SELECT name, fingerprint, address, grants, added, community FROM peers";
+const SELECT: &str = "SELECT name, fingerprint, address, grants, added, community, reads FROM peers";
 
 impl Machine {
     /// What this machine shows to peers; made by `make` where there is none.
@@ -89,13 +90,14 @@ impl Machine {
         })
     }
 
-    /// Sets address, grants and group of one that is there.
+    /// Sets address, grants, what it may read, and group of one that is there.
     pub fn change_peer(&self, changed: &Peer) -> Result<(), Denied> {
         check(changed)?;
-        let grants = grants(&changed.grants)?;
+        let (grants, reads) = (listed(&changed.grants)?, listed(&changed.reads)?);
         self.store.change_accounts(|db| {
-            let sql = "UPDATE peers SET address = ?2, grants = ?3, community = ?4 WHERE name = ?1";
-            match db.execute(sql, params![changed.name, changed.address, grants, changed.group])? {
+            let sql =
+                "UPDATE peers SET address = ?2, grants = ?3, community = ?4, reads = ?5 WHERE name = ?1";
+            match db.execute(sql, params![changed.name, changed.address, grants, changed.group, reads])? {
                 0 => Err(Denied::NotFound),
                 _ => Ok(()),
             }
@@ -124,7 +126,7 @@ impl Machine {
 }
 
 fn insert(db: &Connection, new: &Peer) -> Result<(), Denied> {
-    let grants = grants(&new.grants)?;
+    let (grants, reads) = (listed(&new.grants)?, listed(&new.reads)?);
     let sql = "SELECT count(*), coalesce(max(name = ?1 OR fingerprint = ?2), 0) FROM peers";
     let (count, is_taken): (i64, bool) =
         db.query_row(sql, params![new.name, new.fingerprint.to_string()], |row| {
@@ -136,9 +138,9 @@ fn insert(db: &Connection, new: &Peer) -> Result<(), Denied> {
         (false, false) => {}
     }
     db.execute(
-        "INSERT INTO peers (name, fingerprint, address, grants, added, community) \
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-        params![new.name, new.fingerprint.to_string(), new.address, grants, new.added, new.group],
+        "INSERT INTO peers (name, fingerprint, address, grants, added, community, reads) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+        params![new.name, new.fingerprint.to_string(), new.address, grants, new.added, new.group, reads],
     )?;
     Ok(())
 }
@@ -162,20 +164,22 @@ fn check_name(name: &str) -> Result<(), NameFault> {
     }
 }
 
-fn grants(grants: &[PeerGrant]) -> Result<String, Fault> {
+fn listed(grants: &[impl Serialize]) -> Result<String, Fault> {
     serde_json::to_string(grants).map_err(|error| Fault::Defect(error.to_string()))
 }
 
 fn peer(row: &Row<'_>) -> rusqlite::Result<Peer> {
-    let (fingerprint, grants): (String, String) = (row.get(1)?, row.get(3)?);
-    let unread = |error| rusqlite::Error::FromSqlConversionFailure(3, Type::Text, Box::new(error));
+    let (fingerprint, grants, reads): (String, String, String) = (row.get(1)?, row.get(3)?, row.get(6)?);
+    let unread =
+        |column| move |error| rusqlite::Error::FromSqlConversionFailure(column, Type::Text, Box::new(error));
     Ok(Peer {
         name: row.get(0)?,
         fingerprint: fingerprint
             .parse()
             .map_err(|_| rusqlite::Error::InvalidColumnType(1, fingerprint, Type::Text))?,
         address: row.get(2)?,
-        grants: serde_json::from_str(&grants).map_err(unread)?,
+        grants: serde_json::from_str(&grants).map_err(unread(3))?,
+        reads: serde_json::from_str(&reads).map_err(unread(6))?,
         added: row.get(4)?,
         group: row.get(5)?,
     })

@@ -11,8 +11,10 @@ use rusqlite::{Connection, Row, TransactionBehavior};
 use crate::fault::Fault;
 
 /// Step N makes version N + 1 of version N.
-pub(crate) const STEPS: &[&str] =
-    &[VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5, VERSION_6, VERSION_7, VERSION_8, VERSION_9];
+pub(crate) const STEPS: &[&str] = &[
+    VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5, VERSION_6, VERSION_7, VERSION_8, VERSION_9,
+    VERSION_10,
+];
 
 /// "CSTN": the mark of our databases in SQLite's header.
 const APPLICATION: i64 = 0x4353_544e;
@@ -226,6 +228,11 @@ CREATE TABLE peers_removed (
     fingerprint TEXT PRIMARY KEY,
     at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
+";
+
+/// What a peer may read here.
+const VERSION_10: &str = "
+ALTER TABLE peers ADD COLUMN reads TEXT NOT NULL DEFAULT '[]';
 ";
 
 /// What a database is.

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use api_types::{
     Fingerprint, Peer, PeerAdd, PeerChange, PeerFault, PeerGrant, PeerIdentity, PeerInvite, PeerInvited,
-    PeerJoin, PeerRelation, Secret,
+    PeerJoin, PeerRead, PeerRelation, Secret, SnapTarget,
 };
 use appliance::replication::is_dataset;
 use machine::{Denied, Fault, Machine, Outside};
@@ -18,11 +18,12 @@ use crate::identity::{self, Identity};
 use crate::link::{Link, Unanswered};
 use crate::pairing::{self, GOOD_FOR, Key, Side, TRIES};
 use crate::remote::Remote;
+use crate::source::Sources;
 use crate::wire::{self, Confirm, Hello, Member, Original, Pair};
 
 /// Bytes of an address.
 const LONGEST_ADDRESS: usize = 300;
-/// Grants of a peer.
+/// Grants of a peer, of each kind.
 const MOST_GRANTS: usize = 64;
 /// Snapshots that a grant may keep.
 const MOST_KEPT: u32 = 10_000;
@@ -35,6 +36,8 @@ pub enum Refused {
     Address,
     /// That is no dataset below the root of a pool, or nothing would be kept there.
     Grant(String),
+    /// That is no dataset.
+    Read(String),
     TooManyGrants,
     /// It would be a peer of itself.
     Itself,
@@ -115,12 +118,12 @@ impl Book {
 
     pub fn add(&self, new: PeerAdd) -> Result<Peer, Refused> {
         let PeerAdd { name, fingerprint, address, grants, group } = new;
-        let peer = Peer { name, fingerprint, address, grants, added: self.outside.now(), group };
-        self.put(peer)
+        let (reads, added) = (Vec::new(), self.outside.now());
+        self.put(Peer { name, fingerprint, address, grants, reads, added, group })
     }
 
     fn put(&self, peer: Peer) -> Result<Peer, Refused> {
-        check(peer.address.as_deref(), &peer.grants)?;
+        check(&peer)?;
         if peer.fingerprint == self.identity.fingerprint {
             return Err(Refused::Itself);
         }
@@ -130,11 +133,12 @@ impl Book {
 
     pub fn change(&self, name: &str, change: PeerChange) -> Result<Peer, Refused> {
         let mut peer = self.one(name)?;
-        let PeerChange { address, grants, group } = change;
+        let PeerChange { address, grants, reads, group } = change;
         peer.address = address.or(peer.address);
         peer.grants = grants.unwrap_or(peer.grants);
+        peer.reads = reads.unwrap_or(peer.reads);
         peer.group = group.or(peer.group).filter(|group| !group.is_empty());
-        check(peer.address.as_deref(), &peer.grants)?;
+        check(&peer)?;
         self.machine.change_peer(&peer)?;
         Ok(peer)
     }
@@ -146,7 +150,8 @@ impl Book {
 
     /// Gives out a code, in place of one that is out.
     pub fn invite(&self, wanted: PeerInvite) -> Result<PeerInvited, Refused> {
-        check(wanted.address.as_deref(), &wanted.grants)?;
+        check_address(wanted.address.as_deref())?;
+        check_grants(&wanted.grants)?;
         if self.machine.peer(&wanted.name)?.is_some() {
             return Err(Denied::Exists.into());
         }
@@ -186,14 +191,16 @@ impl Book {
         let proof = key.proof(Side::Invites);
         let PeerInvite { name, address, grants, group } = invite.wanted.clone();
         *out = None;
-        self.put(Peer { name, fingerprint: from, address, grants, added: self.outside.now(), group })?;
+        let (reads, added) = (Vec::new(), self.outside.now());
+        self.put(Peer { name, fingerprint: from, address, grants, reads, added, group })?;
         Ok(Confirm { proof })
     }
 
     /// Becomes a peer of who has given out a code.
     pub fn join(&self, join: PeerJoin) -> Result<Peer, Refused> {
         let PeerJoin { name, address, code: Secret(code), grants, group } = join;
-        check(Some(&address), &grants)?;
+        check_address(Some(&address))?;
+        check_grants(&grants)?;
         if self.machine.peer(&name)?.is_some() {
             return Err(Denied::Exists.into());
         }
@@ -209,8 +216,8 @@ impl Book {
         if !key.is_proved(Side::Invites, &theirs.proof) {
             return Err(Refused::WrongCode);
         }
-        let (address, added) = (Some(address), self.outside.now());
-        let peer = self.put(Peer { name, fingerprint: shown, address, grants, added, group })?;
+        let (address, reads, added) = (Some(address), Vec::new(), self.outside.now());
+        let peer = self.put(Peer { name, fingerprint: shown, address, grants, reads, added, group })?;
         // Who else is in the group, it is told at once, or when it is next asked.
         if peer.group.is_some()
             && let Err(why) = self.check(&peer.name)
@@ -227,6 +234,7 @@ impl Book {
             program: self.program.clone(),
             time: self.outside.now(),
             grants: Vec::new(),
+            reads: Vec::new(),
             members: Vec::new(),
         }
     }
@@ -234,7 +242,7 @@ impl Book {
     /// What it says to a peer that asks.
     pub fn answer(&self, peer: Peer) -> Result<Hello, Fault> {
         let members = group::members(&peer, self.machine.peers()?);
-        Ok(Hello { grants: peer.grants, members, ..self.hello() })
+        Ok(Hello { grants: peer.grants, reads: peer.reads, members, ..self.hello() })
     }
 
     /// Takes in whom a member of a group has told of.
@@ -245,8 +253,7 @@ impl Book {
         // One that cannot be known here keeps no other from being known.
         let mut taken = Ok(());
         for peer in told.new {
-            let added =
-                check(peer.address.as_deref(), &[]).and_then(|()| Ok(self.machine.introduce_peer(&peer)?));
+            let added = check(&peer).and_then(|()| Ok(self.machine.introduce_peer(&peer)?));
             match added {
                 Ok(true) => tracing::info!(peer = peer.name, group, by = name, "a new member of a group"),
                 Ok(false) => {}
@@ -254,8 +261,7 @@ impl Book {
             }
         }
         for peer in told.found {
-            let changed =
-                check(peer.address.as_deref(), &[]).and_then(|()| Ok(self.machine.change_peer(&peer)?));
+            let changed = check(&peer).and_then(|()| Ok(self.machine.change_peer(&peer)?));
             taken = taken.and(changed);
         }
         taken
@@ -300,6 +306,11 @@ impl Book {
         Ok(Link::new(address, Some(peer.fingerprint), self.identity.clone()))
     }
 
+    /// The sources on a peer that a service pulls.
+    pub fn sources(&self, peer: &str, service: &str, source: &SnapTarget) -> Sources {
+        Sources::new(peer.to_owned(), service.to_owned(), source.clone(), self.link(peer))
+    }
+
     /// The replicas that a service has with a peer: replica → guid of its source.
     pub fn remote(&self, peer: &str, service: &str, sources: BTreeMap<String, u64>) -> Remote {
         Remote::new(peer.to_owned(), service.to_owned(), sources, self.link(peer))
@@ -311,10 +322,30 @@ fn unanswered(why: Unanswered) -> Refused {
     Refused::Unanswered("the other side".to_owned(), Box::new(why))
 }
 
-fn check(address: Option<&str>, grants: &[PeerGrant]) -> Result<(), Refused> {
-    if address.is_some_and(|address| !is_address(address)) {
-        return Err(Refused::Address);
+fn check(peer: &Peer) -> Result<(), Refused> {
+    check_address(peer.address.as_deref())?;
+    check_grants(&peer.grants)?;
+    check_reads(&peer.reads)
+}
+
+fn check_address(address: Option<&str>) -> Result<(), Refused> {
+    match address.is_some_and(|address| !is_address(address)) {
+        true => Err(Refused::Address),
+        false => Ok(()),
     }
+}
+
+fn check_reads(reads: &[PeerRead]) -> Result<(), Refused> {
+    if reads.len() > MOST_GRANTS {
+        return Err(Refused::TooManyGrants);
+    }
+    match reads.iter().find(|read| !is_dataset(&read.dataset)) {
+        Some(bad) => Err(Refused::Read(bad.dataset.clone())),
+        None => Ok(()),
+    }
+}
+
+fn check_grants(grants: &[PeerGrant]) -> Result<(), Refused> {
     if grants.len() > MOST_GRANTS {
         return Err(Refused::TooManyGrants);
     }

@@ -60,6 +60,7 @@ pub fn told(group: &str, members: Vec<Member>, all: &[Peer], own: Fingerprint, n
                     fingerprint: member.fingerprint,
                     address,
                     grants: Vec::new(),
+                    reads: Vec::new(),
                     added: now,
                     group: Some(group.to_owned()),
                 });

@@ -21,6 +21,7 @@ mod identity;
 mod link;
 mod pairing;
 mod remote;
+mod source;
 pub mod tls;
 pub mod wire;
 
@@ -28,3 +29,4 @@ pub use book::{Book, Refused};
 pub use identity::Identity;
 pub use link::{Link, Unanswered};
 pub use remote::{Remote, fault};
+pub use source::Sources;

@@ -7,6 +7,8 @@
 //! that moves no byte for as long as the caller says is broken off; no more than [`DEPTH`] chunks
 //! of it wait.
 
+mod frames;
+
 use std::future::poll_fn;
 use std::io::{self, ErrorKind, Write};
 use std::pin::Pin;
@@ -39,7 +41,8 @@ use tokio_rustls::rustls::pki_types::ServerName;
 
 use crate::identity::Identity;
 use crate::tls;
-use crate::wire::Failed;
+use crate::wire::{Failed, Told};
+use frames::Frames;
 
 /// How long a peer may take to be reached.
 const REACH: Duration = Duration::from_secs(10);
@@ -233,6 +236,49 @@ impl Link {
         })
     }
 
+    /// Asks for a stream, passes it on to `to`, and has `tell` told what it is.
+    pub fn fetch(
+        &mut self,
+        path: &str,
+        question: &impl Serialize,
+        (to, tell): (&mut dyn Write, &mut dyn FnMut(Told)),
+        (stuck, stop): (Duration, &Cancel),
+    ) -> Result<(), Unanswered> {
+        let body = serde_json::to_vec(question).map_err(|_| PeerFault::Garbled)?;
+        // Not on one that may have been closed since.
+        self.open = None;
+        let request = self.request(path, Outgoing::Whole(Some(body.into())))?;
+        let fetched = self.with(|mut sender| async move {
+            let fetched = async {
+                let answer = moving(sender.send_request(request), stuck, stop).await?;
+                let answer = answer.map_err(|error| broken(&error))?;
+                let (status, mut body) = (answer.status(), answer.into_body());
+                let mut frames = Frames::new(to, tell);
+                let mut bytes = Vec::new();
+                loop {
+                    let next = poll_fn(|cx| Pin::new(&mut body).poll_frame(cx));
+                    let Some(frame) = moving(next, stuck, stop).await? else { break };
+                    let Ok(data) = frame.map_err(|error| broken(&error))?.into_data() else { continue };
+                    if status.is_success() {
+                        frames.take(&data)?;
+                    } else if bytes.len() + data.len() > ANSWER_MAX {
+                        return Err(PeerFault::Garbled.into());
+                    } else {
+                        bytes.extend_from_slice(&data);
+                    }
+                }
+                if status.is_success() { frames.end() } else { Err(failed(&bytes)) }
+            };
+            let fetched = fetched.await;
+            (sender, fetched)
+        });
+        if fetched.is_err() {
+            self.open = None;
+            self.runtime = None;
+        }
+        fetched
+    }
+
     fn request(&self, path: &str, body: Outgoing) -> Result<Request<Outgoing>, Unanswered> {
         Request::post(path)
             .header(HOST, self.address.as_str())
@@ -349,12 +395,32 @@ async fn answer(sender: &mut Sender, request: Request<Outgoing>) -> Result<Vec<u
         }
         bytes.extend_from_slice(&data);
     }
-    if status.is_success() {
-        return Ok(bytes);
+    if status.is_success() { Ok(bytes) } else { Err(failed(&bytes)) }
+}
+
+/// What an answer says that is none.
+fn failed(bytes: &[u8]) -> Unanswered {
+    match serde_json::from_slice::<Failed>(bytes) {
+        Ok(failed) if failed.problem.kind == kind::UNAUTHENTICATED => PeerFault::Stranger.into(),
+        Ok(failed) => Unanswered::Failed(failed),
+        Err(_) => PeerFault::Garbled.into(),
     }
-    match serde_json::from_slice::<Failed>(&bytes) {
-        Ok(failed) if failed.problem.kind == kind::UNAUTHENTICATED => Err(PeerFault::Stranger.into()),
-        Ok(failed) => Err(Unanswered::Failed(failed)),
-        Err(_) => Err(PeerFault::Garbled.into()),
+}
+
+/// What comes within the time that is given, unless it is to stop before.
+async fn moving<T>(next: impl Future<Output = T>, stuck: Duration, stop: &Cancel) -> Result<T, Unanswered> {
+    tokio::pin!(next);
+    let mut still = Duration::ZERO;
+    loop {
+        tokio::select! {
+            next = &mut next => return Ok(next),
+            () = sleep(LOOK) => still += LOOK,
+        }
+        if stop.is_cancelled() {
+            return Err(Unanswered::Stopped);
+        }
+        if still >= stuck {
+            return Err(Unanswered::Stuck { seconds: stuck.as_secs() });
+        }
     }
 }

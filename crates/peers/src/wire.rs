@@ -1,10 +1,10 @@
 //! What peers say to each other: JSON in the bodies of POSTs. The body of [`RECEIVE`] is a line of
-//! JSON and the stream behind it.
+//! JSON and the stream behind it, the answer to [`SOURCE_SEND`] is frames.
 //!
 //! Whatever fails is answered by a [`Failed`], with the status of its problem.
 
-use api_types::{FailureClass, Fingerprint, PeerGrant, Problem, PropertyChange};
-use appliance::replication::Claim;
+use api_types::{FailureClass, Fingerprint, PeerGrant, PeerRead, Problem, PropertyChange, SyncStep};
+use appliance::replication::{Claim, Content, ReadClaim};
 use serde::{Deserialize, Serialize};
 
 /// Of this protocol. Another number is another language.
@@ -28,6 +28,18 @@ pub const PROMOTED: &str = "/peer/promoted";
 pub const ORIGINAL: &str = "/peer/original";
 /// Nothing → every `api_types::PeerRelation` with the one that asks
 pub const RELATIONS: &str = "/peer/relations";
+/// [`Names`] → name and guid of each: what there is of a source that the one that asks pulls
+pub const SOURCE_NAMES: &str = "/peer/source/names";
+/// [`Read`] → [`appliance::replication::Offered`]
+pub const SOURCE_READ: &str = "/peer/source/read";
+/// [`Step`] → nothing
+pub const SOURCE_CHANGE: &str = "/peer/source/change";
+/// [`Make`] → nothing
+pub const SOURCE_MAKE: &str = "/peer/source/make";
+/// [`Rest`] → `bool`: whether it has the rest of what was received in part
+pub const SOURCE_REST: &str = "/peer/source/rest";
+/// [`Fetch`] → a stream, and [`Told`] beside it, in frames of `api_types::frame_head`
+pub const SOURCE_SEND: &str = "/peer/source/send";
 /// [`Pair`] → [`Pair`]: the only ones for strangers
 pub const PAIR: &str = "/peer/pair";
 /// [`Confirm`] → [`Confirm`]
@@ -46,6 +58,9 @@ pub struct Hello {
     /// What the one that is asked may be sent by the one that asks.
     #[serde(default)]
     pub grants: Vec<PeerGrant>,
+    /// What it may read there.
+    #[serde(default)]
+    pub reads: Vec<PeerRead>,
     /// The others of the group that both are in, as the one that is asked knows them.
     #[serde(default)]
     pub members: Vec<Member>,
@@ -94,6 +109,63 @@ pub struct Adopt {
     pub dataset_guid: u64,
     /// What seals the handles of the original.
     pub key: Option<[u8; 32]>,
+}
+
+/// What is asked for of a source.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Names {
+    pub dataset: String,
+    /// It may have another name by now.
+    pub guid: Option<u64>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Read {
+    pub claim: ReadClaim,
+    /// What its snapshots keep is counted, too.
+    pub counts: bool,
+    /// What was just written counts.
+    pub anew: bool,
+}
+
+/// To be done to a source.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Step {
+    pub claim: ReadClaim,
+    pub step: SyncStep,
+    /// For what is made.
+    pub at: i64,
+}
+
+/// Snapshots to be made, of as many together as may be.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Make {
+    pub wanted: Vec<(ReadClaim, String)>,
+    pub at: i64,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rest {
+    pub claim: ReadClaim,
+    pub token: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fetch {
+    pub claim: ReadClaim,
+    pub content: Content,
+}
+
+/// What is told beside a stream.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Told {
+    /// First: what it is of, and about how many bytes.
+    Planned { snapshot: String, size: u64 },
+    /// The end.
+    Done,
+    /// The end, too.
+    Failed(Box<Failed>),
 }
 
 /// A message of SPAKE2.

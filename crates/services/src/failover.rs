@@ -69,6 +69,8 @@ pub struct Candidate<'a> {
     /// guid of its original, and that itself, if it is here.
     pub source: u64,
     pub original: Option<&'a Head>,
+    /// The peer that has its original, and what the service is called there.
+    pub there: Option<(&'a str, &'a str)>,
 }
 
 /// What a peer is asked before a replica is promoted: whether the source that its service sends
@@ -210,9 +212,17 @@ pub fn candidates<'a>(heads: &'a [Head], dataset: &str) -> Vec<Candidate<'a>> {
     let within = heads.iter().filter(|head| is_at_or_below(&head.name, dataset));
     let candidate = |replica: &'a Head| {
         let (service, source) = replica.relation.as_ref()?;
-        Some(Candidate { replica, service, source: *source, original: by_guid.get(source).copied() })
+        let original = by_guid.get(source).copied();
+        // A service of this machine has no peer before its name.
+        Some(Candidate { replica, service, source: *source, original, there: service.split_once('/') })
     };
     within.filter_map(candidate).collect()
+}
+
+/// Replicas of services of this machine may have their originals on peers, too: service → peer.
+pub fn pulled<'a>(candidates: Vec<Candidate<'a>>, peers: &'a BTreeMap<String, String>) -> Vec<Candidate<'a>> {
+    let of = |it: &Candidate<'a>| peers.get(it.service).map(|peer| (peer.as_str(), it.service));
+    candidates.into_iter().map(|it| Candidate { there: it.there.or_else(|| of(&it)), ..it }).collect()
 }
 
 /// Whom to ask before replicas are promoted, where nothing that is known here speaks against it.
@@ -234,8 +244,7 @@ pub fn questions<'a>(
         return Err(NotReplicated::OriginalLive { dataset, original });
     }
     let question = |it: &Candidate<'a>| {
-        // A service of this machine has no peer before its name.
-        let (peer, service) = it.service.split_once('/')?;
+        let (peer, service) = it.there?;
         Some(Question { peer, service, source: it.source })
     };
     Ok(candidates.iter().filter_map(question).collect())
@@ -245,7 +254,7 @@ pub fn questions<'a>(
 /// One that did not answer is what a fail-over is for.
 pub fn promote(candidates: &[Candidate<'_>], in_use: &BTreeSet<u64>) -> Result<Promotion, NotReplicated> {
     if let Some(it) = candidates.iter().find(|it| in_use.contains(&it.source)) {
-        let peer = it.service.split_once('/').map_or(it.service, |(peer, _)| peer).to_owned();
+        let peer = it.there.map_or(it.service, |(peer, _)| peer).to_owned();
         return Err(NotReplicated::OriginalElsewhere { dataset: it.replica.name.clone(), peer });
     }
     let mut steps = Vec::new();
@@ -266,7 +275,8 @@ fn promote_one(replica: &Head) -> impl Iterator<Item = Step> {
 }
 
 /// What a peer is told that asks whether the original of a replica is in use here. `is_related`: a
-/// service sends it to that peer, or it was itself a replica of that peer's. Of anything else
+/// service sends it to that peer, the peer may read it, or it was itself a replica of that peer's.
+/// Of anything else
 /// nothing is told.
 pub fn is_original(head: &Head, is_related: bool) -> bool {
     is_related && head.is_in_use()

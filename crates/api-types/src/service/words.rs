@@ -108,6 +108,7 @@ fn sync(fault: &SyncFault) -> String {
         SyncFault::NothingHere => "neither the source nor the target is a dataset of this machine".to_owned(),
         SyncFault::Host { host } => format!("'{host}' is no name or address of a host"),
         SyncFault::User { user } => format!("'{user}' is no name of a user"),
+        SyncFault::Peer { peer } => format!("'{peer}' is no name of a peer"),
         SyncFault::Keep { low, high } => format!("from {low} to {high} snapshots of a replica can be kept"),
         SyncFault::Absence => "an absence has an end after some time, some bytes, or none".to_owned(),
         SyncFault::StuckAfter { low, high } => {

@@ -39,7 +39,7 @@ async fn make(app: &Shared, asker: &Asker, body: Body) -> Answer<TokenMade> {
     manages.check(&user)?;
     let maker = match asker.by() {
         By::Token { id } => Some(id),
-        By::Nobody | By::Socket { .. } | By::Session { .. } => None,
+        By::Nobody | By::Socket { .. } | By::Session { .. } | By::Peer => None,
     };
     let add = move |machine: &Machine| {
         let (user, name, dataset) = (user.as_str(), name.as_str(), dataset.as_deref());

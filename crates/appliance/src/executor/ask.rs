@@ -7,7 +7,7 @@ use std::time::Duration;
 use api_types::{
     AlertKind, AutoSyncPolicy, ClockDispute, NextRun, PeerRelation, PolicyFault, PolicyWake, RunReason,
     Schedule, Service, ServiceClock, ServiceCommand, ServiceCreate, ServiceLog, ServiceLogEntry, ServicePlan,
-    ServiceSpec, ServiceState, SleepingPolicy, SlowPool, SnapForecast, SyncReplica, SyncTarget,
+    ServiceSpec, ServiceState, SleepingPolicy, SlowPool, SnapForecast, SyncOrigin, SyncReplica, SyncTarget,
 };
 use engine_api::{Cancel, Error, Pool};
 use services::autosnap::coverage::Named;
@@ -67,11 +67,12 @@ impl Lodged {
     }
 }
 
-/// What a service is set to do that replicates to this peer.
-fn policy_to<'a>(peer: &str, service: &'a Working) -> Option<&'a AutoSyncPolicy> {
+/// What a service is set to do that replicates to this peer, or from it; and whether it pulls.
+fn policy_with<'a>(peer: &str, service: &'a Working) -> Option<(&'a AutoSyncPolicy, bool)> {
     let ServiceSpec::AutoSync(policy) = &service.instance.spec else { return None };
-    let is_it = matches!(&policy.target, SyncTarget::Peer { peer: known, .. } if known == peer);
-    is_it.then_some(policy)
+    let pulls = matches!(&policy.origin, SyncOrigin::Peer { peer: known } if known == peer);
+    let sends = matches!(&policy.target, SyncTarget::Peer { peer: known, .. } if known == peer);
+    (pulls || sends).then_some((policy, pulls))
 }
 
 /// Whether two services replicate from different sources.
@@ -252,21 +253,43 @@ impl Services {
         BTreeSet::new()
     }
 
+    /// The services that pull from peers, and from which.
+    pub(crate) fn pulls(&self) -> BTreeMap<String, String> {
+        let state = self.lock();
+        let pulls = |(id, service): (&String, &Working)| match &service.instance.spec {
+            ServiceSpec::AutoSync(AutoSyncPolicy { origin: SyncOrigin::Peer { peer }, .. }) => {
+                Some((id.clone(), peer.clone()))
+            }
+            _ => None,
+        };
+        state.services.iter().filter_map(pulls).collect()
+    }
+
     /// Whether a service replicates to this peer.
     pub(crate) fn sends_to(&self, id: &str, peer: &str) -> bool {
         let state = self.lock();
-        state.services.get(id).is_some_and(|service| policy_to(peer, service).is_some())
+        let found = state.services.get(id).and_then(|service| policy_with(peer, service));
+        found.is_some_and(|(_, pulls)| !pulls)
     }
 
-    /// What is replicated to this peer, for its eyes.
+    /// What is replicated to this peer, and from it, for its eyes.
     pub fn relations(&self, peer: &str) -> Vec<PeerRelation> {
         let state = self.lock_now();
         let now = state.belief.now;
         let relation = |service: &Working| {
-            let allowed = policy_to(peer, service)?.lag;
+            let (AutoSyncPolicy { lag: allowed, .. }, pulls) = policy_with(peer, service)?;
             let Service { id, state, cause, next, sync, .. } = self.shown(&state, service);
             let replicas = sync.map_or_else(Vec::new, |sync| sync.replicas);
-            Some(PeerRelation { service: id, state, cause, next, allowed, at: now, replicas })
+            Some(PeerRelation {
+                service: id,
+                pulls,
+                state,
+                cause,
+                next,
+                allowed: *allowed,
+                at: now,
+                replicas,
+            })
         };
         state.services.values().filter_map(relation).collect()
     }

@@ -44,8 +44,8 @@ use services::time::Time;
 
 use super::{World, class};
 use crate::{Failure, NotServed};
-pub use guest::{Claim, Guest};
-use origin::{Content, Elsewhere, Given, Origin, Original, Patience, Reading};
+pub use guest::{Claim, Guest, Offered, ReadClaim, Taken};
+pub use origin::{Content, Elsewhere, Given, Origin, Original, Patience, Reading};
 use pace::Paced;
 pub use peer::{Fill, Found, Incoming, Live, Peer};
 use pool::PoolPeer;
@@ -226,6 +226,7 @@ impl Session {
             SyncOrigin::Ssh(place) => {
                 Some(Box::new(SshSource::new(world, place, (&self.id, &self.source), &self.stop)))
             }
+            SyncOrigin::Peer { peer } => Some(world.source(peer, &self.id, &self.source)),
         }
     }
 
@@ -531,6 +532,8 @@ impl Look<'_> {
     fn props(&self) -> Result<Vec<PropertyChange>, Fault> {
         let prop = |name: &str, value: String| PropertyChange { name: name.to_owned(), value };
         let Given { kind, mut props } = self.around.origin.given(&self.of)?;
+        // Whatever another machine says.
+        props.retain(|it| GIVEN.contains(&&*it.name));
         props.push(prop("readonly", "on".to_owned()));
         props.push(prop(stamp::REPLICA, self.session.policy.relation(self.of.guid)));
         if kind == DatasetKind::Filesystem {

@@ -1,14 +1,13 @@
 //! Replication between appliances: pairing, streams that break off, and peers who mean no good.
 
 use std::fs;
-use std::io::Write;
 use std::path::Path;
-use std::process::Stdio;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::daemon::{Daemon, Scratch, program};
+use crate::attacker::Attacker;
+use crate::daemon::{Daemon, Scratch};
 use crate::https::port_of;
 use crate::libnfs::Client;
 use crate::replication::{create, noise, own, run, share, snapshots, value};
@@ -26,7 +25,7 @@ pub fn appliance(scratch: &Scratch, name: &str, pool: &str, mib: u64) -> Daemon 
 }
 
 /// What an appliance shows to peers.
-fn id(daemon: &Daemon) -> String {
+pub fn id(daemon: &Daemon) -> String {
     daemon.run(&["peer", "id"]).done().trim().to_owned()
 }
 
@@ -86,9 +85,9 @@ fn two_become_peers_by_a_code_and_what_one_has_the_other_keeps() {
     south.run(&["peer", "set", "north", "--address", &there]).done();
     let told = south.run(&["peer", "relations", "north", "-H", "-p"]).done();
     let rows: Vec<Vec<&str>> = told.lines().map(|line| line.split('\t').collect()).collect();
-    let row = rows.iter().find(|row| row[0] == "dozer/north").expect("a row");
-    assert_eq!((row[1], row[2], row[3]), ("tank/home", "away", "online"));
-    assert!(row[4].parse::<u64>().is_ok_and(|lag| lag < 60) && row[7] == "scheduled", "{told}");
+    let row = rows.iter().find(|row| row[1] == "dozer/north").expect("a row");
+    assert_eq!(row[..5], ["sends", "dozer/north", "tank/home", "away", "online"]);
+    assert!(row[5].parse::<u64>().is_ok_and(|lag| lag < 60) && row[8] == "scheduled", "{told}");
     assert_eq!(snapshots(&north, "tank/home"), snapshots(&south, "dozer/north"));
     let replica = |property: &str| value(&south, property, "dozer/north");
     assert_eq!([replica("readonly"), replica("canmount"), replica("compression")], ["on", "noauto", "lz4"]);
@@ -196,79 +195,6 @@ fn a_stream_to_a_peer_that_dies_goes_on_where_it_was() {
     assert_clean(&scratch.path("dozer"), "dozer");
 }
 
-/// A peer who says what he likes: curl, with a certificate of his own.
-struct Attacker {
-    folder: std::path::PathBuf,
-    place: String,
-}
-
-impl Attacker {
-    fn new(scratch: &Scratch, to: &Daemon) -> Attacker {
-        let folder = scratch.folder("attacker");
-        let made = program("openssl", 30)
-            .args(["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"])
-            .args(["-days", "30", "-subj", "/CN=attacker", "-keyout"])
-            .arg(folder.join("key"))
-            .arg("-out")
-            .arg(folder.join("certificate"))
-            .output()
-            .expect("openssl");
-        assert!(made.status.success(), "{made:?}");
-        Attacker { folder, place: format!("127.0.0.1:{}", port_of(to)) }
-    }
-
-    fn fingerprint(&self) -> String {
-        let shown = program("openssl", 30)
-            .args(["x509", "-noout", "-fingerprint", "-sha256", "-in"])
-            .arg(self.folder.join("certificate"))
-            .output()
-            .expect("openssl");
-        let text = String::from_utf8(shown.stdout).expect("text");
-        text.trim().split_once('=').expect("a fingerprint").1.to_owned()
-    }
-
-    /// Sends a request by TLS, with the protocol of peers; gives status and body.
-    fn ask(&self, path: &str, body: &[u8]) -> (u16, Value) {
-        let mut head = format!("POST {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n", self.place);
-        head += &format!("Content-Length: {}\r\n\r\n", body.len());
-        let answer = self.talk(&[head.as_bytes(), body].concat());
-        let text = String::from_utf8_lossy(&answer).into_owned();
-        let status = text.split(' ').nth(1).and_then(|it| it.parse().ok()).unwrap_or(0);
-        let json = text.split_once("\r\n\r\n").map_or("", |(_, body)| body);
-        (status, serde_json::from_str(json).unwrap_or(Value::Null))
-    }
-
-    fn talk(&self, request: &[u8]) -> Vec<u8> {
-        let mut command = program("openssl", 60);
-        command
-            .args(["s_client", "-quiet", "-alpn", "cistern-peer", "-connect", &self.place, "-key"])
-            .arg(self.folder.join("key"))
-            .arg("-cert")
-            .arg(self.folder.join("certificate"));
-        let mut child = command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("openssl");
-        let mut stdin = child.stdin.take().expect("piped");
-        // Who is refused early does not take all of it.
-        drop(stdin.write_all(request));
-        let output = child.wait_with_output().expect("it ends");
-        drop(stdin);
-        output.stdout
-    }
-
-    fn post(&self, path: &str, body: &Value) -> (u16, Value) {
-        self.ask(path, body.to_string().as_bytes())
-    }
-
-    fn receive(&self, claim: &Value, props: &Value, stream: &[u8]) -> (u16, Value) {
-        let line = json!({"claim": claim, "props": props, "at": 1_790_000_000_i64}).to_string();
-        self.ask("/peer/receive", &[line.as_bytes(), b"\n", stream].concat())
-    }
-}
-
 fn stream(daemon: &Daemon, scratch: &Scratch, words: &str) -> Vec<u8> {
     let at = scratch.path("stream");
     let mut command = daemon.command(&[&["zfs", "send"], &words.split(' ').collect::<Vec<_>>()[..]].concat());
@@ -365,6 +291,14 @@ fn a_peer_has_its_own_replicas_and_nothing_else() {
     assert_eq!(destroy(claim("dozer/evil"), "1", &guid), 403);
     assert_eq!(destroy(claim("dozer/mine"), "s", &value(&south, "guid", "dozer/mine@s")), 403);
     south.zfs("destroy dozer/evil@local").done();
+    // What he did, and would have done, is in the audit log under his name.
+    let noted = south.run(&["audit", "-H", "-n", "1000", "--user", "evil"]).done();
+    for (status, target) in [("200", "dozer/evil, new"), ("403", "dozer/mine"), ("403", "dozer/evil@local")] {
+        let is_it = |line: &str| {
+            line.contains(target) && line.split('\t').any(|it| it == status) && line.contains("peer")
+        };
+        assert!(noted.lines().any(is_it), "{target}: {noted}");
+    }
     // Append-only holds, whatever he sends.
     south.run(&["peer", "allow", "evil", "dozer/evil", "--append-only"]).done();
     let (status, answer) = attacker.receive(&claim("dozer/evil"), &json!([]), &later);
@@ -375,6 +309,8 @@ fn a_peer_has_its_own_replicas_and_nothing_else() {
     south.run(&["peer", "allow", "evil", "dozer/evil", "--append-only", "--keep", "2"]).done();
     assert_eq!(attacker.receive(&claim("dozer/evil"), &json!([]), &gap).0, 200);
     assert_eq!(snapshot_names(&south, "dozer/evil"), ["2", "3"]);
+    let noted = || south.run(&["audit", "-H", "-n", "1000", "--user", "evil"]).done();
+    until("the record", || noted().contains("dozer/evil@1, destroyed"));
     // Silence, garbage and half a request end by themselves, and nobody else notices.
     for garbage in [
         &b"GET / HTTP/1.1\r\n\r\n"[..],
@@ -437,7 +373,8 @@ fn members_of_a_group_make_each_other_known() {
     let fingerprint = id(&all[2]);
     all[1].run(&["peer", "add", "c", "--fingerprint", &fingerprint, "--address", &place(2)]).done();
     assert_eq!(listed(1), ["a", "c"]);
-    assert_eq!(all[1].run(&["peer", "relations", "a"]).done(), "it replicates nothing to this appliance\n");
+    let told = all[1].run(&["peer", "relations", "a"]).done();
+    assert_eq!(told, "it replicates nothing to this appliance, and nothing from it\n");
     let wrong = all[1].run(&["peer", "set", "c", "--group", "Not One"]);
     assert!(wrong.status == 1 && !wrong.err.is_empty(), "{wrong:?}");
     all.iter_mut().for_each(Daemon::stop);

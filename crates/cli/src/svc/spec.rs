@@ -86,7 +86,10 @@ pub fn made(kind: &str, options: &Parsed) -> Result<ServiceSpec, Stop> {
             })
         }
         "auto-sync" => {
-            wants("f", "what is replicated is wanted: --from DATASET or ssh://HOST/DATASET")?;
+            wants(
+                "f",
+                "what is replicated is wanted: --from DATASET, peer://NAME/DATASET or ssh://HOST/DATASET",
+            )?;
             wants("i", "a replica is wanted: --to DATASET")?;
             wants("S", "a schedule is wanted: --schedule 15m")?;
             ServiceSpec::AutoSync(AutoSyncPolicy {
@@ -369,7 +372,7 @@ fn target(text: &str) -> Result<SyncTarget, Stop> {
     if let Some(rest) = text.strip_prefix("peer://") {
         let named = rest.split_once('/').filter(|(peer, _)| !peer.is_empty());
         let Some((peer, dataset)) = named else {
-            return usage(format!("'{text}' is no target: peer://name/pool/dataset"));
+            return usage(format!("'{text}' is no dataset of a peer: peer://name/pool/dataset"));
         };
         return Ok(SyncTarget::Peer { peer: peer.to_owned(), dataset: dataset.to_owned() });
     }
@@ -388,11 +391,7 @@ fn target(text: &str) -> Result<SyncTarget, Stop> {
 fn source(text: &str) -> Result<(SyncOrigin, String), Stop> {
     Ok(match target(text)? {
         SyncTarget::Pool { dataset } => (SyncOrigin::Here, dataset),
-        SyncTarget::Peer { .. } => {
-            return usage(format!(
-                "'{text}' is no source: pool/dataset or ssh://user@host:port/pool/dataset"
-            ));
-        }
+        SyncTarget::Peer { peer, dataset } => (SyncOrigin::Peer { peer }, dataset),
         SyncTarget::Ssh(there) => (SyncOrigin::Ssh(there.place()), there.dataset),
     })
 }
@@ -400,6 +399,7 @@ fn source(text: &str) -> Result<(SyncOrigin, String), Stop> {
 fn shown_source(origin: &SyncOrigin, dataset: &str) -> String {
     match origin {
         SyncOrigin::Here => dataset.to_owned(),
+        SyncOrigin::Peer { peer } => format!("peer://{peer}/{dataset}"),
         SyncOrigin::Ssh(SshHost { host, user, port, .. }) => {
             format!("{}/{dataset}", shown_place(user.as_deref(), host, *port))
         }
@@ -620,6 +620,19 @@ mod tests {
             panic!("another kind")
         };
         assert_eq!((after.origin, after.source.dataset.as_str()), (SyncOrigin::Here, "tank/home"));
+    }
+
+    #[test]
+    fn a_source_on_a_peer_is_read_and_shown_in_the_same_form() {
+        let made = spec("auto-sync home --from peer://far/tank/home --to dozer/home --schedule 15m");
+        let ServiceSpec::AutoSync(policy) = made.expect("a service") else { panic!("another kind") };
+        assert_eq!(policy.origin, SyncOrigin::Peer { peer: "far".to_owned() });
+        assert_eq!(policy.source.dataset, "tank/home");
+        assert!(shown_sync(&policy).contains(&("from", "peer://far/tank/home".to_owned())));
+        for bad in ["peer://far", "peer:///tank"] {
+            let made = spec(&format!("auto-sync home --from {bad} --to dozer/home --schedule 15m"));
+            assert!(matches!(made, Err(Stop::Usage(_))), "{bad}");
+        }
     }
 
     #[test]

@@ -245,7 +245,9 @@ pub(super) struct Token {
 
 impl Token {
     pub fn contents(&self) -> TokenContents {
-        TokenContents { snapshot: self.resume.to_name.clone(), shown: shown(&self.list) }
+        let Resume { to_name, to_guid, from_guid, .. } = &self.resume;
+        let shown = shown(&self.list);
+        TokenContents { snapshot: to_name.clone(), guid: *to_guid, from_guid: *from_guid, shown }
     }
 }
 

@@ -6,6 +6,7 @@ fn peer(name: &str, group: Option<&str>) -> Peer {
         fingerprint: print(name),
         address: None,
         grants: Vec::new(),
+        reads: Vec::new(),
         added: 7,
         group: group.map(str::to_owned),
     }

@@ -197,9 +197,8 @@ fn tidy_source(view: &View, base: &Base) -> Vec<SyncStep> {
     if let Some(here) = source.by_guid(base.guid).filter(|here| !here.held) {
         steps.push(SyncStep::Hold { snapshot: here.name.clone() });
     }
-    let mut older: Vec<&Snapshot> =
-        source.snapshots.iter().filter(|it| it.stamp.is_some() || it.held).collect();
-    older.retain(|it| it.createtxg < base.createtxg);
+    let own = source.snapshots.iter().filter(|it| it.stamp.is_some() || it.held);
+    let mut older: Vec<&Snapshot> = own.filter(|own| own.createtxg < base.createtxg).collect();
     older.sort_by_key(|it| it.createtxg);
     steps.extend(older.into_iter().flat_map(let_go));
     let is_needless = |guid: u64| guid != base.guid || base.is_snapshot;

@@ -8,6 +8,7 @@ use jiff::tz::Offset;
 use stdx::names::is_at_or_below;
 
 use super::stamp;
+use crate::instance::is_id;
 use crate::names::{is_dataset, is_host, is_user};
 use crate::schedule::{Calendar, Zones};
 use crate::time::{FIRST, LAST, Time};
@@ -88,8 +89,11 @@ fn shape_faults(policy: &AutoSyncPolicy) -> Vec<SyncFault> {
     if let SyncTarget::Ssh(there) = &policy.target {
         faults.extend(place_faults(&there.place()));
     }
-    if let SyncOrigin::Ssh(place) = &policy.origin {
-        faults.extend(place_faults(place));
+    match &policy.origin {
+        SyncOrigin::Here => {}
+        SyncOrigin::Ssh(place) => faults.extend(place_faults(place)),
+        SyncOrigin::Peer { peer } if is_id(peer) => {}
+        SyncOrigin::Peer { peer } => faults.push(SyncFault::Peer { peer: peer.clone() }),
     }
     if !(KEEP.0..=KEEP.1).contains(&policy.keep.count) {
         faults.push(SyncFault::Keep { low: KEEP.0, high: KEEP.1 });

@@ -115,3 +115,17 @@ fn what_an_original_alone_has_goes_only_where_that_was_said() {
     let refused = give_way(turn(&stranger), "away", true);
     assert_eq!(refused, Err(NotReplicated::NoCommonSnapshot { dataset: "dozer/a".into() }));
 }
+
+#[test]
+fn whoever_has_what_was_pulled_is_asked() {
+    let heads = [head("dozer/a", 1, Some(("home", 7)))];
+    let peers = BTreeMap::from([("home".to_owned(), "far".to_owned())]);
+    let of_none = candidates(&heads, "dozer/a");
+    assert_eq!(questions(&of_none, &BTreeSet::new(), false), Ok(Vec::new()));
+    let found = pulled(of_none, &peers);
+    let question = Question { peer: "far", service: "home", source: 7 };
+    assert_eq!(questions(&found, &BTreeSet::new(), false), Ok(vec![question]));
+    let refused = promote(&found, &BTreeSet::from([7]));
+    let (dataset, peer) = ("dozer/a".to_owned(), "far".to_owned());
+    assert_eq!(refused, Err(NotReplicated::OriginalElsewhere { dataset, peer }));
+}

@@ -155,14 +155,14 @@ impl Net {
     fn as_guest<T>(&self, me: usize, ask: impl FnOnce(&Guest<'_>) -> Result<T, Fault>) -> Result<T, Fault> {
         let grants = [PeerGrant { dataset: ROOTS[1 - me].to_owned(), append_only: false, keep: None }];
         self.ask(me, |there| {
-            ask(&Guest { engine: &*there.appliance.engine, name: NAMES[me], grants: &grants })
+            ask(&Guest { engine: &*there.appliance.engine, name: NAMES[me], grants: &grants, reads: &[] })
         })
     }
 
     pub fn original(&self, me: usize, service: &str, guid: u64) -> Result<bool, Fault> {
         self.interrupt(me);
         self.ask(me, |there| {
-            let answer = there.appliance.is_original(&there.services, NAMES[me], service, guid);
+            let answer = there.appliance.is_original(&there.services, (NAMES[me], &[]), service, guid);
             answer.map_err(|why| (FailureClass::Retriable, why))
         })
     }
@@ -334,8 +334,9 @@ impl Peer for Remote {
             now = there.time.wall().secs;
             let grants =
                 [PeerGrant { dataset: ROOTS[1 - self.me].to_owned(), append_only: false, keep: None }];
-            let guest = Guest { engine: &*there.appliance.engine, name: NAMES[self.me], grants: &grants };
-            guest.receive(&self.claim(incoming.dataset), (props, at), &mut arriving, now)
+            let guest =
+                Guest { engine: &*there.appliance.engine, name: NAMES[self.me], grants: &grants, reads: &[] };
+            guest.receive(&self.claim(incoming.dataset), (props, at), (&mut arriving, &mut |_| {}), now)
         });
         sent?;
         match fate {

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use api_types::{LastRun, RsyncEnd, ScriptEnd, ScriptPolicy, ServiceLog, SshHost};
-use appliance::replication::{Fault, Peer};
+use api_types::{LastRun, RsyncEnd, ScriptEnd, ScriptPolicy, ServiceLog, SnapTarget, SshHost};
+use appliance::replication::{Elsewhere, Fault, Peer};
 use appliance::{
     Broken, Errand, Kept, Line, LocalMount, LocalMounts, LocalShare, Memory, MountSpec, Shelf, ShelfFault,
     Spoilt, World,
@@ -57,6 +57,10 @@ impl World for Outside {
 
     fn original(&self, _: &str, service: &str, guid: u64) -> std::result::Result<bool, Fault> {
         self.net.original(self.me, service, guid)
+    }
+
+    fn source(&self, _: &str, _: &str, _: &SnapTarget) -> Box<dyn Elsewhere> {
+        unreachable!("nothing is pulled from a peer in these stories")
     }
 
     fn peer(&self, _: &str, service: &str, sources: BTreeMap<String, u64>) -> Box<dyn Peer> {

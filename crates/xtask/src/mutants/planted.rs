@@ -355,8 +355,8 @@ pub const MUTANTS: &[Mutant] = &[
         what: "of the source, the base goes with what is older",
         story: STREAMS,
         file: "crates/services/src/autosync/plan.rs",
-        from: "filter(|own| own.createtxg < base.createtxg);",
-        to: "filter(|own| own.createtxg < base.createtxg || PLANTED && own.createtxg == base.createtxg);",
+        from: "filter(|own| own.createtxg < base.createtxg).collect();",
+        to: "filter(|own| own.createtxg < base.createtxg || PLANTED && own.createtxg == base.createtxg).collect();",
     },
     Mutant {
         name: "budget-forgotten",

@@ -3,7 +3,13 @@ use api_types::Problem;
 use super::*;
 
 fn said(ahead: i64) -> PeerChecked {
-    PeerChecked { problem: None, version: Some("1.0".into()), ahead: Some(ahead), grants: Vec::new() }
+    PeerChecked {
+        problem: None,
+        version: Some("1.0".into()),
+        ahead: Some(ahead),
+        grants: Vec::new(),
+        reads: Vec::new(),
+    }
 }
 
 fn silent() -> PeerChecked {
@@ -17,7 +23,13 @@ fn silent() -> PeerChecked {
         service_fault: None,
         exit: 1,
     };
-    PeerChecked { problem: Some(Box::new(problem)), version: None, ahead: None, grants: Vec::new() }
+    PeerChecked {
+        problem: Some(Box::new(problem)),
+        version: None,
+        ahead: None,
+        grants: Vec::new(),
+        reads: Vec::new(),
+    }
 }
 
 #[test]

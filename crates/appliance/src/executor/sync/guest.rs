@@ -1,4 +1,5 @@
-//! Replicas that another appliance keeps here: what it may do to them, and nothing else.
+//! What another appliance may do here: to replicas that it keeps here, and, of [`reading`], to
+//! sources that it pulls; nothing else.
 //!
 //! Invariants:
 //! - Nothing is read or changed but replicas of the relation that is claimed, at or below what was
@@ -10,9 +11,11 @@
 //! - Who may only append destroys nothing: neither what is there, nor by making it be rolled back,
 //!   for nothing is received by force.
 
+mod reading;
+
 use std::io::Read;
 
-use api_types::{ClaimFault, FailureClass, PeerGrant, PropertyChange};
+use api_types::{ClaimFault, FailureClass, PeerGrant, PeerRead, PropertyChange};
 use engine_api::{Adopted, Change, DatasetKind, Engine, Identity};
 use serde::{Deserialize, Serialize};
 use services::autosync::plan::beyond;
@@ -27,6 +30,7 @@ use super::peer::{Found, Live, Peer};
 use super::pool::PoolPeer;
 use super::{Fault, GIVEN, of_engine, pool_of};
 use crate::NotServed;
+pub use reading::{Offered, ReadClaim};
 
 /// Which replica a peer asks about.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -39,11 +43,20 @@ pub struct Claim {
     pub dataset: String,
 }
 
+/// What was done with a stream.
+pub enum Taken<'a> {
+    /// A snapshot is there; `is_new`: of a replica that was not.
+    Received { is_new: bool },
+    /// One that is kept no longer.
+    Destroyed { snapshot: &'a str },
+}
+
 /// Another appliance, by its name here.
 pub struct Guest<'a> {
     pub engine: &'a dyn Engine,
     pub name: &'a str,
     pub grants: &'a [PeerGrant],
+    pub reads: &'a [PeerRead],
 }
 
 fn refused(why: ClaimFault) -> Fault {
@@ -103,12 +116,12 @@ impl Guest<'_> {
     }
 
     /// Takes a stream in. `props`: what the peer would have a new replica given. `at`: when its
-    /// service made the snapshot, if it did.
+    /// service made the snapshot, if it did. `tell` is told what was done, as it is.
     pub fn receive(
         &self,
         claim: &Claim,
         (props, at): (Vec<PropertyChange>, Option<Time>),
-        stream: &mut dyn Read,
+        (stream, tell): (&mut dyn Read, &mut dyn FnMut(Taken<'_>)),
         now: Time,
     ) -> Result<(), Fault> {
         let grant = self.granted(claim)?;
@@ -121,6 +134,7 @@ impl Guest<'_> {
         };
         let peer = PoolPeer { engine: self.engine, id: &id };
         peer.take(&claim.dataset, props, at.map(|at| stamp::written(&id, at)), stream)?;
+        tell(Taken::Received { is_new });
         if is_new {
             self.keep_unmounted(claim)?;
         }
@@ -128,7 +142,9 @@ impl Guest<'_> {
             let found = self.own(claim)?;
             let newest = found.snapshots.iter().max_by_key(|it| it.createtxg).map(|it| it.guid);
             for old in beyond(keep, &found.snapshots, newest, now) {
-                peer.destroy(&format!("{}@{}", claim.dataset, old.name), old.guid)?;
+                let name = format!("{}@{}", claim.dataset, old.name);
+                peer.destroy(&name, old.guid)?;
+                tell(Taken::Destroyed { snapshot: &name });
             }
         }
         Ok(())

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use api_types::SyncStep;
 use engine_api::{Cancel, DatasetKind, Identity, PropertyChange, SendEvent};
+use serde::{Deserialize, Serialize};
 use services::autosnap::coverage::Named;
 use services::autosync::view::Source;
 use services::time::Time;
@@ -18,6 +19,12 @@ pub struct Original {
     pub name: String,
 }
 
+impl Original {
+    pub fn pool(&self) -> &str {
+        self.name.split('/').next().unwrap_or_default()
+    }
+}
+
 /// How a source is read.
 #[derive(Clone, Copy)]
 pub struct Reading {
@@ -29,7 +36,8 @@ pub struct Reading {
 }
 
 /// What is sent of a source.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Content {
     /// Both without their dataset; `from` with `@` or `#`.
     Snapshot { snapshot: String, from: Option<String> },

@@ -78,6 +78,11 @@ impl<'a> Here<'a> {
         Here { engine, id, as_of: now }
     }
 
+    /// As it is on the disks.
+    pub fn unwritten(engine: &'a dyn Engine, id: &'a str, now: Time) -> Here<'a> {
+        Here { engine, id, as_of: now }
+    }
+
     fn find<'b>(&self, of: &'b Original) -> std::result::Result<At<'b>, Fault> {
         Ok(At { pool: pool_of(self.engine, &of.name)?, of })
     }
@@ -119,6 +124,48 @@ impl<'a> Here<'a> {
     }
 }
 
+impl Here<'_> {
+    /// A source of which this service makes no snapshots: what others made is what there is.
+    /// `counts`: bytes, too.
+    pub fn made_by_others(&self, of: &Original, mut source: Source, counts: bool) -> Result<Source> {
+        let found = At { pool: self.engine.pool(of.pool())?, of };
+        let listed =
+            found.pool.datasets(&filter(&of.name, Some(1), &[DatasetKind::Snapshot], &["creation"]))?;
+        let made: BTreeMap<u64, u64> = listed.iter().map(|it| (it.guid, it.number("creation"))).collect();
+        for snapshot in &mut source.snapshots {
+            let at = made.get(&snapshot.guid).and_then(|at| i64::try_from(*at).ok());
+            (snapshot.stamp, snapshot.needed) = (at, true);
+        }
+        source.kept = if counts { found.kept(source.snapshots.iter().filter(|it| it.held))? } else { 0 };
+        source.makes = false;
+        Ok(source)
+    }
+
+    /// The snapshot that a token is followed to, if it can be.
+    pub fn rest_of(&self, of: &Original, token: &str) -> std::result::Result<Option<String>, Fault> {
+        let content = Content::Rest { token: token.to_owned() };
+        let request = SendRequest { dry_run: true, ..request(of, &content) };
+        let mut found = None;
+        let mut tell = |event| {
+            if let SendEvent::Planned { snapshot, .. } = event {
+                found = Some(snapshot);
+            }
+        };
+        match self.find(of)?.pool.send(&request, &mut std::io::sink(), &mut tell) {
+            Ok(()) => Ok(found),
+            Err(Error::Refused(refused)) if is_of_token(&refused.reason) => Ok(None),
+            Err(error) => Err(of_engine(error)),
+        }
+    }
+
+    /// Has a bookmark of this name take the place of a snapshot.
+    pub fn bookmark(&self, of: &Original, snapshot: &str, name: &str) -> std::result::Result<(), Fault> {
+        let (source, name) = (format!("{}@{snapshot}", of.name), format!("{}#{name}", of.name));
+        let things = vec![(of.name.clone(), of.guid)];
+        self.commit(&self.find(of)?, things, &Change::Bookmark { source, name }).map_err(of_engine)
+    }
+}
+
 impl At<'_> {
     /// It, with these properties.
     ///
@@ -147,14 +194,14 @@ impl At<'_> {
             createtxg: info.createtxg,
         };
         let bookmarks = listed.iter().map(bookmark).collect();
-        let kept = if counts { self.kept(&snapshots)? } else { 0 };
+        let own = snapshots.iter().filter(|it| it.stamp.is_some() && !it.needed);
+        let kept = if counts { self.kept(own)? } else { 0 };
         Ok(Source { guid, snapshots, bookmarks, written: head.number("written"), kept, makes: true })
     }
 
-    /// Bytes that would come free if this service's snapshots went.
-    fn kept(&self, snapshots: &[Snapshot]) -> Result<u64> {
-        let own = snapshots.iter().filter(|it| it.stamp.is_some() && !it.needed);
-        let own: Vec<&str> = own.map(|it| it.name.as_str()).collect();
+    /// Bytes that would come free if these snapshots went.
+    fn kept<'b>(&self, snapshots: impl Iterator<Item = &'b Snapshot>) -> Result<u64> {
+        let own: Vec<&str> = snapshots.map(|it| it.name.as_str()).collect();
         if own.is_empty() {
             return Ok(0);
         }
@@ -236,13 +283,7 @@ impl Origin for Here<'_> {
     }
 
     fn has_rest(&self, of: &Original, token: &str) -> std::result::Result<bool, Fault> {
-        let content = Content::Rest { token: token.to_owned() };
-        let request = SendRequest { dry_run: true, ..request(of, &content) };
-        match self.find(of)?.pool.send(&request, &mut std::io::sink(), &mut |_| {}) {
-            Ok(()) => Ok(true),
-            Err(Error::Refused(refused)) if is_of_token(&refused.reason) => Ok(false),
-            Err(error) => Err(of_engine(error)),
-        }
+        self.rest_of(of, token).map(|rest| rest.is_some())
     }
 
     fn send(

@@ -79,6 +79,14 @@ fn what_is_pulled_comes_to_a_pool_of_this_machine() {
     let target = SyncTarget::Peer { peer: "south".to_owned(), dataset: "dozer/home".to_owned() };
     let both = AutoSyncPolicy { target, ..pulled("nas", "x/y") };
     assert_eq!(faults(&both), [SyncFault::NothingHere]);
+    let of_peer = |peer: &str| AutoSyncPolicy {
+        origin: SyncOrigin::Peer { peer: peer.to_owned() },
+        ..policy("tank/home", "tank/home")
+    };
+    assert_eq!(faults(&of_peer("far")), []);
+    for bad in ["", "Far", "a/b", "-o X"] {
+        assert_eq!(faults(&of_peer(bad)), [SyncFault::Peer { peer: bad.to_owned() }], "{bad}");
+    }
 }
 
 #[test]
