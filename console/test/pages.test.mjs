@@ -483,6 +483,27 @@ for (const Hand of [Mouse, Keyboard]) {
         await closed(page);
       });
 
+      await task("replication: what another appliance may read is allowed, and denied", async () => {
+        await daemon.ask("POST", "/v1/peers", { name: "rome", fingerprint: "AB".repeat(32) });
+        await hand.press(page.getByRole("link", { name: "Jobs" }));
+        await hand.press(page.getByRole("link", { name: "Replication", exact: true }).first());
+        await hand.press(page.getByRole("listitem").filter({ hasText: "rome" }).getByRole("button", { name: "What it may do…" }));
+        await dialog(page).getByText("It may do nothing here.").waitFor();
+        await hand.type(field(page, "Dataset"), "tank/data");
+        await hand.tick(dialog(page).getByRole("checkbox"));
+        await hand.press(button(page, "Allow"));
+        await dialog(page).getByText("reads tank/data and all below, and makes snapshots of it").waitFor();
+        await picture(page, `peer-rights-${name}`);
+        const reads = async () => (await daemon.ask("GET", "/v1/peers")).find((peer) => peer.name === "rome").reads;
+        assert.deepEqual(await reads(), [{ dataset: "tank/data", snapshots: true }]);
+        await hand.press(button(page, "Deny tank/data"));
+        await dialog(page).getByText("It may do nothing here.").waitFor();
+        assert.deepEqual(await reads(), []);
+        await hand.press(button(page, "Cancel"));
+        await closed(page);
+        await daemon.ask("POST", "/v1/peers/rome/remove");
+      });
+
       await task("jobs: one is opened", async () => {
         await hand.press(page.getByRole("link", { name: "Jobs" }));
         await hand.open("Jobs", /pool\.create/);

@@ -44,6 +44,7 @@ const SPECS = [
     keep: { count: 24, age: 2_592_000 }, absence: { seconds: null, bytes: 5 << 20 }, lag: 3600, limits: [{ bytes: 50 << 20, window: null }, { bytes: 5 << 20, window: { from: 480, until: 1080 } }], stuck_after: 600,
   },
   { kind: "auto-sync", source: target, origin: { kind: "here" }, target: { kind: "peer", peer: "south", dataset: "dozer/a" }, schedule: daily, keep: { count: 2, age: null }, absence: { seconds: 2_592_000, bytes: null }, lag: null, limits: [], stuck_after: 601 },
+  { kind: "auto-sync", source: target, origin: { kind: "peer", peer: "far" }, target: { kind: "pool", dataset: "backup/a" }, schedule: daily, keep: { count: 2, age: null }, absence: { seconds: 2_592_000, bytes: null }, lag: null, limits: [], stuck_after: 600 },
   { kind: "auto-sync", source: target, origin: { kind: "here" }, target: { kind: "ssh", dataset: "dozer/a", host: "nas", host_key: "accept-new", port: null, user: null }, schedule: daily, keep: { count: 2, age: null }, absence: { seconds: 2_592_000, bytes: null }, lag: null, limits: [], stuck_after: 600 },
   {
     kind: "auto-tier", source: { ...target, recursive: false, exclude: [] }, folder: "projects", target: { kind: "ssh", host: "nas", path: "/old", port: 22, user: null }, action: { kind: "move", keep: 86_400 }, schedule: daily,
@@ -122,6 +123,17 @@ test("every snapshot is in a bar of the time line", async () => {
   assert.equal(stretches(times).reduce((sum, { count }) => sum + count, 0), times.length);
   assert.deepEqual(stretches([100, 119]).filter(({ count }) => count > 0).map(({ from }) => Math.round(from)), [100, 119]);
   assert.deepEqual(stretches([5, 5, 5]).reduce((sum, { count }) => sum + count, 0), 3);
+});
+
+test("what a peer pulls from here goes from here to it, and what it sends the other way", async () => {
+  const { ownRelations, toldBy } = await load("replication/relations.ts");
+  const replicas = [{ dataset: "tank/a", target: "dozer/a", snapshot: "s", current: 90 }];
+  const told = (pulls) => toldBy("far", [{ service: "s", pulls, state: "online", cause: { kind: "created" }, next: null, allowed: null, at: 100, replicas }]);
+  const ends = ([{ from, to, behind }]) => [from.id, to.id, behind];
+  assert.deepEqual(ends(told(true)), ["pool tank", "peer far", 10]);
+  assert.deepEqual(ends(told(false)), ["peer far", "pool dozer", 10]);
+  const own = SPECS.find(({ origin }) => origin?.kind === "peer");
+  assert.deepEqual(ends(ownRelations([{ id: "s", spec: own, state: "online", sync: { replicas, sending: null } }], 100)), ["peer far", "pool backup", 10]);
 });
 
 test("arrows of the map have places of their own, and end at their boxes", async () => {

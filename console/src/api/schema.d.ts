@@ -3697,7 +3697,7 @@ export type components = {
                 /** Format: uint64 */
                 id: number;
             };
-        };
+        } | "peer";
         /** @description Where pools are looked for that a cache file names, instead of by `search`. */
         CacheFileSearch: {
             /** @default  */
@@ -5841,6 +5841,11 @@ export type components = {
             group: string | null;
             /** @description As it is called here. */
             name: string;
+            /**
+             * @description What it may read here. Empty: nothing.
+             * @default []
+             */
+            reads: components["schemas"]["PeerRead"][];
         };
         /** @description Makes another appliance known by its fingerprint. */
         PeerAdd: {
@@ -5864,6 +5869,8 @@ export type components = {
              * @default null
              */
             group: string | null;
+            /** @default null */
+            reads: components["schemas"]["PeerReadRequest"][] | null;
         };
         /** @description What a peer says of itself. */
         PeerChecked: {
@@ -5876,6 +5883,11 @@ export type components = {
             grants: components["schemas"]["PeerGrant"][];
             /** @description `None`: it answers. */
             problem: components["schemas"]["Problem"] | null;
+            /**
+             * @description What this machine may read there.
+             * @default []
+             */
+            reads: components["schemas"]["PeerRead"][];
             /** @description Of its program. */
             version: string | null;
         };
@@ -5950,7 +5962,27 @@ export type components = {
             /** @description What it will be called here. */
             name: string;
         };
-        /** @description A service of a peer that replicates to this machine, as the peer tells it. */
+        /** @description What a peer may read here: which snapshots there are, and their content. */
+        PeerRead: {
+            /** @description It and all below. */
+            dataset: string;
+            /**
+             * @description It may also make snapshots, and destroy those that it has made.
+             * @default false
+             */
+            snapshots: boolean;
+        };
+        /** @description What a peer may read here: which snapshots there are, and their content. */
+        PeerReadRequest: {
+            /** @description It and all below. */
+            dataset: string;
+            /**
+             * @description It may also make snapshots, and destroy those that it has made.
+             * @default false
+             */
+            snapshots: boolean;
+        };
+        /** @description A service of a peer that replicates to this machine, or from it, as the peer tells it. */
         PeerRelation: {
             /**
              * Format: uint64
@@ -5964,6 +5996,11 @@ export type components = {
             at: number;
             cause: components["schemas"]["StateCause"];
             next: components["schemas"]["NextRun"] | null;
+            /**
+             * @description Its sources are here, and its replicas there.
+             * @default false
+             */
+            pulls: boolean;
             /** @description Those that lag most come first; at most 100. */
             replicas: components["schemas"]["SyncReplica"][];
             service: string;
@@ -9300,6 +9337,10 @@ export type components = {
             kind: "user";
             user: string;
         } | {
+            /** @constant */
+            kind: "peer";
+            peer: string;
+        } | {
             /** Format: uint32 */
             high: number;
             /** @constant */
@@ -9405,6 +9446,10 @@ export type components = {
              * @default null
              */
             user: string | null;
+        } | {
+            /** @constant */
+            kind: "peer";
+            peer: string;
         };
         /** @description Where a source is. */
         SyncOriginRequest: {
@@ -9428,6 +9473,10 @@ export type components = {
              * @default null
              */
             user: string | null;
+        } | {
+            /** @constant */
+            kind: "peer";
+            peer: string;
         };
         /** @description What would be done for one dataset. */
         SyncPlan: {

@@ -10,6 +10,7 @@ type Record = Schemas["AuditRecord"];
 
 function byOf(by: Record["by"]): string {
   if (by === "nobody") return "–";
+  if (by === "peer") return t("appliance");
   if ("socket" in by) return t("socket");
   if ("session" in by) return t("session {id}", { id: by.session.id });
   if ("token" in by) return t("token {id}", { id: by.token.id });

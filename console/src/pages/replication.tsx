@@ -11,7 +11,7 @@ import { aboutOf } from "../parts/schedules";
 import { ReplicaSheet, Reverse } from "../replication/failover";
 import { RelationMap } from "../replication/map";
 import { Peers } from "../replication/peers";
-import { lagOf, ownRelations, placeName, sentHere, toneOfRelation, type Relation } from "../replication/relations";
+import { lagOf, ownRelations, placeName, toldBy, toneOfRelation, type Relation } from "../replication/relations";
 import { ago, exactTime, plainly, size, t } from "../words";
 
 type Replica = Schemas["Replica"];
@@ -29,21 +29,21 @@ export default function Replication() {
 
 const OFTEN = 60_000;
 
-/** What other appliances send here: each is asked. One that does not answer is said by the check of peers. */
-function useSentHere(): Relation[] {
+/** What other appliances send here and pull from here: each is asked. One that does not answer is said by the check of peers. */
+function useTold(): Relation[] {
   const peers = useRead("/v1/peers").data?.value ?? [];
-  const asked = peers.filter(({ grants, address }) => grants.length > 0 && address);
+  const asked = peers.filter(({ grants, reads, address }) => (grants.length > 0 || (reads ?? []).length > 0) && address);
   return useQueries({
     queries: asked.map(({ name }) => ({
       queryKey: ["/v1/peers", name, "relations"], refetchInterval: OFTEN, retry: false,
-      queryFn: async ({ signal }: { signal: AbortSignal }) => sentHere(name, (await get("/v1/peers/{name}/relations", { path: { name }, signal })).value),
+      queryFn: async ({ signal }: { signal: AbortSignal }) => toldBy(name, (await get("/v1/peers/{name}/relations", { path: { name }, signal })).value),
     })),
   }).flatMap(({ data }) => data ?? []);
 }
 
 function Relations() {
   const services = useRead("/v1/services", {}, { refetchInterval: 5000 });
-  const there = useSentHere();
+  const there = useTold();
   const [opened, open] = useState<string>();
   const columns: Column<Relation>[] = [
     { id: "source", name: t("Dataset"), width: "minmax(150px, 1.4fr)", show: (one) => <Name>{one.source}</Name>, order: byText(({ source }) => source) },

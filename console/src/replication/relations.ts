@@ -1,5 +1,5 @@
 /**
- * What is replicated from where to where, as services here say it, and the appliances that send here.
+ * What is replicated from where to where, as services here say it, and the appliances that send here or pull from here.
  *
  * Invariant: how far a relation is behind is that of its replica that is furthest behind, and one that has nothing yet is
  * further behind than any.
@@ -47,6 +47,9 @@ function behindOf(replicas: Replica[], now: number): number | undefined {
   return Math.max(0, now - Math.min(...replicas.map(({ current }) => current!)));
 }
 
+const originOf = (origin: Spec["origin"], dataset: string): Place =>
+  origin?.kind === "ssh" ? hostOf(origin.host) : origin?.kind === "peer" ? peerOf(origin.peer) : poolOf(dataset);
+
 export function ownRelations(services: Service[], now: number): Relation[] {
   return services.flatMap((own): Relation[] => {
     if (own.spec.kind !== "auto-sync") return [];
@@ -54,19 +57,19 @@ export function ownRelations(services: Service[], now: number): Relation[] {
     const to = target.kind === "pool" ? poolOf(target.dataset) : target.kind === "peer" ? peerOf(target.peer) : hostOf(target.host);
     const replicas = own.sync?.replicas ?? [];
     return [{
-      id: own.id, service: own.id, from: origin?.kind === "ssh" ? hostOf(origin.host) : poolOf(source.dataset), to, source: source.dataset, target: target.dataset,
+      id: own.id, service: own.id, from: originOf(origin, source.dataset), to, source: source.dataset, target: target.dataset,
       state: own.state, behind: behindOf(replicas, now), allowed: lag, replicas, own,
     }];
   });
 }
 
-/** What another appliance sends here, as it says itself. */
-export function sentHere(peer: string, relations: Schemas["PeerRelation"][]): Relation[] {
+/** What another appliance sends here, or pulls from here, as it says itself. */
+export function toldBy(peer: string, relations: Schemas["PeerRelation"][]): Relation[] {
   return relations.flatMap((one): Relation[] => {
     const [first] = one.replicas;
     if (!first) return [];
     return [{
-      id: `${peer} ${one.service}`, service: one.service, from: peerOf(peer), to: poolOf(first.target), source: first.dataset, target: first.target,
+      id: `${peer} ${one.service}`, service: one.service, from: one.pulls ? poolOf(first.dataset) : peerOf(peer), to: one.pulls ? peerOf(peer) : poolOf(first.target), source: first.dataset, target: first.target,
       state: one.state, behind: behindOf(one.replicas, one.at), allowed: one.allowed, replicas: one.replicas, own: undefined,
     }];
   });

@@ -65,7 +65,8 @@ export interface Draft {
   /** Replication and tiering. */
   source: TargetDraft;
   stuck: string;
-  from: "here" | "ssh";
+  from: "here" | "peer" | "ssh";
+  fromPeer: string;
   fromHost: HostDraft;
   to: "pool" | "peer" | "ssh";
   toDataset: string;
@@ -107,7 +108,7 @@ export const newDraft = (): Draft => ({
   levels: [newLevel("hourly", { every: "hour", step: 1, minute: 0 }, "24"), newLevel("daily", { every: "day", hour: 0, minute: 10 }, "30"), newLevel("monthly", { every: "month", day: 1, hour: 0, minute: 20 }, "12")],
   most: "1000", space: "", skips: false, naming: "utc", template: "", stale: "", lock: "", pools: [], window: "",
   program: "", arguments: "", seconds: "1h", memory: "1G", processes: "64", output: "64K",
-  source: { ...NO_TARGET }, stuck: "10m", from: "here", fromHost: NO_HOST, to: "pool", toDataset: "", peer: "", toHost: NO_HOST,
+  source: { ...NO_TARGET }, stuck: "10m", from: "here", fromPeer: "", fromHost: NO_HOST, to: "pool", toDataset: "", peer: "", toHost: NO_HOST,
   keepCount: "2", keepAge: "", absentFor: "30d", absentBytes: "", lag: "", limits: "",
   folder: "", tierTo: "dataset", path: "", moves: false, movesAfter: "", include: "", exclude: "", older: "", newer: "", least: "", greatest: "", depth: "", rate: "", plain: false,
 });
@@ -140,7 +141,7 @@ export function draftOf(spec: Spec): Draft {
     };
     case "auto-sync": return {
       ...draft, source: targetDraft(spec.source), stuck: lasting(spec.stuck_after),
-      from: spec.origin?.kind ?? "here", fromHost: spec.origin?.kind === "ssh" ? hostDraft(spec.origin) : NO_HOST,
+      from: spec.origin?.kind ?? "here", fromPeer: spec.origin?.kind === "peer" ? spec.origin.peer : "", fromHost: spec.origin?.kind === "ssh" ? hostDraft(spec.origin) : NO_HOST,
       to: spec.target.kind, toDataset: spec.target.dataset, peer: spec.target.kind === "peer" ? spec.target.peer : "", toHost: spec.target.kind === "ssh" ? hostDraft(spec.target) : NO_HOST,
       keepCount: String(spec.keep.count), keepAge: textOf(spec.keep.age, lasting), absentFor: textOf(spec.absence.seconds, lasting), absentBytes: textOf(spec.absence.bytes, sized),
       lag: textOf(spec.lag, lasting), limits: spec.limits.map(limitText).join("\n"),
@@ -236,9 +237,11 @@ function syncOf(draft: Draft, read: Reader): Spec {
   const dataset = read.given("toDataset", draft.toDataset);
   const target: Sync["target"] = draft.to === "pool" ? { kind: "pool", dataset }
     : draft.to === "peer" ? { kind: "peer", peer: read.given("peer", draft.peer), dataset } : { kind: "ssh", dataset, ...read.sshHost("toHost", draft.toHost) };
+  const origin: Sync["origin"] = draft.from === "here" ? { kind: "here" }
+    : draft.from === "peer" ? { kind: "peer", peer: read.given("fromPeer", draft.fromPeer) } : { kind: "ssh", ...read.sshHost("fromHost", draft.fromHost) };
   const limits = linesOf(draft.limits).map((line) => read.value("limits", line, limitOf, t("A rate on each line, as 50M, or 5M@08:00-18:00."), { bytes: 0, window: null }));
   return {
-    kind: "auto-sync", source: read.target("source", draft.source), origin: draft.from === "here" ? { kind: "here" } : { kind: "ssh", ...read.sshHost("fromHost", draft.fromHost) },
+    kind: "auto-sync", source: read.target("source", draft.source), origin,
     target, schedule: read.schedule("when", draft.when, draft.zone), keep: { count: read.whole("keepCount", draft.keepCount), age: read.maybeSeconds("keepAge", draft.keepAge) },
     absence: { seconds: read.maybeSeconds("absentFor", draft.absentFor), bytes: read.maybeBytes("absentBytes", draft.absentBytes) },
     lag: read.maybeSeconds("lag", draft.lag), limits, stuck_after: read.seconds("stuck", draft.stuck),

@@ -29,6 +29,7 @@ function ofSync(fault: Schemas["SyncFault"], draft: Draft): string {
     case "nothing-here": return "source";
     case "host": return host;
     case "user": return `${host}.user`;
+    case "peer": return "fromPeer";
     case "keep": return "keepCount";
     case "absence": return "absentFor";
     case "stuck-after": return "stuck";

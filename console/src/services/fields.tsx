@@ -144,19 +144,24 @@ function HostFields({ of, field, host, onChange, hasKey = true }: { of: Editor; 
   );
 }
 
+function PeerField({ label, peer, onChange }: { label: string; peer: string; onChange: (peer: string) => void }) {
+  const peers = useRead("/v1/peers").data?.value ?? [];
+  if (peers.length === 0) return <p className="note warn">{t("No other appliance is known yet: invite one on the page Replication.")}</p>;
+  return <Select label={label} value={peer} onChange={onChange} options={peers.map(({ name }) => ({ id: name, name: plainly(name) }))} />;
+}
+
 function Sync({ of }: { of: Editor }) {
   const { draft, set } = of;
-  const peers = useRead("/v1/peers").data?.value ?? [];
   const names = useNames("filesystem");
   return (
     <>
-      <Select label={t("From")} value={draft.from} onChange={(from) => set({ from })} options={[{ id: "here", name: t("This appliance") }, { id: "ssh", name: t("A host with OpenZFS, by SSH"), about: t("Its datasets are pulled to a pool here") }]} />
+      <Select label={t("From")} value={draft.from} onChange={(from) => set({ from })} options={[{ id: "here", name: t("This appliance") }, { id: "peer", name: t("Another appliance"), about: t("What it lets this one read is pulled to a pool here") }, { id: "ssh", name: t("A host with OpenZFS, by SSH"), about: t("Its datasets are pulled to a pool here") }]} />
+      {draft.from === "peer" && <PeerField label={t("Appliance that has it")} peer={draft.fromPeer} onChange={(fromPeer) => set({ fromPeer })} />}
+      {of.fault("fromPeer") && <p className="fault small">{of.fault("fromPeer")}</p>}
       {draft.from === "ssh" && <HostFields of={of} field="fromHost" host={draft.fromHost} onChange={(fromHost) => set({ fromHost })} />}
-      <TargetFields of={of} field="source" label={t("Dataset that is sent")} target={draft.source} onChange={(source) => set({ source })} isElsewhere={draft.from === "ssh"} />
+      <TargetFields of={of} field="source" label={t("Dataset that is sent")} target={draft.source} onChange={(source) => set({ source })} isElsewhere={draft.from !== "here"} />
       <Select label={t("To")} value={draft.to} onChange={(to) => set({ to })} options={[{ id: "pool", name: t("A pool of this appliance") }, { id: "peer", name: t("Another appliance") }, { id: "ssh", name: t("A host with OpenZFS, by SSH") }]} />
-      {draft.to === "peer" && (peers.length === 0
-        ? <p className="note warn">{t("No other appliance is known yet: invite one on the page Replication.")}</p>
-        : <Select label={t("Appliance")} value={draft.peer} onChange={(peer) => set({ peer })} options={peers.map(({ name }) => ({ id: name, name: plainly(name) }))} />)}
+      {draft.to === "peer" && <PeerField label={t("Appliance")} peer={draft.peer} onChange={(peer) => set({ peer })} />}
       {of.fault("peer") && <p className="fault small">{of.fault("peer")}</p>}
       {draft.to === "ssh" && <HostFields of={of} field="toHost" host={draft.toHost} onChange={(toHost) => set({ toHost })} />}
       <Line of={of} name="toDataset" label={t("Replica")} names={draft.to === "pool" ? names : []} description={t("A dataset that is not there yet, as backup/home. It is made, and read-only.")} />
