@@ -357,10 +357,10 @@ fn a_stream_from_a_peer_that_breaks_off_goes_on_where_it_was() {
     }
     drop(client);
     let sent = |daemon: &Daemon| shown(daemon, "s")["sync"]["sending"]["bytes"].as_u64().unwrap_or(0);
-    let is_sending = |daemon: &Daemon| sent(daemon) > 16 << 20;
+    let is_sending = |daemon: &Daemon| sent(daemon) > 6 << 20;
     // The one that has it dies in the middle of a stream.
     site.allow("tank/a", &["--snapshots"]);
-    site.pull("s", "tank/a", "dozer/a", &["--limit", "20M", "--stuck-after", "10s"]);
+    site.pull("s", "tank/a", "dozer/a", &["--limit", "8M", "--stuck-after", "10s"]);
     until("a stream", || is_sending(&site.near));
     assert!(site.show("s").contains("sending     tank/a@sync-s-"), "{}", site.show("s"));
     site.far.kill();
