@@ -109,6 +109,7 @@ impl Appliance {
         let filter = DatasetFilter {
             roots: vec![dataset.to_owned()],
             depth: Some(1),
+            alone: false,
             kinds: vec![DatasetKind::Snapshot],
             props: vec!["creation".to_owned()],
         };

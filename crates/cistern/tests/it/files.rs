@@ -344,8 +344,8 @@ fn a_daemon_that_dies_while_it_copies_leaves_no_part_of_the_file() {
     let asked = json!({"snapshot": "tank/fs@s", "path": "/large", "replace": true});
     let job = site.post("/v1/file-restores", &[&site.bearer()], &asked).is(202).json();
     crate::daemon::detach(&at);
-    // What was mounted is mounted again.
     site.restart(true);
+    until("what was mounted is mounted again", || at.join("large").exists());
     let found = fs::read(at.join("large")).expect("read");
     let job = site.get(&format!("/v1/jobs/{}", job["id"]), &[&site.bearer()]).is(200).json();
     match job["state"].as_str() {
