@@ -25,6 +25,8 @@ const Advisor = page(() => import("./pages/advisor"));
 const Faults = page(() => import("./pages/faults"));
 const Jobs = page(() => import("./pages/jobs"));
 const Users = page(() => import("./pages/users"));
+const Analytics = page(() => import("./pages/analytics"));
+const Trace = page(() => import("./pages/trace"));
 const Audit = page(() => import("./pages/audit"));
 const Settings = page(() => import("./pages/settings"));
 const Setup = page(() => import("./pages/setup"));
@@ -43,6 +45,8 @@ const PLACES: { name: () => string; places: Place[] }[] = [
   { name: () => t("Overview"), places: [
     { path: "/", name: () => t("Dashboard"), page: Dashboard },
     { path: "/faults", name: () => t("Faults"), page: Faults },
+    { path: "/analytics", name: () => t("Analytics"), page: Analytics },
+    { path: "/trace", name: () => t("Trace"), page: Trace },
   ] },
   { name: () => t("Storage"), places: [
     { path: "/pools", name: () => t("Pools"), page: Pools },

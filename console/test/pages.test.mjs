@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { Daemon, Keyboard, Mouse, PASSWORD, begin, end, go, judge, picture, signIn, visit } from "./kit.mjs";
 
-const PAGES = ["", "faults", "pools", "setup", "datasets", "datasets/tank%2Fdata", "snapshots", "snapshots/tank%2Fdata%40first/files", "advisor", "shares", "volumes", "services", "replication", "jobs", "users", "audit", "settings", "about"];
+const PAGES = ["", "faults", "analytics", "trace", "pools", "setup", "datasets", "datasets/tank%2Fdata", "snapshots", "snapshots/tank%2Fdata%40first/files", "advisor", "shares", "volumes", "services", "replication", "jobs", "users", "audit", "settings", "about"];
 
 before(begin);
 after(end);
@@ -61,6 +61,50 @@ for (const Hand of [Mouse, Keyboard]) {
         assert.equal(execFileSync("nfs-cat", [address], { timeout: 20_000 }).toString(), "hello from a client\n");
         await hand.press(page.getByRole("link", { name: "To the dashboard" }));
         await page.getByRole("heading", { name: "All is well" }).waitFor();
+      });
+
+      const letter = () => `nfs://127.0.0.1/tank/data/letter?nfsport=${daemon.nfs}&mountport=${daemon.nfs}&version=3`;
+      const ask = () => execFileSync("nfs-cat", [letter()], { timeout: 20_000 });
+
+      await task("analytics: a drill-down by client leads to the file", async () => {
+        await hand.press(page.getByRole("link", { name: "Analytics" }));
+        await hand.press(button(page, "New drill-down"));
+        await hand.press(dialog(page).getByRole("button", { name: "Begin", exact: true }));
+        await closed(page);
+        await page.getByRole("heading", { name: "Requests by client" }).waitFor();
+        ask();
+        await page.getByRole("row", { name: /127\.0\.0\.1/ }).first().waitFor();
+        await hand.open("The heaviest of Requests by client", /127\.0\.0\.1/);
+        await dialog(page).getByText("Only requests of: Client 127.0.0.1").waitFor();
+        await hand.press(dialog(page).getByRole("button", { name: "Begin", exact: true }));
+        await closed(page);
+        const pane = page.getByRole("region", { name: "Requests by file" });
+        await pane.waitFor();
+        ask();
+        await pane.getByRole("row", { name: /tank\/data:\/letter/ }).waitFor();
+        await hand.press(pane.getByRole("button", { name: "Show latencies" }));
+        await pane.getByText(/half of them took/).waitFor();
+        await picture(page, `analytics-${name}`);
+        await hand.press(pane.getByRole("button", { name: "End", exact: true }));
+        await pane.getByText("ended, kept").waitFor();
+        const [, by] = await daemon.ask("GET", "/v1/analytics");
+        assert.deepEqual([by.by, by.filter, by.owner, by.running], [["file"], { client: "127.0.0.1" }, "ada", false]);
+        await hand.press(pane.getByRole("button", { name: "Remove", exact: true }));
+        await pane.waitFor({ state: "detached" });
+      });
+
+      await task("trace: a read of a real client, with its stages", async () => {
+        await hand.press(page.getByRole("link", { name: "Trace" }));
+        await hand.type(page.getByLabel("Operation", { exact: true }), "read");
+        await hand.press(button(page, "Begin trace"));
+        await page.getByText("It runs").waitFor();
+        ask();
+        const row = page.getByRole("row", { name: /READ.*tank\/data:\/letter/ }).first();
+        await row.waitFor();
+        assert.match(await row.getByRole("img").getAttribute("aria-label"), /engine|protocol/);
+        await picture(page, `trace-${name}`);
+        await hand.press(button(page, "Stop"));
+        await page.getByText("It has ended").waitFor();
       });
 
       await task("pools: a scrub, a device offline and online", async () => {

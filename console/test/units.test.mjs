@@ -182,3 +182,30 @@ test("a curve has its sizes at equal distances, and times are read as people wri
   assert.deepEqual(line([]), []);
   assert.deepEqual(["20us", "1.5ms", "7ns", "2 s", "fast", "0us", "-1ms"].map(nanosOf), [20_000, 1_500_000, 7, 2_000_000_000, undefined, undefined, undefined]);
 });
+
+test("what drill-downs found: lines, middles, tables and filters", async () => {
+  const { linesOf, valueOf } = await load("analytics/lines.tsx");
+  const { bucketAt, latencies } = await load("analytics/heat.tsx");
+  const { csv, typed, short } = await load("analytics/request.ts");
+  const sum = (operations, bytes = 0, time = 0) => ({ operations, bytes, time });
+  const found = {
+    drill_down: { by: ["client", "file"] },
+    keys: [{ number: 7, values: ["=1+1", 'a"b'], sum: sum(6, 60, 600), missing: 2 }],
+    others: sum(1, 5, 5), total: sum(7, 65, 605), buckets: [1000, 2000, 3000],
+    rows: [
+      { second: 100, seconds: 1, total: sum(4), cells: [[7, sum(3)]], latencies: [[0, 3], [2, 1]] },
+      { second: 110, seconds: 60, total: sum(120, 0, 480e6), cells: [], latencies: [[1, 120]] },
+    ],
+  };
+  assert.deepEqual(linesOf(found, "operations", 95, 200), [
+    [95, 99, 100, 101, 109, 110, 170, 199], [0, 0, 3, 0, 0, 0, 0, 0], [0, 0, 1, 0, 0, 2, 0, 0],
+  ]);
+  assert.deepEqual([valueOf("latency", sum(120, 0, 480e6), 60), valueOf("latency", sum(0), 1)], [4, null]);
+  const sums = latencies(found, 0, 105);
+  assert.deepEqual([[...sums], bucketAt(sums, 0.5), bucketAt(sums, 0.99), bucketAt(new Map(), 0.5)], [[[0, 3], [2, 1]], 0, 2, undefined]);
+  const lines = csv(found).split("\n");
+  assert.deepEqual(lines.slice(0, 3), ["client,file,operations,bytes,nanoseconds,missing", '"=1+1","a""b",6,60,600,2', "(other),,1,5,5,0"]);
+  const fields = { protocol: "", client: " 192.0.2.1 ", dataset: "", file: "", operation: "", slower: "1.5" };
+  assert.deepEqual([typed(fields), typed({ ...fields, client: "", slower: "x" })], [{ client: "192.0.2.1", slower_us: 1500 }, {}]);
+  assert.deepEqual([999, 1500, 12_345_678, 2e9].map(short), ["999 ns", "1.50 µs", "12.3 ms", "2.00 s"]);
+});

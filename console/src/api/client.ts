@@ -155,6 +155,23 @@ export async function post<P extends PathsOf<"post">>(path: P, params: Params<P,
   return (await answered<AnswerOf<P, "post">>(await send("post", url, params.body, headers, params.signal))).value;
 }
 
+/** Sends a request whose answer is events, and gives them as they come, until there are no more. */
+export async function listen<E>(path: PathsOf<"post">, body: unknown, each: (events: E[]) => void, signal: AbortSignal): Promise<void> {
+  const answer = await send("post", path, body, {}, signal);
+  const reader = answer.body?.pipeThrough(new TextDecoderStream()).getReader();
+  let come = "";
+  for (;;) {
+    const part = await reader?.read();
+    if (!part || part.done) return;
+    come += part.value;
+    const whole = come.lastIndexOf("\n\n");
+    if (whole < 0) continue;
+    const lines = come.slice(0, whole).split("\n").filter((line) => line.startsWith("data: "));
+    come = come.slice(whole + 2);
+    if (lines.length) each(lines.map((line) => read(line.slice(6)) as E));
+  }
+}
+
 /** Waits until a job has ended. One that failed is thrown as its problem. */
 export async function finished(job: Schemas["Job"], tell?: (job: Schemas["Job"]) => void): Promise<Schemas["Job"]> {
   let now = job;

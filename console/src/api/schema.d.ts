@@ -225,6 +225,75 @@ export type paths = {
         patch?: never;
         trace?: never;
     };
+    "/v1/analytics": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Drill-downs that run or are kept, with what they cost. */
+        get: operations["get_analytics"];
+        put?: never;
+        /** Begins a drill-down, which ends by itself. */
+        post: operations["post_analytics"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/analytics/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What a drill-down has found. */
+        get: operations["get_analytics_id"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/analytics/{id}/end": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Ends a drill-down; what it has found stays. */
+        post: operations["post_analytics_id_end"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/analytics/{id}/remove": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Removes a drill-down. */
+        post: operations["post_analytics_id_remove"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/audit": {
         parameters: {
             query?: never;
@@ -2384,6 +2453,23 @@ export type paths = {
         patch?: never;
         trace?: never;
     };
+    "/v1/trace": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Shows requests of clients one by one, as they end. */
+        post: operations["post_trace"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/tunables": {
         parameters: {
             query?: never;
@@ -3615,6 +3701,15 @@ export type components = {
                 number
             ];
         };
+        /** @description Blocks that a request read, by where they came from. Those of metadata count too. */
+        BlockSources: {
+            /** Format: uint32 */
+            cache: number;
+            /** Format: uint32 */
+            disk: number;
+            /** Format: uint32 */
+            overlay: number;
+        };
         /** @description `POST /v1/bookmarks` */
         BookmarkCreate: {
             /** @default  */
@@ -4130,6 +4225,8 @@ export type components = {
             path: string;
             to: string | null;
         };
+        /** @description By what requests are told apart. */
+        Dimension: ("protocol" | "client" | "user" | "operation") | "dataset" | "file" | "offset" | "size" | "latency" | "served";
         /** @description `GET /v1/disks`: block devices, and files in the folders where pools are looked for. */
         Disk: {
             kind: components["schemas"]["DiskKind"];
@@ -4194,6 +4291,112 @@ export type components = {
                 count: number;
             };
         } | "read-only";
+        /** @description A drill-down, which takes requests as long as it runs, and is kept when it has ended. */
+        DrillDown: {
+            /**
+             * Format: uint64
+             * @description Seconds since 1970.
+             */
+            began: number;
+            by: components["schemas"]["Dimension"][];
+            cost: components["schemas"]["DrillDownCost"];
+            filter: components["schemas"]["RequestFilter"];
+            /** Format: uint64 */
+            id: number;
+            /**
+             * Format: uint64
+             * @description Seconds until it ends by itself; 0: it has ended.
+             */
+            left: number;
+            /** @description Who has asked for it. */
+            owner: string;
+            running: boolean;
+        };
+        /** @description What a drill-down costs. */
+        DrillDownCost: {
+            /**
+             * Format: uint64
+             * @description Of memory.
+             */
+            bytes: number;
+            /**
+             * Format: uint64
+             * @description Requests that it has looked at.
+             */
+            requests: number;
+            /**
+             * Format: uint64
+             * @description Nanoseconds of processors for that, as estimated by one request in 64.
+             */
+            time: number;
+        };
+        /** @description `GET /v1/analytics/{id}` */
+        DrillDownFound: {
+            /** @description Where the buckets of latencies begin, in nanoseconds. */
+            buckets: number[];
+            drill_down: components["schemas"]["DrillDown"];
+            /** @description The heaviest first. */
+            keys: components["schemas"]["DrillDownKey"][];
+            /** @description What is of none of the keys: what the total has and they have not. */
+            others: components["schemas"]["RequestSum"];
+            /** @description Oldest first. Where nothing came there is none. */
+            rows: components["schemas"]["DrillDownRow"][];
+            /** @description Exact, since it began. */
+            total: components["schemas"]["RequestSum"];
+        };
+        /** @description Requests that are of one kind, as a drill-down tells them apart. */
+        DrillDownKey: {
+            /** @description What takes these requests alone; absent where it cannot be said: nothing is known of them there, or their file has no name. */
+            filter?: components["schemas"]["RequestFilter"] | null;
+            /**
+             * Format: uint64
+             * @description Operations that it may have come to before that, at the most: they are among the others.
+             */
+            missing: number;
+            /** Format: uint64 */
+            number: number;
+            /** @description Exact, since it is told apart. */
+            sum: components["schemas"]["RequestSum"];
+            /** @description One for each dimension, as text for people: a path, an address, `64K`. */
+            values: string[];
+        };
+        /** @description `POST /v1/analytics` */
+        DrillDownRequest: {
+            /**
+             * @description One to three; none of them twice.
+             * @default []
+             */
+            by: components["schemas"]["Dimension"][];
+            /** @default {} */
+            filter: components["schemas"]["RequestFilterRequest"];
+            /**
+             * Format: uint64
+             * @description When it ends by itself; absent: after ten minutes. A day at the most.
+             */
+            seconds?: number | null;
+        };
+        /** @description What came in a time. */
+        DrillDownRow: {
+            /** @description By the number of a key. */
+            cells: [
+                number,
+                components["schemas"]["RequestSum"]
+            ][];
+            /** @description Requests by how long they took: the number of a bucket, and how many. */
+            latencies: [
+                number,
+                number
+            ][];
+            /**
+             * Format: uint64
+             * @description When it begins, in seconds since 1970, and how long it is.
+             */
+            second: number;
+            /** Format: uint64 */
+            seconds: number;
+            /** @description Exact, of all requests that the drill-down takes. */
+            total: components["schemas"]["RequestSum"];
+        };
         /** @description When a property may be set. */
         Edit: ("never" | "always") | "at-creation";
         /** @description What older programs have written wrongly, by OpenZFS's numbers (`zpool_errata_t`). */
@@ -6749,6 +6952,11 @@ export type components = {
             /** @description The exact form; empty where the property does not apply. */
             value: string;
         };
+        /**
+         * @description By what a client reaches data.
+         * @enum {string}
+         */
+        Protocol: "nfs" | "iscsi" | "nbd";
         /** @description See the module. Faults of one subject are in an enum of their own. */
         Reason: ("no-dataset" | "no-pool" | "dataset-exists" | "pool-exists" | "bookmark-exists" | "dataset-busy" | "pool-busy" | "importing" | "suspended" | "key-not-loaded" | "no-space" | "name-too-long" | "name-missing" | "no-parent" | "parent-not-filesystem" | "not-of-this-type" | "not-of-pool-root" | "not-by-this-pool" | "below-itself" | "other-dataset" | "no-snapshots-named" | "several-pools" | "new-name-taken" | "several-snapshots-of-one" | "snapshot-not-promoted" | "no-clone" | "invalid-permission" | "cloned" | "has-children" | "no-snapshots-found" | "tag-exists" | "no-tag" | "tag-too-long" | "invalid-tag" | "has-checkpoint" | "discarding-checkpoint" | "no-checkpoint" | "device-too-large" | "not-applicable" | "not-of-filesystems" | "not-counted" | "not-earlier" | "guid-zero" | "no-label" | "no-such-device" | "no-such-block" | "io") | {
             "no-pool-named": {
@@ -7269,6 +7477,96 @@ export type components = {
             time: number;
             verb: string;
         };
+        /** @description Which requests are wanted; what is not given is any. */
+        RequestFilter: {
+            /** @description An address, or the name of an iSCSI initiator. */
+            client?: string | null;
+            /** @description A file system or volume, by its name. */
+            dataset?: string | null;
+            /**
+             * Format: uint64
+             * @description Microseconds at the most.
+             */
+            faster_us?: number | null;
+            /** @description A file or directory of that file system, by its path in it. It is followed when it is renamed. */
+            file?: string | null;
+            /**
+             * Format: uint64
+             * @description Bytes at the most.
+             */
+            max_bytes?: number | null;
+            /**
+             * Format: uint64
+             * @description Bytes at the least.
+             */
+            min_bytes?: number | null;
+            /**
+             * Format: uint64
+             * @description Only what touches the file or volume from this byte on.
+             */
+            offset_from?: number | null;
+            /**
+             * Format: uint64
+             * @description Only what touches it before this byte.
+             */
+            offset_to?: number | null;
+            /** @description As the protocol calls it; capital letters or small ones. */
+            operation?: string | null;
+            protocol?: components["schemas"]["Protocol"] | null;
+            served?: components["schemas"]["ServedBy"] | null;
+            /**
+             * Format: uint64
+             * @description Microseconds at the least.
+             */
+            slower_us?: number | null;
+            /** @description The number of a user, or the name that an iSCSI initiator has proved. */
+            user?: string | null;
+        };
+        /** @description Which requests are wanted; what is not given is any. */
+        RequestFilterRequest: {
+            /** @description An address, or the name of an iSCSI initiator. */
+            client?: string | null;
+            /** @description A file system or volume, by its name. */
+            dataset?: string | null;
+            /**
+             * Format: uint64
+             * @description Microseconds at the most.
+             */
+            faster_us?: number | null;
+            /** @description A file or directory of that file system, by its path in it. It is followed when it is renamed. */
+            file?: string | null;
+            /**
+             * Format: uint64
+             * @description Bytes at the most.
+             */
+            max_bytes?: number | null;
+            /**
+             * Format: uint64
+             * @description Bytes at the least.
+             */
+            min_bytes?: number | null;
+            /**
+             * Format: uint64
+             * @description Only what touches the file or volume from this byte on.
+             */
+            offset_from?: number | null;
+            /**
+             * Format: uint64
+             * @description Only what touches it before this byte.
+             */
+            offset_to?: number | null;
+            /** @description As the protocol calls it; capital letters or small ones. */
+            operation?: string | null;
+            protocol?: components["schemas"]["Protocol"] | null;
+            served?: components["schemas"]["ServedBy"] | null;
+            /**
+             * Format: uint64
+             * @description Microseconds at the least.
+             */
+            slower_us?: number | null;
+            /** @description The number of a user, or the name that an iSCSI initiator has proved. */
+            user?: string | null;
+        };
         /** @description For `navigator.credentials.get({publicKey: …})`, which has five minutes. */
         RequestOptions: {
             allowCredentials: components["schemas"]["KeyName"][];
@@ -7280,6 +7578,18 @@ export type components = {
              */
             timeout: number;
             userVerification: string;
+        };
+        /** @description What requests come to. */
+        RequestSum: {
+            /** Format: uint64 */
+            bytes: number;
+            /** Format: uint64 */
+            operations: number;
+            /**
+             * Format: uint64
+             * @description Nanoseconds, all together.
+             */
+            time: number;
         };
         /** @description Why events are missing. */
         ResyncCause: "start" | "behind" | "restarted";
@@ -7766,6 +8076,8 @@ export type components = {
              */
             token: string | null;
         };
+        /** @description The slowest of what served a request. */
+        ServedBy: ("cache" | "disk") | "overlay" | "log";
         /** @description A service, how it stands, and what it does next. */
         Service: {
             /**
@@ -8913,6 +9225,44 @@ export type components = {
              */
             time: number;
         };
+        /** @description Nanoseconds of each stage of a request. Together they are its whole time. */
+        StageTimes: {
+            /**
+             * Format: uint64
+             * @description It waited for disks that were read.
+             */
+            disk: number;
+            /**
+             * Format: uint64
+             * @description The engine worked on it, or it waited for others that did.
+             */
+            engine: number;
+            /**
+             * Format: uint64
+             * @description It waited for a transaction group: that there was room in it, or that it was durable.
+             */
+            group: number;
+            /**
+             * Format: uint64
+             * @description It waited for stable storage: its turn, and the intent log.
+             */
+            log: number;
+            /**
+             * Format: uint64
+             * @description The server decoded it and made its answer.
+             */
+            protocol: number;
+            /**
+             * Format: uint64
+             * @description All of it had come, and it waited for a thread.
+             */
+            queue: number;
+            /**
+             * Format: uint64
+             * @description Its answer waited for its turn, or for a client that took it slowly.
+             */
+            reply: number;
+        };
         StateAbout: {
             /** Format: uint32 */
             format: number;
@@ -10030,6 +10380,78 @@ export type components = {
             secret: components["schemas"]["Secret"];
             /** @description The same as an `otpauth://` URL, for a QR code. */
             url: components["schemas"]["Secret"];
+        };
+        /** @description A request that is over. */
+        TracedRequest: {
+            blocks: components["schemas"]["BlockSources"];
+            /** Format: uint64 */
+            bytes: number;
+            /** @description An address, or the name of an iSCSI initiator. */
+            client: string;
+            /** @description The file system or volume that it was about. Absent where it was about none, or where that is no more. */
+            dataset?: string | null;
+            /** @description The path of the file or directory in that file system; absent where it has no name now. */
+            file?: string | null;
+            /** @description The name in that directory that it was about. */
+            name?: string | null;
+            /**
+             * Format: uint64
+             * @description Its number in the file system.
+             */
+            object?: number | null;
+            /** Format: uint64 */
+            offset?: number | null;
+            /** @description As the protocol calls it. */
+            operation: string;
+            protocol: components["schemas"]["Protocol"];
+            served?: components["schemas"]["ServedBy"] | null;
+            stages: components["schemas"]["StageTimes"];
+            /**
+             * Format: uint64
+             * @description When all of it had come: microseconds since 1970.
+             */
+            time: number;
+            /**
+             * Format: uint64
+             * @description Nanoseconds, from when all of it had come until its answer had gone to the system.
+             */
+            took: number;
+            user?: string | null;
+        };
+        /** @description Why a trace has ended. */
+        TraceEnd: "time" | "count" | "stopping";
+        /** @description One event of `POST /v1/trace`. */
+        TraceEvent: {
+            began: {
+                /** Format: uint64 */
+                seconds: number;
+            };
+        } | {
+            request: components["schemas"]["TracedRequest"];
+        } | {
+            lost: {
+                /** Format: uint64 */
+                requests: number;
+            };
+        } | {
+            ended: {
+                why: components["schemas"]["TraceEnd"];
+            };
+        };
+        /** @description `POST /v1/trace` */
+        TraceRequest: {
+            /**
+             * Format: uint64
+             * @description It ends after so many requests; absent: it does not.
+             */
+            count?: number | null;
+            /** @default {} */
+            filter: components["schemas"]["RequestFilterRequest"];
+            /**
+             * Format: uint64
+             * @description When it ends by itself; absent: after a minute. An hour at the most.
+             */
+            seconds?: number | null;
         };
         /**
          * @description What to do about the trimming of disks.
@@ -11181,6 +11603,123 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Alert"];
+                };
+            };
+        };
+    };
+    get_analytics: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DrillDown"][];
+                };
+            };
+        };
+    };
+    post_analytics: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description An empty body stands for the default of every member. */
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["DrillDownRequest"];
+            };
+        };
+        responses: {
+            /** @description It is done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DrillDown"];
+                };
+            };
+        };
+    };
+    get_analytics_id: {
+        parameters: {
+            query?: {
+                /** @description Only rows that end later than this, in seconds since 1970. */
+                from?: number;
+            };
+            header?: never;
+            path: {
+                /** @description Its number. */
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DrillDownFound"];
+                };
+            };
+        };
+    };
+    post_analytics_id_end: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Its number. */
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DrillDown"];
+                };
+            };
+        };
+    };
+    post_analytics_id_remove: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Its number. */
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": null;
                 };
             };
         };
@@ -14696,6 +15235,31 @@ export interface operations {
                 };
                 content: {
                     "application/json": null;
+                };
+            };
+        };
+    };
+    post_trace: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description An empty body stands for the default of every member. */
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["TraceRequest"];
+            };
+        };
+        responses: {
+            /** @description Server-sent events: the `data` of each is JSON, which `x-event` describes. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
                 };
             };
         };

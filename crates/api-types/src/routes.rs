@@ -82,6 +82,17 @@ pub const LOG: &str = "/v1/log";
 pub const STATISTICS: &str = "/v1/statistics";
 /// GET [`crate::SeriesQuery`] → [`crate::History`]
 pub const STATISTICS_HISTORY: &str = "/v1/statistics/history";
+/// POST [`crate::TraceRequest`] → [`crate::TraceEvent`]s, as they happen
+pub const TRACE: &str = "/v1/trace";
+/// GET [`crate::DrillDown`]s · POST [`crate::DrillDownRequest`], answered with its
+/// [`crate::DrillDown`]
+pub const ANALYTICS: &str = "/v1/analytics";
+/// GET [`crate::DrillDownQuery`] → [`crate::DrillDownFound`]
+pub const DRILL_DOWN: &str = "/v1/analytics/{id}";
+/// POST: it takes nothing more, and what it has found stays. Answered with its [`crate::DrillDown`]
+pub const DRILL_DOWN_END: &str = "/v1/analytics/{id}/end";
+/// POST. Answered with nothing
+pub const DRILL_DOWN_REMOVE: &str = "/v1/analytics/{id}/remove";
 /// GET the metrics, in the text format of Prometheus
 pub const METRICS: &str = "/metrics";
 /// POST: nothing of any pool stays in memory that could be read again. Answered with nothing

@@ -6,6 +6,7 @@ use crate::audit::JobNote;
 use crate::caller::{asker, on_behalf};
 use crate::denied::Unserved;
 use crate::desk::AlertDesk;
+use crate::drill_downs::DrillDowns;
 use crate::feed::Feed;
 use crate::https::certificate::Certificates;
 use crate::keeper::StateKeeper;
@@ -62,6 +63,9 @@ pub struct App {
     pub tally: Arc<Tally>,
     /// `None`: there is none.
     pub history: Option<Recorder>,
+    /// Places of traces.
+    pub traces: Arc<Semaphore>,
+    pub drill_downs: DrillDowns,
     house: House,
 }
 
@@ -82,6 +86,9 @@ pub struct House {
     /// Other appliances.
     pub peers: Option<Arc<Book>>,
 }
+
+/// Traces at a time.
+const TRACES: usize = 8;
 
 /// Who may work on requests.
 pub struct Room {
@@ -159,7 +166,21 @@ impl App {
             }
         };
         let jobs = Jobs::new(record, ledger, &interrupted, changed);
-        App { appliance, program, jobs, feed, job_changes, room: Room::new(), version, tally, history, house }
+        let (room, traces) = (Room::new(), Arc::new(Semaphore::new(TRACES)));
+        App {
+            appliance,
+            program,
+            jobs,
+            feed,
+            job_changes,
+            room,
+            version,
+            tally,
+            history,
+            traces,
+            drill_downs: DrillDowns::default(),
+            house,
+        }
     }
 
     pub fn engine(&self) -> &dyn Engine {

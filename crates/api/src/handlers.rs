@@ -2,6 +2,7 @@
 
 pub mod accounts;
 pub mod alerts;
+pub mod analytics;
 pub mod certificate;
 pub mod datasets;
 pub mod events;
@@ -22,4 +23,5 @@ pub mod session;
 pub mod snapshots;
 pub mod streams;
 pub mod tokens;
+pub mod trace;
 pub mod tunables;

@@ -14,6 +14,7 @@
 
 mod accounts;
 mod acme;
+mod analytics;
 mod app;
 mod audit;
 mod caller;
@@ -24,6 +25,7 @@ mod cookie;
 mod denied;
 mod desk;
 mod door;
+mod drill_downs;
 mod etag;
 mod feed;
 mod flow;
@@ -54,6 +56,7 @@ mod silence;
 mod statistics;
 mod table;
 mod tally;
+mod trace;
 mod web;
 mod words;
 

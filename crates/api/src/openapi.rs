@@ -9,7 +9,9 @@
 mod schemas;
 mod types;
 
-pub use types::{Contents, Description, Events, Frames, Line, Listed, Metrics, Nothing, Started, Types};
+pub use types::{
+    Contents, Description, Events, Frames, Line, Listed, Metrics, Nothing, Started, Streamed, Types,
+};
 
 use std::collections::BTreeSet;
 

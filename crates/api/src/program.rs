@@ -1,5 +1,8 @@
 //! What the API needs of the program that it is part of, beside its appliance.
 
+use std::sync::Arc;
+
+use analytics::Observer;
 use api_types::{Disk, IscsiSession, ProgramStatistics};
 use engine_api::Result;
 
@@ -10,6 +13,10 @@ pub trait Program: Send + Sync {
     /// What its servers count, and what it takes of the machine.
     fn statistics(&self) -> ProgramStatistics {
         ProgramStatistics::default()
+    }
+    /// Shows the requests of clients to who looks at them.
+    fn observer(&self) -> Arc<Observer> {
+        Arc::default()
     }
     /// Disks of the machine, by path. An error where the operating system does not tell.
     fn disks(&self) -> Result<Vec<Disk>> {

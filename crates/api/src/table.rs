@@ -9,12 +9,13 @@ use crate::denied::{Unserved, unauthenticated};
 use crate::feed::Whom;
 use crate::gate::{Common, Gate, pass};
 use crate::handlers::{
-    accounts, alerts, certificate, datasets, events, faults, files, jobs, keeping, keys, measure, mounts,
-    peers, permissions, pools, projects, replicas, services, session, snapshots, streams, tokens, tunables,
+    accounts, alerts, analytics, certificate, datasets, events, faults, files, jobs, keeping, keys, measure,
+    mounts, peers, permissions, pools, projects, replicas, services, session, snapshots, streams, tokens,
+    trace, tunables,
 };
 use crate::openapi::{
     Contents, Description, Document, Events, Frames, Line, Listed, Metrics, Nothing, Operation, Started,
-    Types,
+    Streamed, Types,
 };
 use crate::precondition::{self, Subject};
 use crate::problem::refuse;
@@ -27,23 +28,24 @@ use api_types::{
     AuditRecord, BookmarkCreate, CertificateInfo, CertificateSet, Changed, CloneCreate, Condemn, Counts,
     CreationOptions, DatasetCreate, DatasetDestroy, DatasetInfo, DatasetPlan, DatasetQuery, DedupEstimate,
     DedupEstimateQuery, Delegation, DeletedFiles, DestroyOptions, DestroyPlan, DiffEntry, DiffQuery, Disk,
-    EventStreamQuery, EventsCleared, EventsQuery, Fault, FaultCancel, FeatureInfo, FilePage, FileQuery,
-    FileRestore, FileVersions, FileVersionsQuery, FilesQuery, FirstAdministrator, History, HistoryQuery,
-    HistoryRecord, Hold, HoldRequest, ImportSearch, Importable, Inherit, IscsiSession, Job, JobLog, JobQuery,
-    KeepIn, Keeping, KeyBegin, KeyConfirm, KeyMade, KeyRemove, LabelClear, LogFilter, LogIn, LoggedIn,
-    MachineBackup, Me, Mount, MountOutcome, MountRequest, Peer, PeerAdd, PeerChange, PeerChecked,
-    PeerIdentity, PeerInvite, PeerInvited, PeerJoin, PeerRelation, PolicyWake, PoolAdd, PoolAttach,
-    PoolCheckpoint, PoolClear, PoolImport, PoolInitialize, PoolOffline, PoolOnline, PoolReguid, PoolRelease,
-    PoolReopen, PoolScan, PoolSpec, PoolStatus, PoolTrim, PoolVdev, ProjectPage, ProjectQuery, ProjectSet,
-    ProjectsSet, Promote, PropValue, PropertiesQuery, PropertiesSet, PropertyTables, Receive, RecoveryCodes,
-    Rename, Replica, ReplicaLoss, ReplicaPromote, ReplicaPromoted, ReplicaQuery, ReplicaTest, ReplicaTested,
-    Rollback, RouteAdd, RouteChange, RouteStatus, RouteTested, SecurityKey, SendRequest, SeriesQuery,
-    Service, ServiceAsk, ServiceClock, ServiceCreate, ServiceLog, ServicePlan, ServicePlanQuery,
-    ServiceReverse, ServiceReversed, ServiceSet, ServiceSpec, Share, ShareRequest, SleepingPolicy,
-    SnapshotCreate, SpaceExplained, SpaceUse, SpaceUseQuery, StateRestore, StateRestored, StateVersion,
-    StateVersionsQuery, Statistics, Token, TokenAdd, TokenMade, TotpBegin, TotpConfirm, TotpOffer, Tunable,
-    TunableSet, Unallow, UnmountRequest, Upgradable, User, UserAdd, UserChange, UserSession, VdevTallies,
-    Version, Zevent, kind, routes,
+    DrillDown, DrillDownFound, DrillDownQuery, DrillDownRequest, EventStreamQuery, EventsCleared,
+    EventsQuery, Fault, FaultCancel, FeatureInfo, FilePage, FileQuery, FileRestore, FileVersions,
+    FileVersionsQuery, FilesQuery, FirstAdministrator, History, HistoryQuery, HistoryRecord, Hold,
+    HoldRequest, ImportSearch, Importable, Inherit, IscsiSession, Job, JobLog, JobQuery, KeepIn, Keeping,
+    KeyBegin, KeyConfirm, KeyMade, KeyRemove, LabelClear, LogFilter, LogIn, LoggedIn, MachineBackup, Me,
+    Mount, MountOutcome, MountRequest, Peer, PeerAdd, PeerChange, PeerChecked, PeerIdentity, PeerInvite,
+    PeerInvited, PeerJoin, PeerRelation, PolicyWake, PoolAdd, PoolAttach, PoolCheckpoint, PoolClear,
+    PoolImport, PoolInitialize, PoolOffline, PoolOnline, PoolReguid, PoolRelease, PoolReopen, PoolScan,
+    PoolSpec, PoolStatus, PoolTrim, PoolVdev, ProjectPage, ProjectQuery, ProjectSet, ProjectsSet, Promote,
+    PropValue, PropertiesQuery, PropertiesSet, PropertyTables, Receive, RecoveryCodes, Rename, Replica,
+    ReplicaLoss, ReplicaPromote, ReplicaPromoted, ReplicaQuery, ReplicaTest, ReplicaTested, Rollback,
+    RouteAdd, RouteChange, RouteStatus, RouteTested, SecurityKey, SendRequest, SeriesQuery, Service,
+    ServiceAsk, ServiceClock, ServiceCreate, ServiceLog, ServicePlan, ServicePlanQuery, ServiceReverse,
+    ServiceReversed, ServiceSet, ServiceSpec, Share, ShareRequest, SleepingPolicy, SnapshotCreate,
+    SpaceExplained, SpaceUse, SpaceUseQuery, StateRestore, StateRestored, StateVersion, StateVersionsQuery,
+    Statistics, Token, TokenAdd, TokenMade, TotpBegin, TotpConfirm, TotpOffer, TraceEvent, TraceRequest,
+    Tunable, TunableSet, Unallow, UnmountRequest, Upgradable, User, UserAdd, UserChange, UserSession,
+    VdevTallies, Version, Zevent, kind, routes,
 };
 use axum::Router;
 use axum::body::Bytes;
@@ -126,6 +128,18 @@ requests! {
             Nothing, Nothing => Statistics, "Counters of clients, file systems, volumes and disks.");
         read(Reader, routes::STATISTICS_HISTORY, measure::history;
             SeriesQuery, Nothing => History, "What the appliance did until now, in several resolutions.");
+        single(Operator, routes::TRACE, trace::begin;
+            Nothing, TraceRequest => Streamed<TraceEvent>, "Shows requests of clients one by one, as they end.");
+        read(Operator, routes::ANALYTICS, analytics::list;
+            Nothing, Nothing => Vec<DrillDown>, "Drill-downs that run or are kept, with what they cost.");
+        single(Operator, routes::ANALYTICS, analytics::begin;
+            Nothing, DrillDownRequest => DrillDown, "Begins a drill-down, which ends by itself.");
+        read(Operator, routes::DRILL_DOWN, analytics::one;
+            DrillDownQuery, Nothing => DrillDownFound, "What a drill-down has found.");
+        change(Operator, routes::DRILL_DOWN_END, analytics::end;
+            Nothing, Nothing => DrillDown, "Ends a drill-down; what it has found stays.");
+        change(Operator, routes::DRILL_DOWN_REMOVE, analytics::remove;
+            Nothing, Nothing => (), "Removes a drill-down.");
         read(Reader, routes::METRICS, measure::metrics;
             Nothing, Nothing => Metrics, "The same and more, in the text format of Prometheus.");
         read(Anyone, routes::CACHE, measure::cache;

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, OnceLock, Weak};
 use std::thread;
 use std::time::Duration;
 
+use analytics::Observer;
 use api::Program;
 use api_types::{Disk, IscsiSession, IscsiTally, IscsiUnit, ProgramStatistics};
 use appliance::{LocalMount, LocalMounts, LocalShare, MountSpec, mount_props, mount_word};
@@ -58,6 +59,8 @@ pub struct Servers {
     pub nfs: OnceLock<Arc<nfs::Server>>,
     pub iscsi: OnceLock<Arc<iscsi::Server>>,
     pub nbd: OnceLock<Arc<nbd::Server>>,
+    /// Shows their requests to who looks.
+    pub observer: Arc<Observer>,
 }
 
 #[derive(Default)]
@@ -452,7 +455,7 @@ impl Program for Local {
     }
 
     fn statistics(&self) -> ProgramStatistics {
-        let Servers { nfs, iscsi, nbd } = &self.servers;
+        let Servers { nfs, iscsi, nbd, .. } = &self.servers;
         ProgramStatistics {
             nfs: nfs.get().map(|server| statistics::of_nfs(server)).unwrap_or_default(),
             iscsi: iscsi.get().map(|server| statistics::of_iscsi(server)).unwrap_or_default(),
@@ -460,6 +463,10 @@ impl Program for Local {
             fuse: statistics::of_fuse(&self.pool, self.mounted().len()),
             process: statistics::of_process(),
         }
+    }
+
+    fn observer(&self) -> Arc<Observer> {
+        self.servers.observer.clone()
     }
 
     fn disks(&self) -> Result<Vec<Disk>> {

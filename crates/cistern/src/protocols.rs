@@ -67,6 +67,7 @@ fn nfs(parts: &Parts<'_>) -> Started {
         old_handles: parts.options.old_handles,
         budget: parts.budget.clone(),
         inherited: parts.inherited.clone(),
+        observer: parts.local.servers.observer.clone(),
         ..ServerConfig::new(addr)
     };
     let server = nfs::Server::start(config, parts.engine.clone())
@@ -109,6 +110,7 @@ fn iscsi(parts: &Parts<'_>) -> Started {
         random: Arc::new(move || entropy.u64()),
         budget: parts.budget.clone(),
         inherited: parts.inherited.clone(),
+        observer: parts.local.servers.observer.clone(),
     };
     let server = iscsi::Server::start(config, parts.engine.clone())
         .map_err(|error| format!("iSCSI cannot be served on {error}"))?;
@@ -139,8 +141,8 @@ fn nbd(parts: &Parts<'_>) -> Started {
     let listener = handed.map_or_else(|| api::listen(&path, api::FOR_OWNER), Ok).map_err(failed)?;
     let engine: Arc<dyn Engine> = parts.engine.clone();
     let volumes = Arc::new(nbd::EngineVolumes(engine));
-    let server =
-        nbd::Server::start(listener, (&path, stays), volumes, parts.budget.clone()).map_err(failed)?;
+    let (budget, observer) = (parts.budget.clone(), parts.local.servers.observer.clone());
+    let server = nbd::Server::start(listener, (&path, stays), volumes, budget, observer).map_err(failed)?;
     let server = Arc::new(server);
     parts.local.servers.nbd.get_or_init(|| server.clone());
     Ok(Box::new(server))

@@ -13,8 +13,8 @@ use engine::{LocalEngine, Options};
 use engine_api::refusal::{Action, ImportFault, Reason, Refused};
 use engine_api::{
     Breakdown, CacheFileSearch, Counts, Diagnostics, Engine, Error, FeatureInfo, FileSystemCounts,
-    ImportOptions, Importable, Pool, PoolSpec, Result, Served, ServedVolume, Serving, TokenContents,
-    VolumeCounts,
+    ImportOptions, Importable, Place, PlaceName, Pool, PoolSpec, Result, Served, ServedVolume, Serving,
+    TokenContents, VolumeCounts,
 };
 use env::{Env, lock};
 
@@ -261,6 +261,10 @@ impl Engine for RememberingEngine {
 
     fn activity(&self) -> (Breakdown<FileSystemCounts>, Breakdown<VolumeCounts>) {
         self.engine.activity()
+    }
+
+    fn names_of(&self, places: &[Place]) -> Vec<PlaceName> {
+        self.engine.names_of(places)
     }
 }
 

@@ -8,6 +8,7 @@
 mod exchange;
 mod flow;
 mod line;
+mod listen;
 mod remote;
 mod tls;
 

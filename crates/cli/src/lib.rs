@@ -9,6 +9,7 @@
 mod accounts;
 mod advise;
 mod alert;
+mod analytics;
 mod arcstat;
 mod ask;
 mod audit;
@@ -50,6 +51,7 @@ mod table;
 mod term;
 mod title;
 mod token;
+mod trace;
 mod tunable;
 mod user;
 mod vdevs;
@@ -159,6 +161,7 @@ fn find_own(name: &str) -> Option<Own> {
         "zinject" => Own::Itself(zinject::run),
         "advise" => Own::Plain(advise::USAGE, advise::run),
         "alert" => Own::Plain(alert::USAGE, alert::run),
+        "analytics" => Own::Plain(analytics::USAGE, analytics::run),
         "apply" => Own::Plain(config::APPLY, config::apply),
         "audit" => Own::Plain(audit::USAGE, audit::run),
         "certificate" => Own::Plain(certificate::USAGE, certificate::run),
@@ -183,6 +186,7 @@ fn find_own(name: &str) -> Option<Own> {
         "svc" => Own::Plain(svc::USAGE, svc::run),
         "token" => Own::Plain(token::USAGE, token::run),
         "top" => Own::Plain(statistics::TOP, statistics::top),
+        "trace" => Own::Plain(trace::USAGE, trace::run),
         "tunable" => Own::Plain(tunable::USAGE, tunable::run),
         "user" => Own::Plain(user::USAGE, user::run),
         "volume" => Own::Plain(volume::USAGE, volume::run),

@@ -4,9 +4,9 @@ use crate::{
     Advice, AdviceQuestion, Breakdown, CacheFileSearch, Cancel, Change, Committed, DatasetFilter,
     DatasetInfo, DatasetPage, DatasetPlace, DedupEstimate, Delegation, DestroyPlan, DestroyQuery,
     Diagnostics, FeatureInfo, FileSystem, FileSystemCounts, HistoryRecord, Identity, Importable, NodeKind,
-    PoolSpec, PoolStatus, PropValue, PropertyChange, ReceiveEvent, ReceiveRequest, Received, Result,
-    SendEvent, SendRequest, Serving, SpaceExplained, SpaceUse, Spender, Time, TokenContents, Upgradable,
-    VdevTallies, Volume, VolumeCounts, VolumePlan,
+    Place, PlaceName, PoolSpec, PoolStatus, PropValue, PropertyChange, ReceiveEvent, ReceiveRequest,
+    Received, Result, SendEvent, SendRequest, Serving, SpaceExplained, SpaceUse, Spender, Time,
+    TokenContents, Upgradable, VdevTallies, Volume, VolumeCounts, VolumePlan,
 };
 use std::io::{Read, Write};
 use std::sync::Arc;
@@ -200,4 +200,7 @@ pub trait Engine: Serving {
     fn cache_counts(&self) -> Counts;
     /// What was asked of file systems and of volumes since the engine began.
     fn activity(&self) -> (Breakdown<FileSystemCounts>, Breakdown<VolumeCounts>);
+    /// What these are called now, in the order asked, as far as they are open. A name in a large
+    /// directory is searched for in all of it: this is not for the path of a request.
+    fn names_of(&self, places: &[Place]) -> Vec<PlaceName>;
 }

@@ -21,6 +21,7 @@ mod identity;
 mod inject;
 mod intent;
 mod measure;
+mod naming;
 mod places;
 mod pool;
 mod pool_api;
@@ -49,8 +50,8 @@ use ::pool::spa::rewind::Rewind;
 use ::pool::txg::Limits;
 use engine_api::{
     ActiveFault, Breakdown, CacheFileSearch, Condemn, Counts, Diagnostics, Engine, Error, Fault, FeatureInfo,
-    FileSystemCounts, ImportOptions, Importable, NoPolicy, Policy, Pool, PoolSpec, PropertyChange, Result,
-    Served, ServedVolume, Serving, TokenContents, Tunable, VolumeCounts, Zevent,
+    FileSystemCounts, ImportOptions, Importable, NoPolicy, Place, PlaceName, Policy, Pool, PoolSpec,
+    PropertyChange, Result, Served, ServedVolume, Serving, TokenContents, Tunable, VolumeCounts, Zevent,
 };
 use env::watch::{AtWork, Watch};
 use env::{DiskError, Env, Keepsake, Nanos, OpenMode, lock};
@@ -560,6 +561,10 @@ impl Engine for LocalEngine {
 
     fn activity(&self) -> (Breakdown<FileSystemCounts>, Breakdown<VolumeCounts>) {
         self.activity.seen(|wanted| self.names_of_open(wanted))
+    }
+
+    fn names_of(&self, places: &[Place]) -> Vec<PlaceName> {
+        naming::names_of(&self.local_pools(), places)
     }
 }
 

@@ -4,6 +4,7 @@ use std::io;
 use std::net::TcpStream;
 use std::sync::Arc;
 
+use analytics::Observer;
 use engine_api::Serving;
 use sockets::inherited::Inherited;
 use sockets::{Accepted, Budget, Listening};
@@ -14,6 +15,7 @@ use crate::guard::Guard;
 use crate::house::House;
 use crate::limits::{CONNECTIONS, DRAIN, FROM_ONE_PLACE, PARTING};
 use crate::portal::{Door, Portal};
+use crate::sessions::Sessions;
 use crate::stats::{ServerStats, SessionStats};
 use crate::watch::Watch;
 
@@ -27,6 +29,8 @@ pub struct ServerConfig {
     pub budget: Arc<Budget>,
     /// Sockets that listen already.
     pub inherited: Arc<Inherited>,
+    /// Who looks at commands.
+    pub observer: Arc<Observer>,
 }
 
 /// A running server. Dropping it stops it.
@@ -50,7 +54,7 @@ impl Server {
         let catalogue = Arc::new(Catalogue::new(engine, groups));
         let house = Arc::new(House {
             catalogue,
-            sessions: Arc::default(),
+            sessions: Arc::new(Sessions::observed_by(config.observer)),
             guard: Guard::default(),
             random: config.random,
         });

@@ -22,6 +22,7 @@ use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock, Weak};
 use std::time::{Duration, Instant};
 
+use analytics::Observer;
 use scsi::Nexus;
 use sockets::lock;
 use sockets::pace::Pace;
@@ -33,7 +34,7 @@ use crate::limits::{BLIND, CREW, DRAIN, IDLE_THREAD, LOG_OUT, THREAD_STACK, TURN
 use crate::member::Member;
 use crate::parameters::Parameters;
 use crate::pdu::target::{Event, Failure};
-use crate::stats::{Counting, SessionStats, Stats, UnitStats};
+use crate::stats::{Counting, SessionStats, UnitStats};
 
 pub use connection::{Connection, Wire};
 use tasks::Task;
@@ -51,6 +52,10 @@ pub struct Session {
     pub parameters: Parameters,
     pub catalogue: Arc<Catalogue>,
     counting: Counting,
+    observer: Arc<Observer>,
+    /// Initiator and user, for who looks at commands.
+    client: Arc<str>,
+    account: Option<Arc<str>>,
     /// Itself.
     own: Weak<Session>,
     view: Mutex<View>,
@@ -112,7 +117,12 @@ impl State {
 }
 
 impl Session {
-    pub fn new(member: &Member, handle: u16, catalogue: Arc<Catalogue>, stats: &Arc<Stats>) -> Arc<Session> {
+    pub fn new(
+        member: &Member,
+        handle: u16,
+        catalogue: Arc<Catalogue>,
+        (counting, observer): (Counting, Arc<Observer>),
+    ) -> Arc<Session> {
         let state = State {
             expected: member.command_number,
             most: member.command_number.wrapping_add(WINDOW - 1),
@@ -132,7 +142,10 @@ impl Session {
             user: member.user.clone(),
             parameters: member.parameters.clone(),
             catalogue,
-            counting: Counting::new(stats, &member.initiator),
+            counting,
+            observer,
+            client: member.initiator.as_str().into(),
+            account: member.user.as_deref().map(Arc::from),
             own: own.clone(),
             view: Mutex::default(),
             crew: Workers::new(crew),

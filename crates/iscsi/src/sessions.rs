@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 use std::sync::mpsc;
 use std::sync::{Arc, Mutex};
 
+use analytics::Observer;
 use sockets::lock;
 
 use crate::catalogue::Catalogue;
@@ -19,13 +20,14 @@ use crate::member::{Member, Name};
 use crate::pdu::target::{Event, Failure};
 use crate::portal::Door;
 use crate::session::{Connection, Session, Wire};
-use crate::stats::{ServerStats, SessionStats, Stats};
+use crate::stats::{Counting, ServerStats, SessionStats, Stats};
 
 /// See the module.
 #[derive(Default)]
 pub struct Sessions {
     state: Mutex<State>,
     stats: Arc<Stats>,
+    observer: Arc<Observer>,
 }
 
 #[derive(Default)]
@@ -48,6 +50,11 @@ impl State {
 }
 
 impl Sessions {
+    /// Whose commands are shown to who looks at requests.
+    pub fn observed_by(observer: Arc<Observer>) -> Sessions {
+        Sessions { observer, ..Sessions::default() }
+    }
+
     /// The session that has this handle, if it is theirs.
     pub fn find(&self, name: &Name, handle: u16) -> Option<Arc<Session>> {
         lock(&self.state).by_name.get(name).filter(|session| session.handle == handle).cloned()
@@ -86,7 +93,10 @@ impl Sessions {
 
     fn begin(&self, member: &Member, catalogue: &Arc<Catalogue>) -> Arc<Session> {
         let mut state = lock(&self.state);
-        let session = Session::new(member, state.handle(), catalogue.clone(), &self.stats);
+        let session = {
+            let counting = Counting::new(&self.stats, &member.initiator);
+            Session::new(member, state.handle(), catalogue.clone(), (counting, self.observer.clone()))
+        };
         let old = member.name().and_then(|name| state.by_name.insert(name, session.clone()));
         drop(state);
         if let Some(old) = old {

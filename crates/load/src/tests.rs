@@ -130,6 +130,7 @@ fn units_are_worked_on_as_profiles_say() {
         random: std::sync::Arc::new(|| 7),
         budget: Default::default(),
         inherited: Default::default(),
+        observer: Default::default(),
     };
     let server = iscsi::Server::start(config, engine).unwrap();
     let url = |lun: usize| format!("iscsi://{}/iqn.t:t/{lun}", server.portals()[0].addr);

@@ -6,11 +6,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use analytics::Observer;
 use sockets::hurried::Hurried;
 use sockets::{Accepted, Budget, Listening};
 
 use crate::exports::Exports;
 use crate::stats::{ServerStats, Stats};
+use crate::transmission::Watching;
 use crate::{handshake, transmission};
 
 /// For more of them, others end that have not chosen a volume.
@@ -29,17 +31,18 @@ pub struct Server {
 
 impl Server {
     /// Serves on a socket that is bound at `path`, which goes when the server stops, unless it
-    /// `stays`. What clients make it hold is counted in `budget`.
+    /// `stays`. What clients make it hold is counted in `budget`; `observer` shows their requests.
     pub fn start(
         listener: UnixListener,
         (path, stays): (&Path, bool),
         exports: Arc<dyn Exports>,
         budget: Arc<Budget>,
+        observer: Arc<Observer>,
     ) -> io::Result<Server> {
         let stats = Arc::<Stats>::default();
-        let counting = stats.clone();
+        let watching = Watching { stats: stats.clone(), observer, client: "local".into() };
         let serve = move |accepted: &Accepted<UnixStream>| {
-            if let Err(error) = run(&*exports, accepted, &counting) {
+            if let Err(error) = run(&*exports, accepted, &watching) {
                 tracing::info!(%error, "network block device closed");
             }
         };
@@ -80,7 +83,7 @@ impl Drop for Server {
     }
 }
 
-fn run(exports: &dyn Exports, accepted: &Accepted<UnixStream>, stats: &Stats) -> io::Result<()> {
+fn run(exports: &dyn Exports, accepted: &Accepted<UnixStream>, watching: &Watching) -> io::Result<()> {
     let (stream, peer) = (&*accepted.stream, &accepted.peer);
     stream.set_write_timeout(Some(PATIENCE))?;
     let Some(agreed) = handshake::negotiate(Hurried::new(stream, PATIENCE), stream, exports)? else {
@@ -91,7 +94,7 @@ fn run(exports: &dyn Exports, accepted: &Accepted<UnixStream>, stats: &Stats) ->
     peer.prove();
     let volume = agreed.name.clone();
     tracing::info!(volume, "network block device attached");
-    let ended = transmission::serve(stream, peer, agreed, stats);
+    let ended = transmission::serve(stream, peer, agreed, watching);
     tracing::info!(volume, "network block device detached");
     ended
 }

@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Instant;
 
+use analytics::{Observer, Protocol};
 use engine_api::{Error, ReadBuf, Seek, Stable};
 use sockets::{Lease, Peer, lock};
 
@@ -47,18 +48,26 @@ struct Connection<'a> {
     from: Mutex<BufReader<&'a UnixStream>>,
     to: Mutex<BufWriter<&'a UnixStream>>,
     ended: AtomicBool,
-    stats: &'a Stats,
+    watching: &'a Watching,
+}
+
+/// What is noted of requests.
+pub struct Watching {
+    pub stats: Arc<Stats>,
+    pub observer: Arc<Observer>,
+    /// As who looks at requests sees whoever sends them.
+    pub client: Arc<str>,
 }
 
 /// Until the client goes away, and all that it began is answered.
-pub fn serve(stream: &UnixStream, peer: &Arc<Peer>, agreed: Agreed, stats: &Stats) -> io::Result<()> {
+pub fn serve(stream: &UnixStream, peer: &Arc<Peer>, agreed: Agreed, watching: &Watching) -> io::Result<()> {
     let connection = Connection {
         agreed,
         peer: peer.clone(),
         from: Mutex::new(BufReader::with_capacity(BUFFER, stream)),
         to: Mutex::new(BufWriter::with_capacity(BUFFER, stream)),
         ended: AtomicBool::new(false),
-        stats,
+        watching,
     };
     thread::scope(|scope| {
         for _ in 1..THREADS {
@@ -83,10 +92,14 @@ impl Connection<'_> {
     fn try_work(&self) -> io::Result<()> {
         while let Some(Taken { request, data, lease: _lease }) = self.next()? {
             let begun = Instant::now();
-            let answer = self.execute(request, &data);
+            let operation = || command::name(request.command);
+            let Watching { stats, observer, client } = self.watching;
+            let mut live = observer.begin((Protocol::Nbd, operation), client, None);
+            let answer = analytics::working(&mut live, || self.execute(request, &data));
             let moved = if answer.is_ok() { u64::from(request.len) } else { 0 };
-            self.stats.took(request.command, moved, begun.elapsed());
+            stats.took(request.command, moved, begun.elapsed());
             self.answer(request, answer)?;
+            drop(live);
             self.peer.note_moved(request.len as usize);
         }
         Ok(())

@@ -78,6 +78,19 @@ pub mod command {
     pub const BLOCK_STATUS: u16 = 7;
     pub const FLAG_FUA: u16 = 1;
     pub const FLAG_REQ_ONE: u16 = 1 << 3;
+
+    /// What a request is called, for who looks at requests.
+    pub fn name(command: u16) -> &'static str {
+        match command {
+            READ => "READ",
+            WRITE => "WRITE",
+            FLUSH => "FLUSH",
+            TRIM => "TRIM",
+            WRITE_ZEROES => "WRITE_ZEROES",
+            BLOCK_STATUS => "BLOCK_STATUS",
+            _ => "OTHER",
+        }
+    }
 }
 
 /// Structured replies.

@@ -17,6 +17,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use analytics::Live;
 use sockets::attentive::Attentive;
 use sockets::keepers::Promises;
 use sockets::outbox::Outbox;
@@ -26,7 +27,7 @@ use sockets::{Lease, Peer};
 use sunrpc::record::{self, Patience, Pool, RecordError};
 
 use crate::limits::{BATCH_BYTES, BATCH_REPLIES, LEAST_SHARE, QUEUED_REQUESTS, RECORD_TIME};
-use crate::service::{Answer, Begun, CLASSES, Promised, Service, Session, fault, kind_of};
+use crate::service::{Answer, Begun, CLASSES, Promised, Reply, Service, Session, fault, kind_of};
 
 /// The class of waiting for stable storage, behind those of requests; and what is assumed of it
 /// until it has been measured.
@@ -45,23 +46,36 @@ pub struct Conn {
     /// Requests with workers.
     jobs: Arc<Jobs>,
     /// Replies that wait for stable storage.
-    promises: Promises<(Promised, Lease, Instant)>,
+    promises: Promises<Aside>,
 }
+
+/// A reply that waits for stable storage, when its call was begun, and the record of that.
+type Aside = (Promised, Lease, Instant, Option<Box<Live>>);
 
 impl Conn {
     /// Keeps what is promised, as long as there is anything and not enough others are at it.
     fn keep(&self) {
-        let keep = |batch: Vec<(Promised, Lease, Instant)>| {
+        let keep = |batch: Vec<Aside>| {
             let start = Instant::now();
-            for (promised, lease, begun) in batch {
+            for (promised, lease, begun, mut live) in batch {
                 let class = promised.class();
-                let reply = promised.keep();
+                let reply = Live::keeping(&mut live, || promised.keep());
                 self.service.took(class, begun.elapsed());
-                self.outbox.push(Some(lease), |pieces| reply.put(pieces));
+                self.push(lease, reply, live);
             }
             self.pace.note(KEEPING, start.elapsed());
         };
         self.promises.keep(keep, || self.outbox.write_all());
+    }
+
+    /// A reply into the outbox; the record of its call ends when it has gone.
+    fn push(&self, lease: Lease, reply: Reply, live: Option<Box<Live>>) {
+        self.outbox.push(Some(lease), |pieces| {
+            reply.put(pieces);
+            if let Some(live) = live {
+                pieces.drop_when_gone(live);
+            }
+        });
     }
 
     /// As [`Conn::keep`], and waits for the other keepers until fewer than `most` promises are
@@ -73,30 +87,30 @@ impl Conn {
 
     /// Works on a record; false when the peer talks nonsense. The reply is in the outbox, not yet
     /// written, or promised.
-    fn work(&self, class: usize, record: &[u8], mut lease: Lease) -> bool {
+    fn work(&self, class: usize, record: &[u8], mut lease: Lease, mut live: Option<Box<Live>>) -> bool {
         let begun = Instant::now();
         let watch = self.pace.watch(class, begun);
         // A panic is a broken invariant in the engine; it must not take other clients' connections
         // along.
-        let answer = catch_unwind(AssertUnwindSafe(|| self.service.begin(&self.session, record)));
+        let work = || catch_unwind(AssertUnwindSafe(|| self.service.begin(&self.session, record)));
+        let answer = analytics::working(&mut live, work);
         let took = self.pace.end(watch);
         if !matches!(answer, Ok(Begun::Promised(_))) {
             self.service.took(class, took);
         }
         match answer {
-            Ok(Begun::Answer(Answer::Reply(reply))) => {
-                self.outbox.push(Some(lease), |pieces| reply.put(pieces));
-            }
+            Ok(Begun::Answer(Answer::Reply(reply))) => self.push(lease, reply, live),
             Ok(Begun::Answer(Answer::Nothing)) => {}
             Ok(Begun::Answer(Answer::HangUp)) => return false,
             Ok(Begun::Promised(promised)) => {
                 lease.resize(promised.len());
-                self.promises.put((promised, lease, begun));
+                Live::waits_for_log(&mut live);
+                self.promises.put((promised, lease, begun, live));
             }
             Err(_) => {
                 tracing::error!(session = ?self.session, "request ended in a panic");
                 if let Some(reply) = fault(record) {
-                    self.outbox.push(Some(lease), |pieces| reply.put(pieces));
+                    self.push(lease, reply, live);
                 }
             }
         }
@@ -154,6 +168,7 @@ fn read_loop(
     while conn.outbox.wait_for_room() {
         let Some(mut record) = reader.next(from)? else { break };
         let kind = kind_of(&record);
+        let live = conn.service.observe(&conn.session, kind.class);
         let (mut lease, bytes) = (record.take_lease(), record.len().max(kind.weight));
         if !conn.peer.try_lease(&mut lease, bytes) {
             conn.outbox.write_all();
@@ -169,7 +184,7 @@ fn read_loop(
         let by_reader =
             is_quick || in_flight >= workers.share(LEAST_SHARE) || !workers.has_room(QUEUED_REQUESTS);
         if by_reader {
-            if !conn.work(kind.class, &record, lease) {
+            if !conn.work(kind.class, &record, lease, live) {
                 return Err(RecordError::Impossible("record is no call"));
             }
             unsent += 1;
@@ -181,7 +196,7 @@ fn read_loop(
         } else {
             let (conn, flight) = (conn.clone(), conn.jobs.take_off());
             workers.submit(move || {
-                if !conn.work(kind.class, &record, lease) {
+                if !conn.work(kind.class, &record, lease, live) {
                     tracing::debug!(session = ?conn.session, "record is no call");
                 }
                 drop(record);

@@ -8,6 +8,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use analytics::Observer;
 use engine_api::Serving;
 use sockets::inherited::Inherited;
 use sockets::workers::{self, Workers};
@@ -25,7 +26,7 @@ use crate::stats::ServerStats;
 use crate::{mount, v3};
 
 /// How to serve.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct ServerConfig {
     /// Where NFS and MOUNT are answered; port 0 picks one. `[::]` takes IPv4 clients too.
     pub addr: SocketAddr,
@@ -40,6 +41,8 @@ pub struct ServerConfig {
     pub old_handles: bool,
     /// Sockets that listen already.
     pub inherited: Arc<Inherited>,
+    /// Who looks at calls.
+    pub observer: Arc<Observer>,
 }
 
 impl ServerConfig {
@@ -51,6 +54,7 @@ impl ServerConfig {
             budget: Arc::default(),
             old_handles: false,
             inherited: Arc::default(),
+            observer: Arc::default(),
         }
     }
 }
@@ -78,7 +82,7 @@ impl Server {
             idle_age: IDLE_THREAD,
         };
         let shared = Arc::new(Shared {
-            service: Arc::new(Service::new(engine, config.old_handles)),
+            service: Arc::new(Service::new(engine, config.old_handles).observed_by(config.observer)),
             workers: Workers::new(workers),
             pool: Pool::new(MAX_RECORD, LARGE_BUFFERS_KEPT),
         });

@@ -16,6 +16,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use analytics::{Live, Observer, Protocol};
 use engine_api::{Happened, Promise, ReadBuf, Serving};
 use sockets::outbox::Pieces;
 use stdx::call::{Keeping, working_on};
@@ -32,7 +33,7 @@ use crate::shares::Shares;
 use crate::stats::{Counters, Kind as Took, MOUNT_CALLS, PROCEDURES, REFUSED, REPLAYS, ServerStats, Stats};
 use crate::status::Status;
 use crate::v3::target::{self, get_handle};
-use crate::v3::{self, Out, procedure};
+use crate::v3::{self, NAMES, Out, procedure};
 
 const MARK: usize = 4;
 
@@ -41,6 +42,8 @@ const MARK: usize = 4;
 pub struct Session {
     client: SocketAddr,
     counters: Arc<Counters>,
+    /// Of the client, for who looks at requests.
+    name: Arc<str>,
 }
 
 /// A reply ready for the stream: record mark and head, then the data of a READ as it lies in the
@@ -167,6 +170,7 @@ pub struct Service {
     mounts: Mounts,
     stats: Stats,
     start: Instant,
+    observer: Arc<Observer>,
 }
 
 impl Service {
@@ -178,11 +182,25 @@ impl Service {
             mounts: Mounts::default(),
             stats: Stats::default(),
             start: Instant::now(),
+            observer: Arc::default(),
         }
     }
 
+    /// The same, whose calls are shown to who looks at requests.
+    #[must_use]
+    pub fn observed_by(self, observer: Arc<Observer>) -> Service {
+        Service { observer, ..self }
+    }
+
     pub fn session(&self, client: SocketAddr) -> Session {
-        Session { client, counters: self.stats.of(client.ip().to_canonical()) }
+        let address = client.ip().to_canonical();
+        Session { client, counters: self.stats.of(address), name: address.to_string().into() }
+    }
+
+    /// A call of this class has come; `None`: nobody looks.
+    pub(crate) fn observe(&self, session: &Session, class: usize) -> Option<Box<Live>> {
+        let operation = || NAMES.get(class).copied().unwrap_or("OTHER");
+        self.observer.begin((Protocol::Nfs, operation), &session.name, None)
     }
 
     pub fn stats(&self) -> ServerStats {

@@ -48,6 +48,32 @@ pub mod procedure {
     pub const COMMIT: u32 = 21;
 }
 
+/// The procedures' names, by number (RFC 1813).
+pub const NAMES: [&str; 22] = [
+    "NULL",
+    "GETATTR",
+    "SETATTR",
+    "LOOKUP",
+    "ACCESS",
+    "READLINK",
+    "READ",
+    "WRITE",
+    "CREATE",
+    "MKDIR",
+    "SYMLINK",
+    "MKNOD",
+    "REMOVE",
+    "RMDIR",
+    "RENAME",
+    "LINK",
+    "READDIR",
+    "READDIRPLUS",
+    "FSSTAT",
+    "FSINFO",
+    "PATHCONF",
+    "COMMIT",
+];
+
 /// Results in the making: encoded words, then what READ found, which is never copied.
 #[derive(Debug)]
 pub struct Out {

@@ -29,6 +29,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use dmu::{DmuError, SyncError, TxHold};
 use env::{Env, Nanos, Next, Quirk, Tunable, Worker, WorkerHandle, lock};
+use stdx::trail::{self, Span};
 use storage::{Refusal, Storage};
 
 /// Changed bytes that are worth writing at once: as much as keeps any disk busy for a while, and
@@ -219,12 +220,15 @@ impl Txgs {
             return Err(DmuError::Busy);
         }
         if wait {
-            state = self.delay(state);
             let limit = self.limits.dirty_max;
-            state = self.env.wait(&self.state, state, &self.changed, &mut |state| {
-                let room = !state.quiescing && state.dirty() < limit;
-                state.stopped || room || self.refusal().is_some()
-            });
+            let wait = || {
+                let state = self.delay(state);
+                self.env.wait(&self.state, state, &self.changed, &mut |state| {
+                    let room = !state.quiescing && state.dirty() < limit;
+                    state.stopped || room || self.refusal().is_some()
+                })
+            };
+            state = trail::during(Span::Group, || self.env.clock.now().0, wait);
             if let Some(refusal) = self.refusal() {
                 return Err(refusal);
             }
@@ -333,7 +337,8 @@ impl Txgs {
         self.wake();
         let state = lock(&self.state);
         let mut ready = |state: &mut State| state.is_settled(txg) || self.refusal().is_some();
-        let state = self.env.wait(&self.state, state, &self.changed, &mut ready);
+        let wait = || self.env.wait(&self.state, state, &self.changed, &mut ready);
+        let state = trail::during(Span::Group, || self.env.clock.now().0, wait);
         if state.synced >= txg { Ok(()) } else { Err(self.refusal().unwrap_or(DmuError::Suspended)) }
     }
 

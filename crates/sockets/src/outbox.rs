@@ -79,6 +79,10 @@ pub struct Pieces {
 enum Piece {
     Own(Vec<u8>),
     Shared(Slice, Range<usize>),
+    /// No bytes: somebody wants to know when all before it is gone.
+    Told {
+        _guard: Box<dyn Send>,
+    },
 }
 
 impl Piece {
@@ -86,6 +90,7 @@ impl Piece {
         match self {
             Piece::Own(bytes) => bytes,
             Piece::Shared(slice, range) => &slice.bytes()[range.clone()],
+            Piece::Told { .. } => &[],
         }
     }
 
@@ -119,6 +124,12 @@ impl Pieces {
             self.bytes += range.len();
             self.list.push_back(Piece::Shared(slice, range));
         }
+    }
+
+    /// Drops this when all that was put before it has gone to the system, or never can. That is
+    /// done while the box is held: it is to be short.
+    pub fn drop_when_gone(&mut self, guard: Box<dyn Send>) {
+        self.list.push_back(Piece::Told { _guard: guard });
     }
 
     /// What is written together: a few pieces, so that others learn soon how much is gone.

@@ -19,3 +19,4 @@ pub mod premise;
 pub mod prng;
 pub mod scoped;
 pub mod span;
+pub mod trail;

@@ -23,6 +23,8 @@ pub enum Contents {}
 pub struct Listed<T>(PhantomData<T>);
 /// The answer is a stream of events that does not end by itself soon; see [`Event`].
 pub enum Events {}
+/// The answer is a stream of such events, which ends by itself.
+pub struct Streamed<T>(PhantomData<T>);
 /// The answer is this description.
 pub enum Description {}
 /// The answer is text of metrics.
@@ -215,6 +217,15 @@ impl Told for Events {
             "schema": { "type": "string" },
             "description": "The `id` of the last event that was taken; goes before `after`.",
         })]
+    }
+}
+
+impl<T: JsonSchema> Told for Streamed<T> {
+    fn answers(schemas: &mut Schemas) -> Vec<Answer> {
+        let event = schemas.answer::<T>();
+        let description = "Server-sent events: the `data` of each is JSON, which `x-event` describes.";
+        let content = json!({ EVENT_STREAM: { "schema": { "type": "string" }, "x-event": event } });
+        vec![("200", json!({ "description": description, "content": content }))]
     }
 }
 

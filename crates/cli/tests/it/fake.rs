@@ -780,6 +780,9 @@ impl Engine for FakeEngine {
     fn activity(&self) -> (Breakdown<FileSystemCounts>, Breakdown<VolumeCounts>) {
         lock(&self.activity).clone()
     }
+    fn names_of(&self, places: &[Place]) -> Vec<PlaceName> {
+        vec![PlaceName::default(); places.len()]
+    }
 }
 
 impl Serving for FakeEngine {

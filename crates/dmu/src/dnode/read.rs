@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use ondisk::BlkPtr;
 use ondisk::zbookmark::SPILL_BLKID;
+use stdx::trail::{self, Source};
 
 use super::{Chunk, Dnode, Seek};
 use crate::DmuError;
@@ -36,6 +37,10 @@ impl Dnode {
             (first..=last).zip(&places).filter(|(_, p)| matches!(p, Place::Clean)).map(|(b, _)| b).collect();
         let walker = (!clean.is_empty()).then(|| self.walker(&state));
         drop(state);
+        if trail::is_followed() {
+            let dirty = places.iter().filter(|place| matches!(place, Place::Dirty(_)));
+            trail::came_from(Source::Overlay, dirty.count());
+        }
         let mut read = Vec::new();
         if let Some(mut walker) = walker {
             prefetch::before_read(&self.streams, &mut walker, first, last);

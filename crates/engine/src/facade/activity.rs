@@ -4,6 +4,9 @@
 //! ([`super::pool::LocalPool`]), and there it is counted: a call costs a relaxed addition or three,
 //! and where data moves two looks at the clock. Datasets are known by their guids, which stay, and
 //! shown by the names that they have when somebody looks.
+//!
+//! Here a request's trail also learns what the request is about, and how long the engine took for
+//! it ([`stdx::trail`]): as long as a [`Call`] lasts, the engine works on it.
 
 use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
@@ -11,8 +14,9 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use counters::{Seen, Sums, Table};
-use engine_api::{Breakdown, FileSystemCounts, Named, Promise, ReadBuf, Result, VolumeCounts};
+use engine_api::{Breakdown, Cred, FileSystemCounts, Named, NodeId, Promise, ReadBuf, Result, VolumeCounts};
 use env::Clock;
+use stdx::trail::{self, Entered, Span};
 
 /// Datasets that are not open, and are still counted one by one: each takes 1 KiB. Those that are
 /// open have their counts in any case.
@@ -103,14 +107,71 @@ pub struct Activity {
 
 /// Where what is done to one file system is counted.
 pub struct FileCounting {
+    guids: Guids,
     clock: Arc<dyn Clock>,
     sums: Arc<Sums<FILE_PLACES>>,
 }
 
 /// Where what is done to one volume is counted.
 pub struct VolumeCounting {
+    guids: Guids,
     clock: Arc<dyn Clock>,
     sums: Arc<Sums<VOLUME_PLACES>>,
+}
+
+/// What a call to a file system is about, as its trail has it.
+#[derive(Clone, Copy, Default)]
+pub struct About<'a> {
+    object: Option<u64>,
+    name: &'a [u8],
+    user: Option<u32>,
+    offset: Option<u64>,
+    bytes: u64,
+}
+
+impl<'a> About<'a> {
+    pub fn node(node: NodeId) -> About<'a> {
+        About { object: Some(node.object), ..About::default() }
+    }
+
+    pub fn name(dir: NodeId, name: &'a [u8]) -> About<'a> {
+        About { name, ..About::node(dir) }
+    }
+
+    pub fn by(self, cred: &Cred) -> About<'a> {
+        About { user: Some(cred.uid), ..self }
+    }
+
+    pub fn range(self, offset: u64, bytes: u64) -> About<'a> {
+        About { offset: Some(offset), bytes, ..self }
+    }
+}
+
+/// The engine works on a call, until this is dropped.
+#[must_use]
+pub struct Call<'a>(Option<(&'a dyn Clock, Entered)>);
+
+impl<'a> Call<'a> {
+    fn begin(clock: &'a dyn Clock, dataset: Guids, about: About<'_>) -> Call<'a> {
+        if !trail::is_followed() {
+            return Call(None);
+        }
+        trail::note(|trail| {
+            trail.is_about(dataset, about.object, about.name);
+            trail.user = trail.user.or(about.user);
+            trail.offset = trail.offset.or(about.offset);
+            trail.bytes = trail.bytes.max(about.bytes);
+        });
+        Call(Some((clock, trail::enter(clock.now().0))))
+    }
+}
+
+impl Drop for Call<'_> {
+    fn drop(&mut self) {
+        if let Some((clock, entered)) = self.0.take() {
+            trail::leave(Span::Engine, entered, clock.now().0);
+        }
+    }
 }
 
 fn all(sums: &[u64]) -> u64 {
@@ -128,12 +189,14 @@ impl Activity {
 
     pub fn of_file_system(&self, guids: Guids, name: &str) -> Arc<FileCounting> {
         let key = Key { guids, name: name.to_owned() };
-        Arc::new(FileCounting { clock: self.clock.clone(), sums: self.file_systems.of(&key) })
+        let (clock, sums) = (self.clock.clone(), self.file_systems.of(&key));
+        Arc::new(FileCounting { guids, clock, sums })
     }
 
     pub fn of_volume(&self, guids: Guids, name: &str) -> Arc<VolumeCounting> {
         let key = Key { guids, name: name.to_owned() };
-        Arc::new(VolumeCounting { clock: self.clock.clone(), sums: self.volumes.of(&key) })
+        let (clock, sums) = (self.clock.clone(), self.volumes.of(&key));
+        Arc::new(VolumeCounting { guids, clock, sums })
     }
 
     /// What was counted so far. `names` gives those that datasets have now, of those that are open;
@@ -200,12 +263,20 @@ fn volume_counts(sums: &[u64; VOLUME_PLACES]) -> VolumeCounts {
 }
 
 impl FileCounting {
-    pub fn count(&self, op: FileOp) {
+    /// Counts a call, which begins now.
+    pub fn call(&self, op: FileOp, about: About<'_>) -> Call<'_> {
         self.sums.add(op as usize, 1);
+        Call::begin(&*self.clock, self.guids, about)
+    }
+
+    /// A call that is not counted begins.
+    pub fn uncounted(&self, about: About<'_>) -> Call<'_> {
+        Call::begin(&*self.clock, self.guids, about)
     }
 
     /// Reads, and counts that.
-    pub fn read(&self, work: impl FnOnce() -> Result<ReadBuf>) -> Result<ReadBuf> {
+    pub fn read(&self, about: About<'_>, work: impl FnOnce() -> Result<ReadBuf>) -> Result<ReadBuf> {
+        let _call = self.uncounted(about);
         let begun = self.clock.now();
         let done = work();
         let bytes = done.as_ref().map_or(0, ReadBuf::len);
@@ -216,7 +287,8 @@ impl FileCounting {
     }
 
     /// Writes so many bytes, and counts that.
-    pub fn write<T>(&self, bytes: usize, work: impl FnOnce() -> Result<T>) -> Result<T> {
+    pub fn write<T>(&self, about: About<'_>, bytes: usize, work: impl FnOnce() -> Result<T>) -> Result<T> {
+        let _call = self.uncounted(about);
         let begun = self.clock.now();
         let done = work();
         self.wrote(done.is_ok(), bytes);
@@ -228,9 +300,11 @@ impl FileCounting {
     /// has waited.
     pub fn write_promised<T>(
         self: &Arc<Self>,
+        about: About<'_>,
         bytes: usize,
         work: impl FnOnce() -> Result<(T, Promise)>,
     ) -> Result<(T, Promise)> {
+        let _call = self.uncounted(about);
         let begun = self.clock.now();
         let done = work();
         self.wrote(done.is_ok(), bytes);
@@ -251,7 +325,14 @@ impl FileCounting {
 }
 
 impl VolumeCounting {
-    pub fn read(&self, work: impl FnOnce() -> Result<ReadBuf>) -> Result<ReadBuf> {
+    fn call(&self, range: Option<(u64, u64)>) -> Call<'_> {
+        let about =
+            range.map_or_else(About::default, |(offset, bytes)| About::default().range(offset, bytes));
+        Call::begin(&*self.clock, self.guids, about)
+    }
+
+    pub fn read(&self, range: (u64, u64), work: impl FnOnce() -> Result<ReadBuf>) -> Result<ReadBuf> {
+        let _call = self.call(Some(range));
         let begun = self.clock.now();
         let done = work();
         self.sums.add(at::READS, 1);
@@ -260,7 +341,9 @@ impl VolumeCounting {
         done
     }
 
-    pub fn write(&self, bytes: usize, work: impl FnOnce() -> Result<()>) -> Result<()> {
+    /// Writes so many bytes to there, and counts that.
+    pub fn write(&self, (offset, bytes): (u64, usize), work: impl FnOnce() -> Result<()>) -> Result<()> {
+        let _call = self.call(Some((offset, bytes as u64)));
         let begun = self.clock.now();
         let done = work();
         self.wrote(done.is_ok(), bytes);
@@ -271,9 +354,10 @@ impl VolumeCounting {
     /// As [`FileCounting::write_promised`].
     pub fn write_promised(
         self: &Arc<Self>,
-        bytes: usize,
+        (offset, bytes): (u64, usize),
         work: impl FnOnce() -> Result<Promise>,
     ) -> Result<Promise> {
+        let _call = self.call(Some((offset, bytes as u64)));
         let begun = self.clock.now();
         let done = work();
         self.wrote(done.is_ok(), bytes);
@@ -290,13 +374,20 @@ impl VolumeCounting {
         self.sums.add(at::WRITE_BYTES, if is_done { bytes as u64 } else { 0 });
     }
 
-    /// So many bytes are made to read as zeroes.
-    pub fn free(&self, bytes: u64) {
+    /// So many bytes are made to read as zeroes from there on.
+    pub fn free(&self, offset: u64, bytes: u64) -> Call<'_> {
         self.sums.add(at::FREES, 1);
         self.sums.add(at::FREE_BYTES, bytes);
+        self.call(Some((offset, bytes)))
     }
 
-    pub fn flush(&self) {
+    pub fn flush(&self) -> Call<'_> {
         self.sums.add(at::FLUSHES, 1);
+        self.call(None)
+    }
+
+    /// A call that is not counted begins.
+    pub fn uncounted(&self, offset: u64, bytes: u64) -> Call<'_> {
+        self.call(Some((offset, bytes)))
     }
 }

@@ -104,7 +104,7 @@ impl LocalPool {
     }
 
     /// What is called how now, of what is open.
-    pub(super) fn names_of_open(&self, wanted: &HashSet<Guids>) -> HashMap<Guids, String> {
+    pub(in crate::facade) fn names_of_open(&self, wanted: &HashSet<Guids>) -> HashMap<Guids, String> {
         let mut names = self.names_of_file_systems(wanted);
         names.extend(self.names_of_volumes(wanted));
         names

@@ -13,6 +13,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
 
+use analytics::Live;
 use engine_api::Slice;
 use scsi::{Answer, Data, Status};
 use sockets::keepers::Promises;
@@ -211,6 +212,17 @@ impl Connection {
     /// Data, then how it ended: with the last data where there is nothing to say. Somebody has to
     /// send it.
     pub fn answer(&self, command: &Command, answer: Answer, lease: Option<Lease>) {
+        self.answer_observed(command, answer, lease, None);
+    }
+
+    /// The same; the record of the command ends when its answer has gone.
+    pub fn answer_observed(
+        &self,
+        command: &Command,
+        answer: Answer,
+        lease: Option<Lease>,
+        live: Option<Box<Live>>,
+    ) {
         let (tag, expected, is_read) = (command.tag, command.moved_len(), !command.writes);
         let moved = if is_read { answer.data.len() } else { answer.taken };
         let residual = match moved {
@@ -231,6 +243,9 @@ impl Connection {
                 let response = Response { status: answer.status, tag, residual };
                 let data = answer.sense.map_or_else(Vec::new, Response::sense_data);
                 self.put(&self.numbered(&mut out, &response).with_data(data), pieces);
+            }
+            if let Some(live) = live {
+                pieces.drop_when_gone(live);
             }
         });
     }

@@ -17,13 +17,14 @@ use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::{Arc, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
+use analytics::{Live, Protocol};
 use scsi::{Answer, Begun, Ending, LogicalUnit, Status, Tasks};
 use sockets::pace::FAST;
 use sockets::{Lease, lock};
 
 use super::connection::Connection;
 use super::{Session, State, Turn};
-use crate::cdb::class_of;
+use crate::cdb::{class_of, name_of};
 use crate::gather::Gathered;
 use crate::limits::SHORT_ANSWER;
 use crate::pdu::initiator::Command;
@@ -73,20 +74,28 @@ impl Session {
             connection.see_off();
             let _alone = self.gate.write().unwrap_or_else(PoisonError::into_inner);
             self.settle(|_| true);
+            let live = self.observe(&gathered.command);
             let task = self.begin(connection, &gathered.command);
-            self.hand_on(task, gathered);
+            self.hand_on(task, gathered, live);
             self.settle(|_| true);
             return;
         }
         let gate = self.gate.read().unwrap_or_else(PoisonError::into_inner);
+        let live = self.observe(&gathered.command);
         let task = self.begin(connection, &gathered.command);
         drop((gate, turn));
         let is_quick = |class| self.pace.of(class) < FAST;
         if class_of(&gathered.command).is_some_and(is_quick) {
-            self.execute(&task, gathered, task.begun);
+            self.execute(&task, gathered, task.begun, live);
         } else {
-            self.hand_on(task, gathered);
+            self.hand_on(task, gathered, live);
         }
+    }
+
+    /// A command has come, as a whole; `None`: nobody looks.
+    fn observe(&self, command: &Command) -> Option<Box<Live>> {
+        let operation = || name_of(command.cdb[0]);
+        self.observer.begin((Protocol::Iscsi, operation), &self.client, self.account.as_ref())
     }
 
     fn begin(&self, connection: &Arc<Connection>, command: &Command) -> Arc<Task> {
@@ -104,27 +113,33 @@ impl Session {
         task
     }
 
-    fn hand_on(self: &Arc<Self>, task: Arc<Task>, gathered: Gathered) {
+    fn hand_on(self: &Arc<Self>, task: Arc<Task>, gathered: Gathered, live: Option<Box<Live>>) {
         let session = self.clone();
         self.crew.submit(move || {
-            session.execute(&task, gathered, Instant::now());
+            session.execute(&task, gathered, Instant::now(), live);
             task.connection.deliver();
         });
     }
 
     /// Does it, and answers it or puts it aside: somebody has to send that, and keep what is
     /// promised. Work on it begins now.
-    fn execute(self: &Arc<Self>, task: &Arc<Task>, gathered: Gathered, now: Instant) {
+    fn execute(
+        self: &Arc<Self>,
+        task: &Arc<Task>,
+        gathered: Gathered,
+        now: Instant,
+        mut live: Option<Box<Live>>,
+    ) {
         let Gathered { command, data, mut lease } = gathered;
         let watch = class_of(&command).map(|class| self.pace.watch(class, now));
         let work = || match task.fate.get() {
             Some(_) => Begun::Ended(cleared()),
             None => self.target().begin(&self.nexus, task.lun, &command.cdb, &data),
         };
-        let begun = unless_it_panics(work, Begun::Ended);
+        let begun = analytics::working(&mut live, || unless_it_panics(work, Begun::Ended));
         let ended = watch.map_or_else(Instant::now, |watch| now + self.pace.end(watch));
         match begun {
-            Begun::Ended(answer) => self.end(task, &command, answer, lease, ended),
+            Begun::Ended(answer) => self.end(task, &command, answer, (lease, live), ended),
             promised @ Begun::Promised(..) => {
                 let state = lock(&self.state);
                 task.executed.store(true, SeqCst);
@@ -133,15 +148,24 @@ impl Session {
                 let connection = task.connection.clone();
                 // Its data is the volume's by now.
                 lease.iter_mut().for_each(|lease| lease.resize(SHORT_ANSWER));
+                Live::waits_for_log(&mut live);
                 connection.promises.put(Box::new(move || {
-                    let answer = unless_it_panics(|| promised.end(), |failed| failed);
-                    session.end(&task, &command, answer, lease, Instant::now());
+                    let keep = || unless_it_panics(|| promised.end(), |failed| failed);
+                    let answer = Live::keeping(&mut live, keep);
+                    session.end(&task, &command, answer, (lease, live), Instant::now());
                 }));
             }
         }
     }
 
-    fn end(&self, task: &Arc<Task>, command: &Command, answer: Answer, lease: Option<Lease>, ended: Instant) {
+    fn end(
+        &self,
+        task: &Arc<Task>,
+        command: &Command,
+        answer: Answer,
+        (lease, live): (Option<Lease>, Option<Box<Live>>),
+        ended: Instant,
+    ) {
         let (bytes, took) = (answer.taken.max(answer.data.len()), ended - task.begun);
         let mut state = lock(&self.state);
         // The answer tells already that there is room for another.
@@ -154,8 +178,8 @@ impl Session {
         task.executed.store(true, SeqCst);
         self.tell(state);
         match task.fate.get_or_init(|| Fate::Answered) {
-            Fate::Answered => task.connection.answer(command, answer, lease),
-            Fate::Cleared => task.connection.answer(command, cleared(), lease),
+            Fate::Answered => task.connection.answer_observed(command, answer, lease, live),
+            Fate::Cleared => task.connection.answer_observed(command, cleared(), lease, live),
             Fate::Aborted => {}
         }
         let mut state = lock(&self.state);

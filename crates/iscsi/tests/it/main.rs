@@ -29,8 +29,13 @@ fn rig_at(share: &str, portals: &[&str]) -> Rig {
     let engine = MemEngine::new(Vec::new());
     engine.set_volumes(vec![served("tank/v", share, &volume)]);
     let portals = portals.iter().map(|portal| portal.parse().unwrap()).collect();
-    let config =
-        ServerConfig { portals, random: Arc::new(|| 7), budget: Arc::default(), inherited: Arc::default() };
+    let config = ServerConfig {
+        portals,
+        random: Arc::new(|| 7),
+        budget: Arc::default(),
+        inherited: Arc::default(),
+        observer: Arc::default(),
+    };
     Rig { server: Server::start(config, engine.clone()).unwrap(), engine, volume }
 }
 

@@ -39,8 +39,14 @@ fn rig() -> Rig {
     let path: PathBuf = std::env::temp_dir().join(name);
     let volume = MemVolume::new(VolumeId { pool_guid: 1, dataset_guid: 2 }, SIZE, BLOCK);
     let listener = UnixListener::bind(&path).unwrap();
-    let server =
-        Server::start(listener, (&path, false), Arc::new(One(volume.clone())), Arc::default()).unwrap();
+    let server = Server::start(
+        listener,
+        (&path, false),
+        Arc::new(One(volume.clone())),
+        Arc::default(),
+        Arc::default(),
+    )
+    .unwrap();
     Rig { server, volume }
 }
 

@@ -48,6 +48,7 @@ impl Target {
             return Err(Status::JUKEBOX);
         }
         let cred = share.options.cred(&cx.credential);
+        stdx::trail::note(|trail| trail.user = trail.user.or(Some(cred.uid)));
         Ok(Target { share, node: handle.node, cred, writable })
     }
 

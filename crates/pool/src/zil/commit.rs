@@ -21,6 +21,7 @@ use env::lock;
 use ondisk::zil::record::{LrWrite, stamp};
 use ondisk::zil::{CHAIN_SIZE, ZilChain};
 use ondisk::{BlkPtr, Dva};
+use stdx::trail::{self, Span};
 
 use super::chain::Chain;
 use super::queue::{Itx, Ticket, What};
@@ -134,7 +135,7 @@ impl Zil {
     fn keep(&self, ticket: &Ticket) -> Result<(), DmuError> {
         let (waits, clock) = (&self.parts.stats.waits, &*self.parts.env.clock);
         let begun = waits.begin(clock);
-        let done = self.wait_for(ticket);
+        let done = trail::during(Span::Log, || clock.now().0, || self.wait_for(ticket));
         waits.end(begun, clock);
         done
     }

@@ -9,6 +9,7 @@ use env::{AlignedBuf, IoClass, lock};
 use ondisk::object_type::ObjectType;
 use ondisk::{BlkPtr, CompressKind, Dva, Endian};
 use stdx::patience::is_hurried;
+use stdx::trail::{self, Source, Span};
 
 use super::moved::Place;
 use crate::arc::{Arrival, Ask, Key};
@@ -77,7 +78,8 @@ impl Storage {
         let keys = || bps.iter().filter_map(|bp| Key::of(self.pool_guid(), bp));
         if self.ahead().has_any(keys()) {
             let begun = waits.then(|| self.read_waits.begin(&*self.env().clock));
-            self.ahead().wait_for(self.env(), keys());
+            let now = || self.env().clock.now().0;
+            trail::during(Span::Disk, now, || self.ahead().wait_for(self.env(), keys()));
             begun.inspect(|&begun| self.read_waits.end(begun, &*self.env().clock));
         }
     }
@@ -121,7 +123,10 @@ impl Storage {
         let mut answers: Vec<Option<Result<Arc<Block>, ReadError>>> =
             bps.iter().map(|bp| self.at_hand(bp, wish.keep, wish.is_prefetch, false)).collect();
         let missing: Vec<usize> = (0..bps.len()).filter(|&n| answers[n].is_none()).collect();
+        trail::came_from(Source::Cache, bps.len() - missing.len());
         if !missing.is_empty() {
+            trail::came_from(Source::Disk, missing.len());
+            let entered = trail::is_followed().then(|| trail::enter(self.env().clock.now().0));
             let _epoch = self.epoch();
             let tree = self.tree();
             let begun = waits.then(|| self.read_waits.begin(&*self.env().clock));
@@ -145,6 +150,9 @@ impl Storage {
                     }));
             }
             begun.inspect(|&begun| self.read_waits.end(begun, &*self.env().clock));
+            if let Some(entered) = entered {
+                trail::leave(Span::Disk, entered, self.env().clock.now().0);
+            }
         }
         answers.into_iter().map(|answer| answer.expect("all are answered")).collect()
     }

@@ -4,6 +4,7 @@
 const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("stdx", &[]),
     ("counters", &[]),
+    ("analytics", &["api-types", "stdx"]),
     ("engine-api", &["api-types", "refusal"]),
     ("ondisk", &["stdx"]),
     ("codec", &["stdx"]),
@@ -15,12 +16,12 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("model", &["engine-api", "stdx"]),
     ("sunrpc", &["sockets", "stdx"]),
     ("sockets", &["engine-api"]),
-    ("nfs", &["sunrpc", "sockets", "engine-api", "counters", "stdx"]),
+    ("nfs", &["analytics", "sunrpc", "sockets", "engine-api", "counters", "stdx"]),
     ("mounter", &["stdx"]),
     ("fuse", &["engine-api", "counters", "mounter", "stdx"]),
     ("scsi", &["engine-api"]),
-    ("iscsi", &["scsi", "sockets", "engine-api", "counters"]),
-    ("nbd", &["sockets", "engine-api", "counters"]),
+    ("iscsi", &["analytics", "scsi", "sockets", "engine-api", "counters"]),
+    ("nbd", &["analytics", "sockets", "engine-api", "counters"]),
     ("load", &["sunrpc", "iscsi", "stdx"]),
     ("refusal", &[]),
     ("api-types", &["refusal"]),
@@ -35,6 +36,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     (
         "api",
         &[
+            "analytics",
             "appliance",
             "console",
             "engine-api",
@@ -70,6 +72,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
         "cistern",
         &[
             "alerts",
+            "analytics",
             "counters",
             "engine",
             "engine-api",

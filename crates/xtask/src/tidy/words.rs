@@ -13,8 +13,23 @@ const BANNED: &[(&str, &[&str], &str)] = &[
 ];
 
 const OUTSIDE_ENGINE: &[&str] = &[
-    "env", "nfs", "sunrpc", "sockets", "fuse", "mounter", "iscsi", "nbd", "load", "machine", "api", "cli",
-    "cistern", "bench", "sim", "xtask",
+    "env",
+    "analytics",
+    "nfs",
+    "sunrpc",
+    "sockets",
+    "fuse",
+    "mounter",
+    "iscsi",
+    "nbd",
+    "load",
+    "machine",
+    "api",
+    "cli",
+    "cistern",
+    "bench",
+    "sim",
+    "xtask",
 ];
 const BYTES: &[&str] = &[
     "stdx", "ondisk", "codec", "env", "sunrpc", "nfs", "fuse", "mounter", "scsi", "iscsi", "nbd", "load",

@@ -30,7 +30,7 @@ use engine_api::{
     Result, Seek, SetAttr, Stable, Time, Verifier, Watcher, Written, XattrMode,
 };
 
-use super::super::activity::{FileCounting, FileOp};
+use super::super::activity::{About, FileCounting, FileOp};
 use super::super::convert::api_error;
 use super::LocalPool;
 use super::snapdir::SnapDir;
@@ -305,12 +305,12 @@ impl FileSystem for Ctldir {
     }
 
     fn statfs(&self, node: NodeId) -> Result<FsStat> {
-        self.counting.count(FileOp::Other);
+        let _call = self.counting.call(FileOp::Other, About::node(node));
         self.fs()?.statfs(if is_control(node) { self.root() } else { node })
     }
 
     fn lookup(&self, cred: &Cred, dir: NodeId, name: &[u8]) -> Result<Attr> {
-        self.counting.count(FileOp::Lookup);
+        let _call = self.counting.call(FileOp::Lookup, About::name(dir, name).by(cred));
         if is_control(dir) {
             return self.look_up(cred, dir, name);
         }
@@ -321,7 +321,7 @@ impl FileSystem for Ctldir {
     }
 
     fn getattr(&self, node: NodeId) -> Result<Attr> {
-        self.counting.count(FileOp::AttrRead);
+        let _call = self.counting.call(FileOp::AttrRead, About::node(node));
         if is_control(node) {
             return self.attr(node);
         }
@@ -332,12 +332,12 @@ impl FileSystem for Ctldir {
     }
 
     fn setattr(&self, cred: &Cred, node: NodeId, set: &SetAttr) -> Result<(Attr, Attr)> {
-        self.counting.count(FileOp::AttrSet);
+        let _call = self.counting.call(FileOp::AttrSet, About::node(node).by(cred));
         self.own(node)?.setattr(cred, node, set)
     }
 
     fn access(&self, cred: &Cred, node: NodeId) -> Result<Access> {
-        self.counting.count(FileOp::Other);
+        let _call = self.counting.call(FileOp::Other, About::node(node).by(cred));
         if is_control(node) {
             return Ok(Access { read: true, lookup: true, execute: true, ..Access::default() });
         }
@@ -345,7 +345,7 @@ impl FileSystem for Ctldir {
     }
 
     fn readdir(&self, cred: &Cred, dir: NodeId, cookie: u64, limit: DirLimit) -> Result<DirPage> {
-        self.counting.count(FileOp::DirRead);
+        let _call = self.counting.call(FileOp::DirRead, About::node(dir).by(cred));
         if is_control(dir) {
             return self.list(dir, cookie, limit);
         }
@@ -365,7 +365,7 @@ impl FileSystem for Ctldir {
     }
 
     fn readlink(&self, cred: &Cred, node: NodeId) -> Result<Vec<u8>> {
-        self.counting.count(FileOp::Other);
+        let _call = self.counting.call(FileOp::Other, About::node(node).by(cred));
         if is_control(node) {
             Err(Error::Invalid("not a link".into()))
         } else {
@@ -377,7 +377,8 @@ impl FileSystem for Ctldir {
         if is_control(node) {
             return Err(Error::IsDir);
         }
-        self.counting.read(|| self.fs()?.read(cred, node, offset, len))
+        let about = About::node(node).by(cred).range(offset, len as u64);
+        self.counting.read(about, || self.fs()?.read(cred, node, offset, len))
     }
 
     fn accessed(&self, cred: &Cred, node: NodeId) -> Result<bool> {
@@ -385,11 +386,13 @@ impl FileSystem for Ctldir {
     }
 
     fn write(&self, cred: &Cred, node: NodeId, offset: u64, data: &[u8], stable: Stable) -> Result<Written> {
-        self.counting.write(data.len(), || self.own(node)?.write(cred, node, offset, data, stable))
+        let about = About::node(node).by(cred).range(offset, data.len() as u64);
+        self.counting.write(about, data.len(), || self.own(node)?.write(cred, node, offset, data, stable))
     }
 
     fn append(&self, cred: &Cred, node: NodeId, data: &[u8], stable: Stable) -> Result<(u64, Written)> {
-        self.counting.write(data.len(), || self.own(node)?.append(cred, node, data, stable))
+        let about = About::node(node).by(cred);
+        self.counting.write(about, data.len(), || self.own(node)?.append(cred, node, data, stable))
     }
 
     fn write_promised(
@@ -400,21 +403,22 @@ impl FileSystem for Ctldir {
         data: &[u8],
     ) -> Result<(Written, Promise)> {
         let write = || self.own(node)?.write_promised(cred, node, offset, data);
-        self.counting.write_promised(data.len(), write)
+        let about = About::node(node).by(cred).range(offset, data.len() as u64);
+        self.counting.write_promised(about, data.len(), write)
     }
 
     fn promise(&self, node: NodeId) -> Result<Promise> {
-        self.counting.count(FileOp::Sync);
+        let _call = self.counting.call(FileOp::Sync, About::node(node));
         if is_control(node) { Ok(Box::new(|| Ok(()))) } else { self.fs()?.promise(node) }
     }
 
     fn commit(&self, node: NodeId) -> Result<Verifier> {
-        self.counting.count(FileOp::Sync);
+        let _call = self.counting.call(FileOp::Sync, About::node(node));
         if is_control(node) { Ok(self.verifier()) } else { self.fs()?.commit(node) }
     }
 
     fn sync(&self) -> Result<()> {
-        self.counting.count(FileOp::Sync);
+        let _call = self.counting.call(FileOp::Sync, About::default());
         self.fs()?.sync()
     }
 
@@ -430,17 +434,17 @@ impl FileSystem for Ctldir {
         mode: CreateMode,
         attr: &SetAttr,
     ) -> Result<Created> {
-        self.counting.count(FileOp::NewFile);
+        let _call = self.counting.call(FileOp::NewFile, About::name(dir, name).by(cred));
         self.free(dir, name)?.create(cred, dir, name, mode, attr)
     }
 
     fn create_unnamed(&self, cred: &Cred, dir: NodeId, attr: &SetAttr) -> Result<Attr> {
-        self.counting.count(FileOp::NewFile);
+        let _call = self.counting.call(FileOp::NewFile, About::node(dir).by(cred));
         self.own(dir)?.create_unnamed(cred, dir, attr)
     }
 
     fn make(&self, cred: &Cred, dir: NodeId, name: &[u8], what: &NewNode, attr: &SetAttr) -> Result<Created> {
-        self.counting.count(FileOp::NewFile);
+        let _call = self.counting.call(FileOp::NewFile, About::name(dir, name).by(cred));
         if dir.object == SNAPSHOTS && *what == NewNode::Dir {
             if self.number(name).is_ok() {
                 return Err(Error::Exists);
@@ -453,7 +457,7 @@ impl FileSystem for Ctldir {
     }
 
     fn link(&self, cred: &Cred, node: NodeId, dir: NodeId, name: &[u8]) -> Result<(Attr, DirChange)> {
-        self.counting.count(FileOp::NameChanged);
+        let _call = self.counting.call(FileOp::NameChanged, About::node(node).by(cred));
         if is_control(node) {
             return Err(Error::ReadOnly);
         }
@@ -461,17 +465,17 @@ impl FileSystem for Ctldir {
     }
 
     fn remove(&self, cred: &Cred, dir: NodeId, name: &[u8]) -> Result<DirChange> {
-        self.counting.count(FileOp::NameRemoved);
+        let _call = self.counting.call(FileOp::NameRemoved, About::name(dir, name).by(cred));
         self.own(dir)?.remove(cred, dir, name)
     }
 
     fn remove_unchanged(&self, cred: &Cred, dir: NodeId, name: &[u8], seen: &Attr) -> Result<DirChange> {
-        self.counting.count(FileOp::NameRemoved);
+        let _call = self.counting.call(FileOp::NameRemoved, About::name(dir, name).by(cred));
         self.own(dir)?.remove_unchanged(cred, dir, name, seen)
     }
 
     fn rmdir(&self, cred: &Cred, dir: NodeId, name: &[u8]) -> Result<DirChange> {
-        self.counting.count(FileOp::NameRemoved);
+        let _call = self.counting.call(FileOp::NameRemoved, About::name(dir, name).by(cred));
         if dir.object == SNAPSHOTS {
             self.number(name)?;
             return self.change(|snapshots| snapshots.remove(cred, name));
@@ -486,7 +490,7 @@ impl FileSystem for Ctldir {
         to: (NodeId, &[u8]),
         mode: RenameMode,
     ) -> Result<(DirChange, DirChange)> {
-        self.counting.count(FileOp::NameChanged);
+        let _call = self.counting.call(FileOp::NameChanged, About::name(from.0, from.1).by(cred));
         if from.0.object == SNAPSHOTS && to.0.object == SNAPSHOTS && mode != RenameMode::Exchange {
             self.number(from.1)?;
             if from.1 != to.1 && self.number(to.1).is_ok() {
@@ -502,12 +506,12 @@ impl FileSystem for Ctldir {
     }
 
     fn seek(&self, cred: &Cred, node: NodeId, offset: u64, what: Seek) -> Result<u64> {
-        self.counting.count(FileOp::Other);
+        let _call = self.counting.call(FileOp::Other, About::node(node).by(cred).range(offset, 0));
         if is_control(node) { Err(Error::IsDir) } else { self.fs()?.seek(cred, node, offset, what) }
     }
 
     fn punch(&self, cred: &Cred, node: NodeId, offset: u64, len: u64) -> Result<()> {
-        self.counting.count(FileOp::Other);
+        let _call = self.counting.call(FileOp::Other, About::node(node).by(cred).range(offset, len));
         self.own(node)?.punch(cred, node, offset, len)
     }
 
@@ -522,27 +526,27 @@ impl FileSystem for Ctldir {
     }
 
     fn getxattr(&self, cred: &Cred, node: NodeId, name: &[u8]) -> Result<Vec<u8>> {
-        self.counting.count(FileOp::Other);
+        let _call = self.counting.call(FileOp::Other, About::node(node).by(cred));
         if is_control(node) { Err(Error::NotFound) } else { self.fs()?.getxattr(cred, node, name) }
     }
 
     fn setxattr(&self, cred: &Cred, node: NodeId, name: &[u8], value: &[u8], mode: XattrMode) -> Result<()> {
-        self.counting.count(FileOp::Other);
+        let _call = self.counting.call(FileOp::Other, About::node(node).by(cred));
         self.own(node)?.setxattr(cred, node, name, value, mode)
     }
 
     fn listxattr(&self, cred: &Cred, node: NodeId) -> Result<Vec<Vec<u8>>> {
-        self.counting.count(FileOp::Other);
+        let _call = self.counting.call(FileOp::Other, About::node(node).by(cred));
         if is_control(node) { Ok(Vec::new()) } else { self.fs()?.listxattr(cred, node) }
     }
 
     fn removexattr(&self, cred: &Cred, node: NodeId, name: &[u8]) -> Result<()> {
-        self.counting.count(FileOp::Other);
+        let _call = self.counting.call(FileOp::Other, About::node(node).by(cred));
         self.own(node)?.removexattr(cred, node, name)
     }
 
     fn project(&self, node: NodeId) -> Result<Project> {
-        self.counting.count(FileOp::Other);
+        let _call = self.counting.call(FileOp::Other, About::node(node));
         if is_control(node) {
             return Err(Error::Unsupported("projects of snapshots' directories".into()));
         }
@@ -550,17 +554,17 @@ impl FileSystem for Ctldir {
     }
 
     fn set_project(&self, cred: &Cred, node: NodeId, project: Project) -> Result<()> {
-        self.counting.count(FileOp::Other);
+        let _call = self.counting.call(FileOp::Other, About::node(node).by(cred));
         self.own(node)?.set_project(cred, node, project)
     }
 
     fn flags(&self, node: NodeId) -> Result<NodeFlags> {
-        self.counting.count(FileOp::Other);
+        let _call = self.counting.call(FileOp::Other, About::node(node));
         if is_control(node) { Ok(NodeFlags::default()) } else { self.fs()?.flags(node) }
     }
 
     fn set_flags(&self, cred: &Cred, node: NodeId, flags: NodeFlags) -> Result<()> {
-        self.counting.count(FileOp::Other);
+        let _call = self.counting.call(FileOp::Other, About::node(node).by(cred));
         self.own(node)?.set_flags(cred, node, flags)
     }
 }

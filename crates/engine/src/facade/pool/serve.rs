@@ -8,7 +8,7 @@ use ::pool::dsl::{Dataset, LongHold};
 use ::pool::prop::FsProps;
 use ::pool::txg::Txgs;
 use ::pool::zil::LogData;
-use dmu::DmuError;
+use dmu::{DmuError, Objset};
 use engine_api::{DatasetFilter, DatasetKind, FileSystem, FsId, PropValue, Result, Served};
 use env::{Nanos, lock};
 use ondisk::objset::ObjsetType;
@@ -327,6 +327,13 @@ impl LocalPool {
     pub(super) fn names_of_file_systems(&self, wanted: &HashSet<Guids>) -> HashMap<Guids, String> {
         let open: Vec<Arc<Mounted>> = lock(&self.mounted).values().cloned().collect();
         self.named(open.iter().map(|mounted| &mounted.dataset), wanted)
+    }
+
+    /// The objects of the file system with this guid, if it is open.
+    pub(in crate::facade) fn open_objset(&self, guid: u64) -> Option<Arc<Objset>> {
+        let open: Vec<Arc<Mounted>> = lock(&self.mounted).values().cloned().collect();
+        let found = open.iter().find(|mounted| mounted.dataset.guid() == guid);
+        found.map(|mounted| mounted.dataset.objset().clone())
     }
 
     /// File systems with `sharenfs` on, opened.

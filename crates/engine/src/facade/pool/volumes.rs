@@ -89,19 +89,19 @@ impl Volume for VolumeHandle {
     }
 
     fn read(&self, offset: u64, len: usize) -> Result<ReadBuf> {
-        self.counting.read(|| self.zvol()?.read(offset, len))
+        self.counting.read((offset, len as u64), || self.zvol()?.read(offset, len))
     }
 
     fn write(&self, offset: u64, data: &[u8], stable: Stable) -> Result<()> {
-        self.counting.write(data.len(), || self.zvol()?.write(offset, data, stable))
+        self.counting.write((offset, data.len()), || self.zvol()?.write(offset, data, stable))
     }
 
     fn write_whole(&self, offset: u64, data: &[u8], stable: Stable) -> Result<()> {
-        self.counting.write(data.len(), || self.zvol()?.write_whole(offset, data, stable))
+        self.counting.write((offset, data.len()), || self.zvol()?.write_whole(offset, data, stable))
     }
 
     fn write_promised(&self, offset: u64, data: &[u8]) -> Result<Promise> {
-        self.counting.write_promised(data.len(), || self.zvol()?.write_promised(offset, data))
+        self.counting.write_promised((offset, data.len()), || self.zvol()?.write_promised(offset, data))
     }
 
     fn modify(
@@ -111,24 +111,26 @@ impl Volume for VolumeHandle {
         stable: Stable,
         change: &mut dyn FnMut(&mut [u8]) -> bool,
     ) -> Result<()> {
-        self.counting.write(len, || self.zvol()?.modify(offset, len, stable, change))
+        self.counting.write((offset, len), || self.zvol()?.modify(offset, len, stable, change))
     }
 
     fn write_zeroes(&self, offset: u64, len: u64, stable: Stable) -> Result<()> {
-        self.counting.free(len);
+        let _call = self.counting.free(offset, len);
         self.zvol()?.write_zeroes(offset, len, stable)
     }
 
     fn copy_from(&self, source: &dyn Volume, from: u64, to: u64, len: u64) -> Result<()> {
+        let _call = self.counting.uncounted(to, len);
         volume_copy::copy(source, from, self, to, len)
     }
 
     fn seek(&self, offset: u64, what: Seek) -> Result<u64> {
+        let _call = self.counting.uncounted(offset, 0);
         self.zvol()?.seek(offset, what)
     }
 
     fn flush(&self) -> Result<()> {
-        self.counting.flush();
+        let _call = self.counting.flush();
         self.zvol()?.flush()
     }
 

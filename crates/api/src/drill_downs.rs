@@ -1,0 +1,117 @@
+//! The drill-downs that run or are kept.
+//!
+//! Invariants: there are [`MOST`] at a time at the most, each with a bound of memory
+//! ([`analytics::DrillDown`]). One that has ended is kept until somebody removes it, or a new one
+//! needs its place.
+
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use analytics::{DrillDown, Filter, Observer};
+use api_types::{
+    DRILL_DOWN_SECONDS, DRILL_DOWN_SECONDS_MAX, DrillDown as Told, DrillDownCost, DrillDownRequest, kind,
+};
+use sockets::lock;
+
+use crate::problem::{Refusal, refuse};
+
+/// Drill-downs that run or are kept.
+const MOST: usize = 16;
+
+/// See the module.
+#[derive(Default)]
+pub struct DrillDowns(Mutex<State>);
+
+#[derive(Default)]
+struct State {
+    last: u64,
+    /// Oldest first.
+    kept: Vec<Kept>,
+}
+
+#[derive(Clone)]
+pub struct Kept {
+    id: u64,
+    pub request: DrillDownRequest,
+    owner: String,
+    began: u64,
+    pub drill_down: Arc<DrillDown>,
+}
+
+impl Kept {
+    pub fn told(&self) -> Told {
+        let now = Instant::now();
+        let running = !self.drill_down.is_over(now);
+        let left = self.drill_down.end().saturating_duration_since(now).as_secs_f64().ceil() as u64;
+        let cost = self.drill_down.cost();
+        Told {
+            id: self.id,
+            by: self.request.by.clone(),
+            filter: self.request.filter.clone(),
+            owner: self.owner.clone(),
+            running,
+            began: self.began,
+            left: if running { left } else { 0 },
+            cost: DrillDownCost { requests: cost.requests, time: cost.time, bytes: cost.bytes as u64 },
+        }
+    }
+}
+
+impl DrillDowns {
+    /// Begins one, where there is room.
+    pub fn begin(
+        &self,
+        observer: &Observer,
+        request: DrillDownRequest,
+        filter: Filter,
+        owner: String,
+    ) -> Result<Told, Refusal> {
+        let seconds = request.seconds.unwrap_or(DRILL_DOWN_SECONDS).clamp(1, DRILL_DOWN_SECONDS_MAX);
+        let now = Instant::now();
+        let mut state = lock(&self.0);
+        if state.kept.len() >= MOST {
+            let Some(oldest) = state.kept.iter().position(|kept| kept.drill_down.is_over(now)) else {
+                let text = format!("{MOST} drill-downs are running already: end one of them first");
+                return Err(refuse(kind::BUSY, text));
+            };
+            state.kept.remove(oldest);
+        }
+        let drill_down = Arc::new(DrillDown::new(&request.by, filter, now + Duration::from_secs(seconds)));
+        observer.show(&drill_down);
+        state.last += 1;
+        // A clock that is before 1970 is as good as one that is wrong otherwise.
+        let began = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+        let kept = Kept { id: state.last, request, owner, began, drill_down };
+        let told = kept.told();
+        tracing::info!(id = told.id, owner = told.owner, by = ?told.by, seconds, "a drill-down begins");
+        state.kept.push(kept);
+        Ok(told)
+    }
+
+    pub fn list(&self) -> Vec<Told> {
+        lock(&self.0).kept.iter().map(Kept::told).collect()
+    }
+
+    pub fn one(&self, id: u64) -> Result<Kept, Refusal> {
+        let found = lock(&self.0).kept.iter().find(|kept| kept.id == id).cloned();
+        found.ok_or_else(missing)
+    }
+
+    /// It takes nothing more; what it has found stays.
+    pub fn end(&self, id: u64) -> Result<Told, Refusal> {
+        let kept = self.one(id)?;
+        kept.drill_down.stop();
+        Ok(kept.told())
+    }
+
+    pub fn remove(&self, id: u64) -> Result<(), Refusal> {
+        let mut state = lock(&self.0);
+        let at = state.kept.iter().position(|kept| kept.id == id).ok_or_else(missing)?;
+        state.kept.remove(at);
+        Ok(())
+    }
+}
+
+fn missing() -> Refusal {
+    refuse(kind::NOT_FOUND, "there is no such drill-down: it was removed, or the daemon has started since")
+}
