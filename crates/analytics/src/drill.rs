@@ -9,8 +9,8 @@
 //! There are places for [`PLACES`] keys. One that comes when all are taken gets the place of the
 //! lightest, and inherits its weight, as in the algorithm *space-saving*: so a key that is heavy
 //! for long has a place, however many light ones come. What the key that went had come to is part
-//! of `other` from then on. What a key may have come to before it got its place is at most the weight
-//! that it inherited, and that is shown with it.
+//! of `other` from then on. What a key may have come to before it got its place is at most the
+//! weight that it inherited, and that is shown with it.
 //!
 //! Seconds are kept for an hour and then as minutes ([`Row`]), all within [`ROOM`] bytes: where
 //! there is less room, seconds become minutes earlier, and the oldest minutes go.

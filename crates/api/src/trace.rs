@@ -1,7 +1,7 @@
 //! Traces: who asks for one is sent the requests of clients that he wants to see, as they end.
 //!
-//! What is wanted is put into numbers once, when it begins ([`filter`]). Names of datasets and files
-//! are looked up here, off the path of requests, and kept for a few seconds.
+//! What is wanted is put into numbers once, when it begins ([`filter`]). Names of datasets and
+//! files are looked up here, off the path of requests, and kept for a few seconds.
 //!
 //! Invariants: there are so many at a time at the most (`App::traces`), each with [`ROOM`] bytes of
 //! records. A trace ends by itself when its time is over; who takes nothing for [`STUCK`] is cut
