@@ -327,7 +327,7 @@ async fn receive(
                 let now = app.now();
                 let mut tell = |taken: Taken<'_>| match taken {
                     Taken::Received { is_new: true } => {
-                        desk.tell(name, &format!("{}, new", claim.dataset), 200)
+                        desk.tell(name, &format!("{}, new", claim.dataset), 200);
                     }
                     Taken::Received { is_new: false } => desk.tell(name, &claim.dataset, 200),
                     Taken::Destroyed { snapshot } => desk.tell(name, &format!("{snapshot}, destroyed"), 200),

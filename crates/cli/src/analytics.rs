@@ -57,8 +57,14 @@ pub fn run(args: &[String], client: &Client, io: &mut Io<'_>) -> Result<(), Stop
     match words[..] {
         ["list"] => list(&client.get::<Vec<DrillDown>>(routes::ANALYTICS)?, how, io),
         ["show", id] => show(&client.get(&routes::at(routes::DRILL_DOWN, id))?, how, io),
-        ["end", id] => Ok(drop(client.post::<DrillDown>(&routes::at(routes::DRILL_DOWN_END, id), &())?)),
-        ["remove", id] => Ok(client.post::<()>(&routes::at(routes::DRILL_DOWN_REMOVE, id), &())?),
+        ["end", id] => {
+            client.post::<DrillDown>(&routes::at(routes::DRILL_DOWN_END, id), &())?;
+            Ok(())
+        }
+        ["remove", id] => {
+            client.post::<()>(&routes::at(routes::DRILL_DOWN_REMOVE, id), &())?;
+            Ok(())
+        }
         [by] => {
             let name = |text: &str| named(text, &Dimension::ALL, Dimension::name);
             let by = by.split(',').map(name).collect::<Result<Vec<_>, _>>()?;

@@ -188,7 +188,7 @@ fn download(site: &Site, path: &str, to: &str) -> (u16, String) {
 fn a_file_is_read_by_administrators_alone_and_the_audit_log_says_which() {
     let scratch = Scratch::new("files-read");
     let (site, at) = site(&scratch);
-    let large: Vec<u8> = (0..20_000_000_u32).flat_map(|n| n.to_le_bytes()).collect();
+    let large: Vec<u8> = (0..20_000_000_u32).flat_map(u32::to_le_bytes).collect();
     fs::write(at.join("large"), &large).expect("written");
     fs::write(at.join("page.html"), "<script>alert(1)</script>").expect("written");
     fs::write(at.join("empty"), "").expect("written");

@@ -175,7 +175,9 @@ fn what_was_made_below_an_interrupted_receive_is_not_lost() {
     // Of one that cannot be resumed nothing would be left, had nobody made something below it.
     let pool = to.pool.clone();
     let create = Change::CreateFilesystem { name: "ours/lost/below".into(), parents: false, props: vec![] };
-    let mut is_made = || drop(pool.commit(&create, "").unwrap());
+    let mut is_made = || {
+        pool.commit(&create, "").unwrap();
+    };
     let mut stream = Interrupted { bytes: part, at: part.len() / 2, then: &mut is_made };
     let request = ReceiveRequest { target: "ours/lost".into(), ..ReceiveRequest::default() };
     to.pool.receive(&request, &mut stream, &mut |_| {}).unwrap_err();

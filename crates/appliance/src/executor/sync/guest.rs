@@ -51,6 +51,9 @@ pub enum Taken<'a> {
     Destroyed { snapshot: &'a str },
 }
 
+/// Is told what was done, as it is.
+type Tell<'a> = dyn FnMut(Taken<'_>) + 'a;
+
 /// Another appliance, by its name here.
 pub struct Guest<'a> {
     pub engine: &'a dyn Engine,
@@ -121,7 +124,7 @@ impl Guest<'_> {
         &self,
         claim: &Claim,
         (props, at): (Vec<PropertyChange>, Option<Time>),
-        (stream, tell): (&mut dyn Read, &mut dyn FnMut(Taken<'_>)),
+        (stream, tell): (&mut dyn Read, &mut Tell<'_>),
         now: Time,
     ) -> Result<(), Fault> {
         let grant = self.granted(claim)?;
