@@ -18,6 +18,7 @@
 mod book;
 mod group;
 mod identity;
+mod line;
 mod link;
 mod pairing;
 mod remote;
@@ -27,6 +28,7 @@ pub mod wire;
 
 pub use book::{Book, Refused};
 pub use identity::Identity;
+pub use line::fault;
 pub use link::{Link, Unanswered};
-pub use remote::{Remote, fault};
+pub use remote::Remote;
 pub use source::Sources;

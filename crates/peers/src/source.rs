@@ -12,11 +12,9 @@ use appliance::replication::{
     Time, is_dataset, is_part,
 };
 use engine_api::{DatasetKind, Identity, SendEvent};
-use serde::Serialize;
-use serde::de::DeserializeOwned;
 
-use crate::link::{Link, Unanswered};
-use crate::remote::fault;
+use crate::line::Line;
+use crate::link::Link;
 use crate::wire::{self, Fetch, Make, Names, Read, Rest, Step, Told};
 
 /// Bytes of the names in a request for snapshots that are made together.
@@ -24,43 +22,29 @@ const NAMES: usize = 24 << 10;
 
 /// The sources of a service.
 pub struct Sources {
-    /// Of the peer.
-    name: String,
+    line: Line,
     service: String,
     source: SnapTarget,
-    /// `Err`: the peer cannot be asked.
-    link: Result<Mutex<Link>, PeerFault>,
     /// When all of it was on the disks there.
     as_of: Mutex<Option<Time>>,
 }
 
 impl Sources {
     pub fn new(name: String, service: String, source: SnapTarget, link: Result<Link, PeerFault>) -> Sources {
-        Sources { name, service, source, link: link.map(Mutex::new), as_of: Mutex::default() }
+        Sources { line: Line::new(name, link), service, source, as_of: Mutex::default() }
     }
 
     fn claim(&self, of: &Original) -> ReadClaim {
         ReadClaim { service: self.service.clone(), dataset: of.name.clone(), guid: of.guid }
     }
 
-    fn with<T>(&self, work: impl FnOnce(&mut Link) -> Result<T, Unanswered>) -> Result<T, Fault> {
-        let done = match &self.link {
-            Err(why) => Err(Unanswered::Peer(why.clone())),
-            Ok(link) => work(&mut link.lock().unwrap_or_else(PoisonError::into_inner)),
-        };
-        done.map_err(|why| fault(&self.name, why))
-    }
-
-    fn ask<A: DeserializeOwned>(&self, path: &str, question: &impl Serialize) -> Result<A, Fault> {
-        self.with(|link| link.ask(path, question))
-    }
-
     fn garbled(&self) -> Fault {
-        fault(&self.name, PeerFault::Garbled.into())
+        self.line.fault(PeerFault::Garbled.into())
     }
 
     fn offered(&self, of: &Original, counts: bool, anew: bool) -> Result<Offered, Fault> {
-        let offered: Offered = self.ask(wire::SOURCE_READ, &Read { claim: self.claim(of), counts, anew })?;
+        let offered: Offered =
+            self.line.ask(wire::SOURCE_READ, &Read { claim: self.claim(of), counts, anew })?;
         let Source { guid, snapshots, bookmarks, .. } = &offered.source;
         let names = snapshots.iter().map(|it| &it.name).chain(bookmarks.iter().map(|it| &it.name));
         let is_good = *guid == of.guid && names.into_iter().all(|name| is_part(name));
@@ -87,7 +71,7 @@ impl Origin for Sources {
     }
 
     fn change(&self, of: &Original, step: &SyncStep, now: Time) -> Result<(), Fault> {
-        self.ask(wire::SOURCE_CHANGE, &Step { claim: self.claim(of), step: step.clone(), at: now })
+        self.line.ask(wire::SOURCE_CHANGE, &Step { claim: self.claim(of), step: step.clone(), at: now })
     }
 
     fn make_together(&self, wanted: &[(Original, String)], now: Time) {
@@ -102,7 +86,7 @@ impl Origin for Sources {
             let (now_made, rest) = left.split_at(some);
             left = rest;
             let wanted = now_made.iter().map(|(of, short)| (self.claim(of), short.clone())).collect();
-            if let Err((_, why)) = self.ask::<()>(wire::SOURCE_MAKE, &Make { wanted, at: now }) {
+            if let Err((_, why)) = self.line.ask::<()>(wire::SOURCE_MAKE, &Make { wanted, at: now }) {
                 tracing::warn!(id = self.service, ?why, "snapshots were not made together");
             }
         }
@@ -119,7 +103,7 @@ impl Origin for Sources {
     }
 
     fn has_rest(&self, of: &Original, token: &str) -> Result<bool, Fault> {
-        self.ask(wire::SOURCE_REST, &Rest { claim: self.claim(of), token: token.to_owned() })
+        self.line.ask(wire::SOURCE_REST, &Rest { claim: self.claim(of), token: token.to_owned() })
     }
 
     fn send(
@@ -137,7 +121,7 @@ impl Origin for Sources {
             }
         };
         let bounds = (patience.stuck, patience.stop);
-        self.with(|link| link.fetch(wire::SOURCE_SEND, &question, (to, &mut tell), bounds))
+        self.line.with(|link| link.fetch(wire::SOURCE_SEND, &question, (to, &mut tell), bounds))
     }
 }
 
@@ -145,7 +129,7 @@ impl Elsewhere for Sources {
     fn names(&self) -> Result<Vec<Named>, Fault> {
         let SnapTarget { dataset, guid, .. } = &self.source;
         let question = Names { dataset: dataset.clone(), guid: *guid };
-        let names: Vec<(String, u64)> = self.ask(wire::SOURCE_NAMES, &question)?;
+        let names: Vec<(String, u64)> = self.line.ask(wire::SOURCE_NAMES, &question)?;
         // No dataset has the guid 0, and a name becomes a part of one here.
         if names.iter().any(|(name, guid)| *guid == 0 || !is_dataset(name)) {
             return Err(self.garbled());

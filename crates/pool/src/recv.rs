@@ -176,10 +176,9 @@ impl Dsl {
             // How far it came is to be on disk when somebody asks.
             self.parts.txgs.sync_now()?;
             self.end_receiving(receiving.object);
-            self.close_idle(receiving.object);
-            return Ok(());
+        } else {
+            self.commit_task(Arc::new(Step::Abandon { object: receiving.object }), "")?;
         }
-        self.commit_task(Arc::new(Step::Abandon { object: receiving.object }), "")?;
         self.close_idle(receiving.object);
         Ok(())
     }

@@ -1,14 +1,14 @@
 //! Drill-downs: loads by clients that others wrote, and what they come to by file, client and what
 //! served them, beside what the loads count themselves.
 
-use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use load::{Blocks, Crowd, Share, Work};
+use load::{Blocks, Crowd, Work};
 use serde_json::{Value, json};
 
 use crate::daemon::{Daemon, PATIENCE, Scratch, say};
 use crate::libnfs::Client;
+use crate::metrics::{number, served};
 
 fn begin(daemon: &Daemon, request: &Value) -> u64 {
     let (status, told) = daemon.ask("POST", "/v1/analytics", Some(&request.to_string()));
@@ -20,10 +20,6 @@ fn found(daemon: &Daemon, id: u64) -> Value {
     let (status, found) = daemon.ask("GET", &format!("/v1/analytics/{id}"), None);
     assert_eq!(status, 200, "{found}");
     found
-}
-
-fn number(value: &Value) -> u64 {
-    value.as_u64().unwrap_or_else(|| panic!("{value} is no number"))
 }
 
 /// All keys and the others are the total, and all rows are.
@@ -46,11 +42,7 @@ fn adds_up(found: &Value) {
 fn loads_are_told_apart_exactly_and_each_key_leads_further_down() {
     let scratch = Scratch::new("drill-down");
     let mut daemon = Daemon::start(&scratch);
-    let image = scratch.image("a", 512);
-    daemon.zpool(&format!("create -m none tank {image}")).done();
-    daemon.zfs("create -o mountpoint=/srv/a -o sharenfs=rw,no_root_squash,insecure tank/a").done();
-    let server: SocketAddr = format!("{}:{}", daemon.host, daemon.port).parse().expect("an address");
-    let share = Share::new(server, "/srv/a");
+    let share = served(&daemon, &scratch, 512);
     let blocks = Blocks { block: 4096, size: 4 << 20, is_random: true };
     let crowd = Crowd::new(4, Duration::from_secs(2)).over(2);
     let fill = Work::Write { blocks: Blocks { is_random: false, ..blocks }, is_sync: false };
@@ -150,11 +142,7 @@ fn who_looks_comes_and_goes_beside_readers() {
     const ROUNDS: usize = 3;
     let scratch = Scratch::new("drill-cost");
     let mut daemon = Daemon::start(&scratch);
-    let image = scratch.image("a", 256);
-    daemon.zpool(&format!("create -m none tank {image}")).done();
-    daemon.zfs("create -o mountpoint=/srv/a -o sharenfs=rw,no_root_squash,insecure tank/a").done();
-    let server: SocketAddr = format!("{}:{}", daemon.host, daemon.port).parse().expect("an address");
-    let share = Share::new(server, "/srv/a");
+    let share = served(&daemon, &scratch, 256);
     let blocks = Blocks { block: 4096, size: 8 << 20, is_random: true };
     let crowd = Crowd::new(8, Duration::from_secs(2)).over(2);
     let fill = Work::Write { blocks: Blocks { is_random: false, ..blocks }, is_sync: false };

@@ -22,8 +22,17 @@ fn agree(what: &str, ours: u64, theirs: u64) {
     assert!(theirs > 0 && ours.abs_diff(theirs) * 1000 <= theirs * PERMILLE, "{what}: {ours}, not {theirs}");
 }
 
-fn number(value: &Value) -> u64 {
+pub fn number(value: &Value) -> u64 {
     value.as_u64().unwrap_or_else(|| panic!("{value} is no number"))
+}
+
+/// A share with room for loads: `/srv/a` of a new pool of so many MiB.
+pub fn served(daemon: &Daemon, scratch: &Scratch, mib: u64) -> Share {
+    let image = scratch.image("a", mib);
+    daemon.zpool(&format!("create -m none tank {image}")).done();
+    daemon.zfs("create -o mountpoint=/srv/a -o sharenfs=rw,no_root_squash,insecure tank/a").done();
+    let server: SocketAddr = format!("{}:{}", daemon.host, daemon.port).parse().expect("an address");
+    Share::new(server, "/srv/a")
 }
 
 /// All statistics, as a command gives them.
@@ -53,11 +62,7 @@ fn field(row: &[String], at: usize) -> u64 {
 fn what_nfs_clients_count_is_what_nfsstat_and_fsstat_tell() {
     let scratch = Scratch::new("metrics-nfs");
     let mut daemon = Daemon::start(&scratch);
-    let image = scratch.image("a", 512);
-    daemon.zpool(&format!("create -m none tank {image}")).done();
-    daemon.zfs("create -o mountpoint=/srv/a -o sharenfs=rw,no_root_squash,insecure tank/a").done();
-    let server: SocketAddr = format!("{}:{}", daemon.host, daemon.port).parse().expect("an address");
-    let share = Share::new(server, "/srv/a");
+    let share = served(&daemon, &scratch, 512);
     let blocks = Blocks { block: 4096, size: 16 << 20, is_random: true };
     let crowd = Crowd::new(8, Duration::from_secs(3)).over(2);
     share

@@ -3,17 +3,17 @@
 
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::SocketAddr;
 use std::os::unix::net::UnixStream;
 use std::process::{Child, ChildStdout, Stdio};
 use std::time::{Duration, Instant};
 
-use load::{Blocks, Crowd, Initiator, Share, Unit, Work};
+use load::{Blocks, Crowd, Initiator, Unit, Work};
 use serde_json::Value;
 
 use crate::daemon::{Daemon, PATIENCE, Scratch, say, timed};
 use crate::iscsi::{LISTEN, portal};
 use crate::libnfs::Client;
+use crate::metrics::{number, served};
 
 /// A trace by the command.
 struct Trace {
@@ -52,10 +52,6 @@ impl Trace {
         assert!(self.child.wait().expect("it ends").success());
         (requests, why)
     }
-}
-
-fn number(value: &Value) -> u64 {
-    value.as_u64().unwrap_or_else(|| panic!("{value} is no number"))
 }
 
 /// Stages are the whole time of each.
@@ -254,11 +250,7 @@ impl Silent {
 fn who_does_not_listen_holds_a_bound_and_hears_how_many_he_missed() {
     let scratch = Scratch::new("trace-silent");
     let mut daemon = Daemon::start(&scratch);
-    let image = scratch.image("a", 256);
-    daemon.zpool(&format!("create -m none tank {image}")).done();
-    daemon.zfs("create -o mountpoint=/srv/a -o sharenfs=rw,no_root_squash,insecure tank/a").done();
-    let server: SocketAddr = format!("{}:{}", daemon.host, daemon.port).parse().expect("an address");
-    let share = Share::new(server, "/srv/a");
+    let share = served(&daemon, &scratch, 256);
     let blocks = Blocks { block: 4096, size: 16 << 20, is_random: true };
     let crowd = Crowd::new(8, Duration::from_secs(3)).over(2);
     let fill = Work::Write { blocks: Blocks { is_random: false, ..blocks }, is_sync: false };
