@@ -660,14 +660,15 @@ impl Run {
         self.reverse(1 - me, true)
     }
 
-    /// Whether all of a place is the replica of what is at the other one, and has nothing of its
-    /// own.
+    /// Whether all of a place is the replica of what is at the other one, nobody uses it, and it has
+    /// nothing of its own.
     fn follows(&self, me: usize) -> Result<bool, String> {
         let (here, there) = (self.look(me)?, self.look(1 - me)?);
         let held = self.held(me)?;
         for (of, original) in here.iter().zip(&there) {
             let known = format!("{}/{SERVICE}", NAMES[1 - me]);
-            if of.relation != Some(stamp::relation(&known, original.guid)) {
+            // Where a promotion broke off, some of it is in use, and a replica still.
+            if of.is_in_use() || of.relation != Some(stamp::relation(&known, original.guid)) {
                 return Ok(false);
             }
             let (Some(newest), Some((_, content))) = (of.newest(), held.get(&of.name)) else { continue };
