@@ -87,6 +87,8 @@ pub struct Dnode {
     /// one.
     content: RwLock<()>,
     streams: Mutex<Streams>,
+    /// See [`Dnode::footprint`]: of what it was when it came to memory.
+    footprint: usize,
     /// Looked up since the cache last went round.
     touched: AtomicBool,
 }
@@ -95,6 +97,8 @@ impl Dnode {
     /// As it is on disk, or (with `exists` unset) as it will be.
     pub(crate) fn new(object: u64, core: &Arc<Core>, phys: DnodePhys, exists: bool) -> Arc<Dnode> {
         let attrs = Attrs { exists, ..Attrs::of(&phys) };
+        let footprint =
+            size_of::<Dnode>() + size_of::<Clean>() + size_of_val(&*phys.blkptrs) + 2 * phys.bonus.len();
         Arc::new_cyclic(|me| Dnode {
             object,
             core: core.clone(),
@@ -102,6 +106,7 @@ impl Dnode {
             state: RwLock::new(State::new(Clean { phys, attrs })),
             content: RwLock::new(()),
             streams: Mutex::default(),
+            footprint,
             touched: AtomicBool::new(true),
         })
     }
@@ -200,6 +205,11 @@ impl Dnode {
 
     pub(crate) fn state_mut(&self) -> RwLockWriteGuard<'_, State> {
         self.state.write().expect("another thread panicked while changing this object")
+    }
+
+    /// About the bytes that it takes while it is idle.
+    pub(crate) fn footprint(&self) -> usize {
+        self.footprint
     }
 
     pub(crate) fn touch(&self) {

@@ -176,7 +176,7 @@ impl Objset {
             meta,
             accounting,
             root: Mutex::new(root),
-            cache: Cache::default(),
+            cache: Cache::new(core.store.decoded()),
             search: Mutex::default(),
             taken: Mutex::default(),
             owner_of: RwLock::new(None),

@@ -190,7 +190,7 @@ pub struct State {
     pub generation: u64,
     slots: [Option<Box<Changes>>; TXG_SIZE],
     /// What the sync of the group that is being written has come to.
-    pub synced: Option<(Txg, Clean)>,
+    pub synced: Option<(Txg, Arc<Clean>)>,
 }
 
 impl State {
@@ -283,7 +283,7 @@ impl State {
         }
         if let Some((synced, clean)) = self.synced.take() {
             assert_eq!(synced, txg, "groups are done in the order they are synced");
-            self.clean = Arc::new(clean);
+            self.clean = clean;
             self.generation += 1;
         }
     }

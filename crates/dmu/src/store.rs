@@ -5,7 +5,7 @@ use std::sync::Arc;
 use env::IoClass;
 use ondisk::BlkPtr;
 
-pub use storage::arc::{Foresight, Keep, Scope};
+pub use storage::arc::{Decoded, Foresight, Keep, Scope, Tenancy, Tenant};
 pub use storage::{Block, Dedup, Packed, ReadError, WriteError, WriteItem, WritePolicy};
 
 /// A transaction group's number.
@@ -29,6 +29,9 @@ pub trait BlockStore: Send + Sync {
 
     /// A hint that these will be read soon; may be dropped. What may not be kept is not read ahead.
     fn prefetch(&self, bps: Vec<BlkPtr>, keep: Keep);
+
+    /// Who decides how much of what was decoded from blocks stays in memory.
+    fn decoded(&self) -> &Arc<Decoded>;
 
     /// What a read was to whoever reads ahead; for instruments.
     fn foresaw(&self, _what: Foresight) {}
@@ -60,6 +63,10 @@ impl BlockStore for storage::Storage {
 
     fn prefetch(&self, bps: Vec<BlkPtr>, keep: Keep) {
         storage::Storage::prefetch(self, bps, keep);
+    }
+
+    fn decoded(&self) -> &Arc<Decoded> {
+        self.cache().decoded()
     }
 
     fn foresaw(&self, what: Foresight) {

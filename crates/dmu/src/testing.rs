@@ -13,7 +13,7 @@ use ondisk::{BlkPtr, ChecksumKind, CompressKind};
 use crate::objset::Objset;
 use crate::owner::{Admission, BlockOwner, Holds, SyncTx, TxHold};
 use crate::policy::ObjsetPolicy;
-use crate::store::{Block, BlockStore, Keep, ReadError, Txg, WriteError, WriteItem};
+use crate::store::{Block, BlockStore, Decoded, Keep, ReadError, Txg, WriteError, WriteItem};
 use crate::{DmuError, Tx};
 
 /// Blocks by the offset in their first DVA. Space is never reused, and once its group is done a
@@ -22,6 +22,8 @@ use crate::{DmuError, Tx};
 pub(crate) struct MemStore {
     blocks: Mutex<BTreeMap<u64, Arc<Block>>>,
     next: AtomicU64,
+    /// Room for none: whatever is not used goes.
+    decoded: Arc<Decoded>,
     /// Blocks read.
     pub reads: AtomicU64,
     /// Blocks written.
@@ -74,6 +76,10 @@ impl BlockStore for MemStore {
     }
 
     fn prefetch(&self, _: Vec<BlkPtr>, _: Keep) {}
+
+    fn decoded(&self) -> &Arc<Decoded> {
+        &self.decoded
+    }
 
     fn epoch(&self) -> Box<dyn Send> {
         Box::new(())

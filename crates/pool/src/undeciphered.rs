@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use dmu::store::Keep;
+use dmu::store::{Decoded, Keep};
 use dmu::{Block, BlockStore};
 use env::IoClass;
 use ondisk::BlkPtr;
@@ -28,6 +28,10 @@ impl BlockStore for Undeciphered<'_> {
 
     fn prefetch(&self, bps: Vec<BlkPtr>, keep: Keep) {
         self.0.prefetch(bps.into_iter().filter(|bp| !bp.is_encrypted()).collect(), keep);
+    }
+
+    fn decoded(&self) -> &Arc<Decoded> {
+        self.0.cache().decoded()
     }
 
     fn epoch(&self) -> Box<dyn Send> {

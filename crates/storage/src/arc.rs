@@ -23,6 +23,7 @@
 
 mod ahead;
 mod curve;
+mod decoded;
 pub mod l2;
 mod shard;
 mod stats;
@@ -40,6 +41,7 @@ use ahead::AheadCounts;
 pub use ahead::{AheadStats, Foresight};
 use curve::Curve;
 pub use curve::HitCurve;
+pub use decoded::{Decoded, Tenancy, Tenant};
 use shard::Shard;
 pub(crate) use shard::{Arrival, Ask, Cold, ColdEnd};
 pub(crate) use stats::L2Counts;
@@ -48,6 +50,8 @@ pub use stats::{L2Stats, Stats, Traffic};
 /// A shard has at least so many bytes, so that the largest blocks fit in it.
 const SHARD_MIN: usize = 32 << 20;
 const SHARDS_MAX: usize = 16;
+/// What was decoded may take this part of the limit.
+const DECODED_SHARE: usize = 8;
 
 /// What names a block for ever: pool, place and birth.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -78,6 +82,7 @@ pub struct Cache {
     lent: AtomicUsize,
     /// Bytes that others hold, who have promised to keep to the same limit.
     outside: Arc<AtomicUsize>,
+    decoded: Arc<Decoded>,
     /// Something has been evicted.
     warm: AtomicBool,
     pub(crate) l2: L2Counts,
@@ -104,6 +109,7 @@ impl Cache {
             limit,
             lent: AtomicUsize::new(0),
             outside,
+            decoded: Decoded::new(limit / DECODED_SHARE),
             warm: AtomicBool::new(false),
             l2: L2Counts::default(),
             ahead: AheadCounts::default(),
@@ -221,9 +227,16 @@ impl Cache {
         }
     }
 
-    /// Bytes of the limit that it gives way for: more than three quarters are never asked of it.
+    /// Bytes of the limit that it gives way for: more than seven eighths are never asked of it.
     fn taken(&self) -> usize {
-        self.lent.load(Relaxed).min(self.limit / 2) + self.outside.load(Relaxed).min(self.limit / 4)
+        self.lent.load(Relaxed).min(self.limit / 2)
+            + self.outside.load(Relaxed).min(self.limit / 4)
+            + self.decoded.bytes().min(self.limit / DECODED_SHARE)
+    }
+
+    /// What is kept decoded, beside it and within its limit.
+    pub fn decoded(&self) -> &Arc<Decoded> {
+        &self.decoded
     }
 
     /// What it was made with.

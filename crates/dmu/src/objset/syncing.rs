@@ -144,6 +144,10 @@ impl Objset {
             taken.done(dnode.object(), txg, freed);
         }
         drop(taken);
+        let count = list.len();
+        // What was dirty is idle now.
+        drop(list);
+        (0..count).for_each(|_| self.core.store.decoded().make_room());
         if let Some(watcher) = self.watcher.get().filter(|_| !resized.is_empty()) {
             watcher(&resized);
         }

@@ -137,7 +137,7 @@ impl Job {
             dirty.written = true;
         }
         let attrs = self.attrs;
-        state.synced = Some((self.txg, Clean { phys: self.tree.phys, attrs }));
+        state.synced = Some((self.txg, Arc::new(Clean { phys: self.tree.phys, attrs })));
     }
 }
 

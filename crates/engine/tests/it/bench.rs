@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 
-use dmu::store::{Keep, ReadError, WriteError, WriteItem};
+use dmu::store::{Decoded, Keep, ReadError, WriteError, WriteItem};
 use dmu::{
     Admission, Block, BlockOwner, BlockStore, DmuError, Holds, Objset, ObjsetPolicy, SyncTx, Tx, TxHold, Txg,
 };
@@ -28,6 +28,7 @@ struct Memory {
     next: AtomicU64,
     open: AtomicU64,
     journal: Journal,
+    decoded: Arc<Decoded>,
     objset: Mutex<Weak<Objset>>,
     /// Where the last synced group's root is.
     root: Mutex<BlkPtr>,
@@ -74,6 +75,9 @@ impl BlockStore for Memory {
         lock(&self.blocks).get(&bp.dva(0).offset).cloned()
     }
     fn prefetch(&self, _: Vec<BlkPtr>, _: Keep) {}
+    fn decoded(&self) -> &Arc<Decoded> {
+        &self.decoded
+    }
     fn epoch(&self) -> Box<dyn Send> {
         Box::new(())
     }
