@@ -98,7 +98,7 @@ impl Dnode {
     pub(crate) fn new(object: u64, core: &Arc<Core>, phys: DnodePhys, exists: bool) -> Arc<Dnode> {
         let attrs = Attrs { exists, ..Attrs::of(&phys) };
         let footprint =
-            size_of::<Dnode>() + size_of::<Clean>() + size_of_val(&*phys.blkptrs) + 2 * phys.bonus.len();
+            size_of::<Dnode>() + size_of::<Clean>() + size_of_val(&*phys.blkptrs) + phys.bonus.len();
         Arc::new_cyclic(|me| Dnode {
             object,
             core: core.clone(),
@@ -182,7 +182,7 @@ impl Dnode {
     pub fn bonus(&self) -> Bonus {
         let state = self.state();
         let attrs = state.attrs();
-        Bonus { bonus_type: attrs.bonus_type, bytes: attrs.bonus.clone() }
+        Bonus { bonus_type: attrs.bonus_type, bytes: attrs.bonus.to_vec() }
     }
 
     pub fn has_spill(&self) -> bool {

@@ -75,7 +75,7 @@ pub struct Attrs {
     pub slots: u8,
     pub max_blkid: u64,
     pub bonus_type: ObjectType,
-    pub bonus: Vec<u8>,
+    pub bonus: Arc<Vec<u8>>,
     pub has_spill: bool,
     pub checksum: u8,
     pub compress: u8,

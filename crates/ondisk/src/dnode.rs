@@ -12,6 +12,8 @@
 //!
 //! Source: include/sys/dnode.h.
 
+use std::sync::Arc;
+
 use crate::BlkPtr;
 use crate::malformed::{Endian, Malformed, Reader, Writer, slice_at};
 use crate::numbers::swap_numbers;
@@ -86,8 +88,8 @@ pub struct DnodePhys {
     pub used: u64,
     /// One to three.
     pub blkptrs: Vec<BlkPtr>,
-    /// As on disk, `bonuslen` bytes.
-    pub bonus: Vec<u8>,
+    /// As on disk, `bonuslen` bytes; shared by all who have it.
+    pub bonus: Arc<Vec<u8>>,
     pub spill: Option<BlkPtr>,
 }
 
@@ -110,7 +112,7 @@ impl DnodePhys {
             maxblkid: 0,
             used: 0,
             blkptrs: vec![BlkPtr::default()],
-            bonus: Vec::new(),
+            bonus: Arc::default(),
             spill: None,
         }
     }
@@ -137,7 +139,7 @@ impl DnodePhys {
             if dnode.flags & FLAG_SPILL_BLKPTR != 0 {
                 dnode.spill = Some(blkptr_at(all, spill_at)?);
             }
-            dnode.bonus = slice_at(all, blkptrs_end, usize::from(bonuslen), "dnode bonus")?.to_vec();
+            dnode.bonus = slice_at(all, blkptrs_end, usize::from(bonuslen), "dnode bonus")?.to_vec().into();
             Ok(Some(dnode))
         })
     }
@@ -331,7 +333,7 @@ fn decode_head(from: &mut Reader<'_>) -> Option<(DnodePhys, u8, u16)> {
         maxblkid: from.u64()?,
         used: from.u64()?,
         blkptrs: Vec::new(),
-        bonus: Vec::new(),
+        bonus: Arc::default(),
         spill: None,
     };
     Some((dnode, nblkptr, bonuslen))

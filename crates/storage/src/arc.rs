@@ -50,8 +50,8 @@ pub use stats::{L2Stats, Stats, Traffic};
 /// A shard has at least so many bytes, so that the largest blocks fit in it.
 const SHARD_MIN: usize = 32 << 20;
 const SHARDS_MAX: usize = 16;
-/// What was decoded may take this part of the limit.
-const DECODED_SHARE: usize = 8;
+/// What was decoded may take so many sixteenths of the limit.
+const DECODED_SHARE: usize = 3;
 
 /// What names a block for ever: pool, place and birth.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -109,7 +109,7 @@ impl Cache {
             limit,
             lent: AtomicUsize::new(0),
             outside,
-            decoded: Decoded::new(limit / DECODED_SHARE),
+            decoded: Decoded::new(limit / 16 * DECODED_SHARE),
             warm: AtomicBool::new(false),
             l2: L2Counts::default(),
             ahead: AheadCounts::default(),
@@ -227,11 +227,11 @@ impl Cache {
         }
     }
 
-    /// Bytes of the limit that it gives way for: more than seven eighths are never asked of it.
+    /// Bytes of the limit that it gives way for: more than fifteen sixteenths are never asked of it.
     fn taken(&self) -> usize {
         self.lent.load(Relaxed).min(self.limit / 2)
             + self.outside.load(Relaxed).min(self.limit / 4)
-            + self.decoded.bytes().min(self.limit / DECODED_SHARE)
+            + self.decoded.bytes().min(self.limit / 16 * DECODED_SHARE)
     }
 
     /// What is kept decoded, beside it and within its limit.

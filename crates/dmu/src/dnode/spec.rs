@@ -82,7 +82,7 @@ impl ObjectSpec {
             DnodePhys::new(self.object_type, size, shift.clamp(MIN_INDBLKSHIFT, MAX_INDBLKSHIFT), slots);
         phys.blkptrs = vec![BlkPtr::HOLE; self.pointers(slots)];
         phys.bonus_type = self.bonus_type;
-        phys.bonus = vec![0; usize::from(self.bonus_len)];
+        phys.bonus = vec![0; usize::from(self.bonus_len)].into();
         Ok(phys)
     }
 }

@@ -312,7 +312,7 @@ impl Dnode {
         }
         let changes = self.change(&mut state, tx.touch());
         changes.attrs.bonus_type = bonus_type;
-        changes.attrs.bonus = bytes.to_vec();
+        changes.attrs.bonus = bytes.to_vec().into();
         Ok(())
     }
 
@@ -323,7 +323,7 @@ impl Dnode {
 
     /// Changes bonus bytes in place; the length stays.
     pub fn update_bonus<R>(&self, tx: &Tx, f: impl FnOnce(&mut [u8]) -> R) -> Result<R, DmuError> {
-        self.change_attrs(tx, |attrs| f(&mut attrs.bonus))
+        self.change_attrs(tx, |attrs| f(Arc::make_mut(&mut attrs.bonus).as_mut_slice()))
     }
 
     /// Replaces (whole sectors, up to 128 KiB) or removes the spill block. `TooBig` where the bonus

@@ -47,13 +47,13 @@ fn a_block_of_dnodes_is_turned_with_its_bonuses() {
         |kind, slots| DnodePhys { maxblkid: 0x1234, used: 0x56, ..DnodePhys::new(kind, 0x2_0200, 17, slots) };
     let with_words = DnodePhys {
         bonus_type: ObjectType::DSL_DIR,
-        bonus: (1..=32_u64).flat_map(u64::to_le_bytes).collect(),
+        bonus: (1..=32_u64).flat_map(u64::to_le_bytes).collect::<Vec<u8>>().into(),
         blkptrs: vec![pointer(1)],
         ..new(ObjectType::DSL_DIR, 1)
     };
     let with_attributes = DnodePhys {
         bonus_type: ObjectType::SA,
-        bonus: (0..200).collect(),
+        bonus: (0..200).collect::<Vec<u8>>().into(),
         spill: Some(pointer(2)),
         flags: dnode::FLAG_USED_BYTES | dnode::FLAG_SPILL_BLKPTR,
         ..new(ObjectType::PLAIN_FILE_CONTENTS, 3)

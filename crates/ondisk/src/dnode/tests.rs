@@ -17,8 +17,9 @@ fn random_dnode(prng: &mut Prng) -> DnodePhys {
         dnode.spill = Some(BlkPtr::default());
     }
     let len = prng.below(dnode.bonus_capacity() as u64 + 1) as usize;
-    dnode.bonus = vec![0; len];
-    prng.fill(&mut dnode.bonus);
+    let mut bonus = vec![0; len];
+    prng.fill(&mut bonus);
+    dnode.bonus = bonus.into();
     dnode
 }
 
@@ -37,7 +38,7 @@ fn round_trips() {
 fn a_free_slot_is_none_and_interior_slots_are_passed_over() {
     let mut block = vec![0; BLOCK_SIZE];
     let mut large = DnodePhys::new(ObjectType::PLAIN_FILE_CONTENTS, 512, 17, 3);
-    large.bonus = vec![0xff; large.bonus_capacity()];
+    large.bonus = vec![0xff; large.bonus_capacity()].into();
     block[2 * SLOT_SIZE..5 * SLOT_SIZE].copy_from_slice(&large.encode());
     let small = DnodePhys::new(ObjectType::DIRECTORY_CONTENTS, 512, 17, 1);
     block[5 * SLOT_SIZE..6 * SLOT_SIZE].copy_from_slice(&small.encode());

@@ -557,6 +557,14 @@ impl Run {
             }
             let mut names: Vec<String> =
                 of.snapshots.iter().map(|it| format!("{}@{}", of.name, it.name)).collect();
+            for snapshot in &names {
+                // By a service of this side, for the other one.
+                for (tag, _) in pool.holds(snapshot).map_err(failed("its holds"))? {
+                    let snapshots = vec![snapshot.clone()];
+                    let release = Change::Release { snapshots, tag, recursive: false };
+                    pool.commit(&release, "").map_err(failed("a hold"))?;
+                }
+            }
             names.push(of.name.clone());
             match pool.commit(&Change::Destroy { names, defer: false }, "") {
                 Ok(_) | Err(Error::NotFound) => {}
@@ -615,7 +623,8 @@ impl Run {
         let both = found[0].iter().zip(&found[1]).filter(|(a, b)| a.is_in_use() && b.is_in_use());
         let both: Vec<[u64; 2]> = both.map(|(a, b)| [a.guid, b.guid]).collect();
         let mut seen = Vec::new();
-        for me in 0..2 {
+        // Twice: whoever was without power asks what time it is before he runs.
+        for me in [0, 1, 0, 1] {
             self.serve(me)?;
             self.clear(me)?;
             self.advance(HOUR);

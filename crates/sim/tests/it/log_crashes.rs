@@ -12,7 +12,7 @@ use sim::writers::{FILES, OLD, Options, Tally, Vex, Writers, run_on};
 /// is content with fewer.
 const CRASHES: u64 = 1_200;
 const CRASHES_OF_OTHERS: u64 = 540;
-const TIME: Duration = Duration::from_secs(110);
+const TIME: Duration = Duration::from_secs(45);
 /// What the log should be; out of the machine's sight.
 const RIGHT: &str = "/old/right";
 /// A write of which each takes a log block for itself.

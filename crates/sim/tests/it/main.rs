@@ -24,7 +24,7 @@ use sim::run::{Options, Summary, run};
 const SEEDS: &str = include_str!("../../seeds.txt");
 /// Runs of one test at the most, and the time after which no other is begun.
 const RUNS: u64 = 110;
-const TIME: Duration = Duration::from_secs(50);
+const TIME: Duration = Duration::from_secs(30);
 
 fn fixed_seeds() -> impl Iterator<Item = u64> {
     let lines = SEEDS.lines().filter(|line| !line.starts_with('#'));

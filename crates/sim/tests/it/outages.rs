@@ -14,7 +14,7 @@ use sim::writers::{Vex, Writers};
 
 /// Outages of the test, and the time after which it is content with fewer.
 const OUTAGES: u64 = 4_000;
-const TIME: Duration = Duration::from_secs(110);
+const TIME: Duration = Duration::from_secs(45);
 /// Lives of one pool, and outages of one life.
 const LIVES: u64 = 12;
 const PER_LIFE: u64 = 6;

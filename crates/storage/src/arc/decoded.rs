@@ -1,7 +1,7 @@
 //! What was decoded from blocks and is kept so, objects above all, beside the blocks themselves.
 //!
 //! It is the memory of many tenants, one an object set, of all pools. All of them together may hold
-//! an eighth of the cache's limit, and the blocks give way for it. Which entry goes is decided by
+//! three sixteenths of the cache's limit, and the blocks give way for it. Which entry goes is decided by
 //! one clock: its hand goes through the tenants one after the other, and through all entries of
 //! one, so that an entry meets it once a round, whosever it is. An entry that was used since then
 //! stays for another round; unless there is an eighth too much, then any goes that nobody holds.
