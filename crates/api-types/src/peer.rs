@@ -5,7 +5,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::autosync::{SyncKeep, SyncReplica};
+use crate::autosync::{SyncAbsence, SyncKeep, SyncReplica};
 use crate::service::{NextRun, ServiceState, StateCause};
 use crate::{Fingerprint, Secret};
 
@@ -52,6 +52,9 @@ pub struct PeerRead {
     /// It may also make snapshots, and destroy those that it has made.
     #[serde(default)]
     pub snapshots: bool,
+    /// What is kept for its services while they take nothing.
+    #[serde(default)]
+    pub absence: SyncAbsence,
 }
 
 /// This appliance, as others know it.

@@ -36,7 +36,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
 use api_types::{
-    Problem, RsyncEnd, ScriptEnd, ScriptPolicy, ServiceEvent, ServiceLog, ServiceLogEntry, ServiceState,
+    PeerRead, Problem, RsyncEnd, ScriptEnd, ScriptPolicy, ServiceEvent, ServiceLog, ServiceLogEntry, ServiceState,
     SleepingPolicy, SnapTarget, SshHost,
 };
 use engine_api::{Cancel, Engine};
@@ -75,6 +75,11 @@ pub trait World: Send + Sync {
     fn original(&self, peer: &str, service: &str, guid: u64) -> Result<bool, Fault>;
     /// Another appliance, as the target of a service: replica → guid of its source.
     fn peer(&self, name: &str, service: &str, sources: BTreeMap<String, u64>) -> Box<dyn Peer>;
+    /// Other appliances that may read here, by name, and what.
+    ///
+    /// # Errors
+    /// Why that is not known, for people.
+    fn readers(&self) -> std::result::Result<Vec<(String, Vec<PeerRead>)>, String>;
     /// Another appliance, as the source of a service.
     fn source(&self, name: &str, service: &str, source: &SnapTarget) -> Box<dyn Elsewhere>;
     /// Connects to a host by SSH.
@@ -137,6 +142,8 @@ struct State {
     edition: u64,
     /// When the clock was kept last.
     kept_clock: Option<Time>,
+    /// When what is kept for readers is looked at next; `None`: that is under way.
+    readers_at: Option<Time>,
     is_stirred: bool,
     is_ending: bool,
 }
@@ -180,6 +187,7 @@ impl Services {
             random,
             edition: 0,
             kept_clock: None,
+            readers_at: Some(Time::MIN),
             is_stirred: false,
             is_ending: false,
         };

@@ -18,7 +18,7 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use api_types::{PeerFault, RsyncEnd, ScriptEnd, ScriptPolicy, SnapTarget, SshHost};
+use api_types::{PeerFault, PeerRead, RsyncEnd, ScriptEnd, ScriptPolicy, SnapTarget, SshHost};
 use appliance::replication::{Elsewhere, Fault, Peer};
 use appliance::{Broken, Errand, Line, LocalMounts, Services, World};
 use engine_api::{Cancel, Engine};
@@ -94,6 +94,12 @@ impl World for Here {
             Some(book) => book.remote(name, service, sources),
             None => Remote::new(name.to_owned(), service.to_owned(), sources, Err(PeerFault::NoIdentity)),
         })
+    }
+
+    fn readers(&self) -> Result<Vec<(String, Vec<PeerRead>)>, String> {
+        let Some(book) = &self.peers else { return Ok(Vec::new()) };
+        let peers = book.all().map_err(|why| format!("{why:?}"))?;
+        Ok(peers.into_iter().filter(|it| !it.reads.is_empty()).map(|it| (it.name, it.reads)).collect())
     }
 
     fn source(&self, name: &str, service: &str, source: &SnapTarget) -> Box<dyn Elsewhere> {

@@ -21,7 +21,7 @@ usage: cistern peer id [--json]
        cistern peer show NAME [--json]
        cistern peer set NAME [--address HOST[:PORT]] [--group GROUP]
        cistern peer allow NAME DATASET [--append-only] [--keep KEEP]
-       cistern peer allow NAME DATASET --read [--snapshots]
+       cistern peer allow NAME DATASET --read [--snapshots] [--absence BOUNDS]
        cistern peer deny NAME DATASET [--read]
        cistern peer check NAME [--json]
        cistern peer relations NAME [-H] [-p] [--json]
@@ -44,6 +44,8 @@ how far that is behind its sources and by how much it may be, and what it does n
   --append-only              it may destroy nothing of what it has sent
   --read                     of what a peer may read: the dataset and all below
   --snapshots                it may make snapshots there, and destroy those that it has made
+  --absence BOUNDS           what is kept there for its services while they take nothing, before bookmarks take the place of
+                             snapshots: a time, space, or both: 30d (unless set), 100G; none for without end
   --keep 24,30d              which snapshots stay is decided here: so many of the newest, and those of so long
   --group GROUP              it is of this group, and is told who else is; '' for of none. Give it on both sides
   -H                         for programs: without a head
@@ -93,6 +95,7 @@ fn options(args: &[String]) -> Result<Parsed, Stop> {
         ("append-only", "append-only"),
         ("read", "read"),
         ("snapshots", "snapshots"),
+        ("absence", "x"),
         ("group", "g"),
         ("json", "j"),
     ];
@@ -238,7 +241,8 @@ fn granted(grant: &PeerGrant) -> String {
 
 fn readable(read: &PeerRead) -> String {
     let rule = if read.snapshots { ", and make snapshots of it" } else { "" };
-    format!("{} and all below{rule}", plain(&read.dataset))
+    let bounds = crate::svc::shown_absence(read.absence);
+    format!("{} and all below{rule}, absence {bounds}", plain(&read.dataset))
 }
 
 fn set(args: &[String], client: &Client) -> Result<(), Stop> {
@@ -259,15 +263,16 @@ fn allow(args: &[String], client: &Client) -> Result<(), Stop> {
         if options.has("append-only") || options.has("k") {
             return usage("--append-only and --keep are about what a peer sends, and --read is not");
         }
-        let read = PeerRead { dataset: dataset.clone(), snapshots: options.has("snapshots") };
+        let absence = options.value("x").map(crate::svc::absence).transpose()?.unwrap_or_default();
+        let read = PeerRead { dataset: dataset.clone(), snapshots: options.has("snapshots"), absence };
         return with_reads(client, name, |reads| {
             reads.retain(|known| known.dataset != read.dataset);
             reads.push(read);
             Ok(())
         });
     }
-    if options.has("snapshots") {
-        return usage("--snapshots goes with --read");
+    if options.has("snapshots") || options.has("x") {
+        return usage("--snapshots and --absence go with --read");
     }
     let keep = options.value("k").map(crate::svc::keep).transpose()?;
     let grant = PeerGrant { dataset: dataset.clone(), append_only: options.has("append-only"), keep };

@@ -7,7 +7,7 @@ mod tier;
 mod value;
 mod words;
 
-pub use spec::{keep, kept};
+pub use spec::{absence, keep, kept, shown_absence};
 pub use words::{relation, span};
 
 use crate::client::Client;

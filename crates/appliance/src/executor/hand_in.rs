@@ -14,7 +14,7 @@ use services::backoff::Backoff;
 use services::time::Time;
 use stdx::prng::Prng;
 
-use super::round::{ROUND, extent};
+use super::round::{READERS, ROUND, extent};
 use super::sync::{Extent, Fault, Settled};
 use super::task::{Looked, Outcome, Ticket};
 use super::tend::Tending;
@@ -41,6 +41,8 @@ impl Services {
             state.busy.remove(&ticket.pool);
         }
         match &ticket.service {
+            // It is of no pool: it was about what is kept for readers, whatever became of it.
+            None if ticket.pool == 0 => state.readers_at = Some(now.saturating_add(READERS)),
             None => self.learn(&mut state, ticket.pool, outcome, now),
             Some((id, edition)) => {
                 if ticket.pool == 0 {
@@ -106,7 +108,7 @@ impl Services {
             Outcome::Tended(tended) => self.tended(state, service, pool, tended, now),
             Outcome::Tiered(done) => self.tiered(service, done, now),
             Outcome::Ran { end, output } => self.ran(service, end, output, now),
-            Outcome::Names { .. } | Outcome::Synced => {}
+            Outcome::Names { .. } | Outcome::Synced | Outcome::Relieved => {}
             Outcome::Lost => {
                 let subject = if pool == 0 { service.instance.id.clone() } else { self.name_of(pool) };
                 self.fail(service, subject, FailureClass::Fatal, NotServed::Defect.into());

@@ -24,6 +24,8 @@ use crate::NotServed;
 /// The longest time between two rounds, and between two looks at which datasets there are, where
 /// that may have changed.
 pub(super) const ROUND: i64 = 60;
+/// Seconds between two looks at what is kept for others who read here.
+pub(super) const READERS: i64 = 6 * 3_600;
 /// Datasets that are looked at together at most.
 const MOST: usize = 20_000;
 /// Programs at once.
@@ -57,6 +59,7 @@ impl Services {
         self.give_up_waiting(&mut state, &pools, now);
         let mut tasks = self.names(&mut state, &pools, generation, now);
         tasks.extend(self.runs(&mut state, &pools, now));
+        tasks.extend(self.readers(&mut state, now));
         let next = state.services.values().filter_map(|service| Some(service.next(now)?.at)).min();
         let old = state.names.values().filter(|known| known.generation != Some(generation));
         let reading = old.map(|known| known.at.saturating_add(known.rest)).min();
@@ -159,6 +162,13 @@ impl Services {
                 tracing::error!(id = service.instance.id, ?fault, "what this service covers was not kept");
             }
         }
+    }
+
+    /// What is kept for others who read here, from time to time.
+    fn readers(&self, state: &mut State, now: Time) -> Option<Task> {
+        state.readers_at.filter(|at| *at <= now)?;
+        state.readers_at = None;
+        self.task(Ticket { pool: 0, service: None }, What::Readers { now })
     }
 
     fn runs(&self, state: &mut State, pools: &[Arc<dyn Pool>], now: Time) -> Vec<Task> {

@@ -347,6 +347,21 @@ pub fn replica_of(target: &SyncTarget, root: &str, dataset: &str) -> String {
     format!("{}{}", target.dataset(), dataset.strip_prefix(root).unwrap_or_default())
 }
 
+/// Lets go what was kept for others who read here, beyond the budgets of what they may read.
+pub fn relieve_readers(engine: &dyn Engine, world: &dyn World, now: Time) {
+    let readers = match world.readers() {
+        Ok(readers) => readers,
+        Err(why) => return tracing::warn!(why, "what is kept for other appliances could not be looked at"),
+    };
+    for (name, reads) in readers {
+        match (Guest { engine, name: &name, grants: &[], reads: &reads }).relieve(now) {
+            Ok(0) => {}
+            Ok(datasets) => tracing::warn!(peer = name, datasets, "a peer was away for longer than its budget"),
+            Err((_, why)) => tracing::warn!(peer = name, ?why, "what is kept for a peer could not be let go"),
+        }
+    }
+}
+
 impl Look<'_> {
     /// Until there is nothing more to do for it, or something fails.
     fn run(&mut self, office: &dyn Office) -> Result<(), Fault> {
@@ -358,7 +373,7 @@ impl Look<'_> {
             let reading = Reading { counts: true, anew: false, now };
             // A source that cannot be read keeps what it has. What failed first is told.
             let Ok((source, _)) = self.around.origin.read(&self.of, reading) else { return done };
-            for step in relieve(&self.session.policy, &source, since, now) {
+            for step in relieve(self.session.policy.absence, &source, since, now) {
                 office.begin();
                 self.step(&step, &source, now)?;
             }

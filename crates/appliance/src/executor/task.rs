@@ -52,6 +52,8 @@ pub enum What {
     Sync(Box<Session>),
     Tier(Box<tier::Session>),
     Run { policy: ScriptPolicy, stop: Cancel },
+    /// Lets go what was kept too long for others who read here.
+    Readers { now: Time },
 }
 
 /// Which datasets a pool has, and what they keep of services.
@@ -95,6 +97,8 @@ pub enum Outcome {
     Tended(Result<tend::Tending, Error>),
     /// What came of each dataset was noted before.
     Synced,
+    /// What is kept for readers was looked at, and what failed was told.
+    Relieved,
     Tiered(tier::Done),
     Ran {
         end: ScriptEnd,
@@ -122,7 +126,7 @@ impl Task {
     /// What its thread is called.
     pub fn name(&self) -> &'static str {
         match self.what {
-            What::Names(_) | What::Look(_) | What::Tend { .. } => "service-pool",
+            What::Names(_) | What::Look(_) | What::Tend { .. } | What::Readers { .. } => "service-pool",
             What::Sync(_) => "service-sync",
             What::Tier(_) => "service-tier",
             What::Run { .. } => "service-script",
@@ -162,6 +166,11 @@ impl Task {
                 self.begin();
                 let Services { engine, world, .. } = &*self.services;
                 Outcome::Tiered(tier::run(&**engine, &**world, session, &|| self.services.now()))
+            }
+            What::Readers { now } => {
+                let Services { engine, world, .. } = &*self.services;
+                sync::relieve_readers(&**engine, &**world, *now);
+                Outcome::Relieved
             }
             What::Run { policy, stop } => {
                 self.begin();

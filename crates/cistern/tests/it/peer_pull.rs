@@ -11,7 +11,7 @@ use crate::daemon::{Daemon, Ran, Scratch, program};
 use crate::failover::synced;
 use crate::https::port_of;
 use crate::libnfs::Client;
-use crate::peers::{appliance, id};
+use crate::peers::{appliance, appliance_with, id};
 use crate::replication::{create, noise, own, run, share, snapshots, value};
 use crate::services::{shown, state, svc};
 use crate::suspended::until;
@@ -33,9 +33,14 @@ fn join(far: &Daemon, near: &Daemon, name: &str) {
 
 impl Site {
     fn new(name: &str, mib: u64) -> Site {
+        Site::with(name, mib, &[])
+    }
+
+    /// `more`: of the one that has the sources.
+    fn with(name: &str, mib: u64, more: &[&str]) -> Site {
         let scratch = Scratch::new(name);
-        let (far, near) =
-            (appliance(&scratch, "far", "tank", mib), appliance(&scratch, "near", "dozer", mib));
+        let far = appliance_with(&scratch, "far", "tank", mib, more);
+        let near = appliance(&scratch, "near", "dozer", mib);
         join(&far, &near, "near");
         Site { scratch, far, near }
     }
@@ -110,7 +115,7 @@ fn what_is_pulled_from_a_peer_is_exact_and_stays_so() {
     assert!(site.show("home").contains("this peer may not read 'tank/home'"), "{}", site.show("home"));
     assert!(!far.run(&["peer", "show", "near"]).done().contains("may read"));
     site.allow("tank/home", &["--snapshots"]);
-    let rule = "tank/home and all below, and make snapshots of it\n";
+    let rule = "tank/home and all below, and make snapshots of it, absence 30d\n";
     let told = far.run(&["peer", "show", "near"]).done();
     assert!(told.contains(&format!("may read     {rule}")), "{told}");
     let told = near.run(&["peer", "check", "far"]).done();
@@ -189,6 +194,45 @@ fn what_is_pulled_from_a_peer_is_exact_and_stays_so() {
         &["create", "auto-sync", "x", "--from", "peer://Far/tank/a", "--to", "dozer/x", "--schedule", "15m"],
     );
     assert!(wrong.err.contains("'Far' is no name of a peer"), "{wrong:?}");
+    drop((client, copy));
+    site.stop();
+}
+
+#[test]
+fn what_is_kept_for_a_reader_that_is_away_has_a_budget() {
+    let site = Site::with("peer-pull-away", 192, &["--trial"]);
+    let Site { far, near, scratch } = &site;
+    far.zfs("create tank/a").done();
+    far.zfs("create tank/b").done();
+    let client = share(far, scratch, "tank/a");
+    client.write_file("/one", 0o644, b"1").expect("written");
+    site.allow("tank/a", &["--snapshots", "--absence", "2d"]);
+    site.allow("tank/b", &["--snapshots", "--absence", "none"]);
+    for name in ["a", "b"] {
+        site.pull(name, &format!("tank/{name}"), &format!("dozer/{name}"), &[]);
+        synced(near, name, 1);
+        svc(near, &["disable", name]).done();
+    }
+    let of = |name: &str| format!("tank/{name}@{}", newest(far, &format!("tank/{name}")));
+    let (a, b) = (of("a"), of("b"));
+    assert_eq!(site.holders(&a), ["org.cistern:pull/near/a"]);
+    // Days go by there, and nobody comes.
+    svc(far, &["create", "auto-snap", "days", "--target", "tank/b", "--level", "daily=3"]).done();
+    until("a bookmark takes its place", || !site.bookmarks("tank/a").is_empty());
+    svc(far, &["remove", "days"]).done();
+    let mark = a.replace('@', "#near:a:");
+    until("it is gone", || snapshots(far, "tank/a").is_empty());
+    assert_eq!(site.bookmarks("tank/a").trim(), mark);
+    // What has no bound stays.
+    assert_eq!(site.holders(&b), ["org.cistern:pull/near/b"]);
+    // Who comes back goes on from there.
+    client.write_file("/two", 0o644, b"2").expect("written");
+    svc(near, &["enable", "a"]).done();
+    site.run("a");
+    let copy = share(near, scratch, "dozer/a");
+    assert_eq!(copy.read_file("/two").expect("read"), b"2");
+    assert_eq!(newest(far, "tank/a"), newest(near, "dozer/a"));
+    assert_eq!(site.bookmarks("tank/a"), "", "it is of no more use");
     drop((client, copy));
     site.stop();
 }

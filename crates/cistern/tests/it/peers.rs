@@ -17,8 +17,13 @@ use crate::zdb::assert_clean;
 
 /// An appliance with a pool, whose port stays what it is.
 pub fn appliance(scratch: &Scratch, name: &str, pool: &str, mib: u64) -> Daemon {
+    appliance_with(scratch, name, pool, mib, &[])
+}
+
+pub fn appliance_with(scratch: &Scratch, name: &str, pool: &str, mib: u64, more: &[&str]) -> Daemon {
     let port = crate::daemon::free_port("127.0.0.1");
-    let daemon = Daemon::start_with(scratch, name, &["--https", &format!("127.0.0.1:{port}")]);
+    let https = format!("127.0.0.1:{port}");
+    let daemon = Daemon::start_with(scratch, name, &[&["--https", &https], more].concat());
     let image = scratch.image_in(pool, "disk", mib);
     daemon.zpool(&format!("create -m none {pool} {image}")).done();
     daemon

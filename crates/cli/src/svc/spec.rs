@@ -338,13 +338,7 @@ fn sync(policy: &mut AutoSyncPolicy, options: &Parsed) -> Result<(), Stop> {
         policy.keep = keep(text)?;
     }
     if let Some(text) = options.value("x") {
-        policy.absence = SyncAbsence { seconds: None, bytes: None };
-        for part in text.split(',').filter(|part| *part != "none") {
-            match age(part) {
-                Some(age) => policy.absence.seconds = Some(age),
-                None => policy.absence.bytes = Some(bytes(part)?),
-            }
-        }
+        policy.absence = absence(text)?;
     }
     if options.has("r") {
         let limits = options.values("r").filter(|text| *text != "none");
@@ -417,18 +411,34 @@ fn shown_target(target: &SyncTarget) -> String {
     }
 }
 
+/// What is kept for a replica that takes nothing.
+pub fn absence(text: &str) -> Result<SyncAbsence, Stop> {
+    let mut absence = SyncAbsence { seconds: None, bytes: None };
+    for part in text.split(',').filter(|part| *part != "none") {
+        match age(part) {
+            Some(age) => absence.seconds = Some(age),
+            None => absence.bytes = Some(bytes(part)?),
+        }
+    }
+    Ok(absence)
+}
+
+pub fn shown_absence(absence: SyncAbsence) -> String {
+    let SyncAbsence { seconds, bytes } = absence;
+    let bounds: Vec<String> = seconds.map(shown_age).into_iter().chain(bytes.map(nicebytes)).collect();
+    if bounds.is_empty() { "without bounds".to_owned() } else { bounds.join(" or ") }
+}
+
 fn shown_sync(policy: &AutoSyncPolicy) -> Vec<(&'static str, String)> {
     let SnapTarget { dataset, recursive, exclude, .. } = &policy.source;
     let below = if *recursive { " and all below" } else { "" };
     let but = if exclude.is_empty() { "" } else { " but " };
-    let SyncAbsence { seconds, bytes } = policy.absence;
-    let bounds: Vec<String> = seconds.map(shown_age).into_iter().chain(bytes.map(nicebytes)).collect();
     let mut lines = vec![
         ("from", format!("{}{below}{but}{}", shown_source(&policy.origin, dataset), exclude.join(", "))),
         ("to", shown_target(&policy.target)),
         ("schedule", schedule::shown(&policy.schedule)),
         ("keep", kept(&policy.keep)),
-        ("absence", if bounds.is_empty() { "without bounds".to_owned() } else { bounds.join(" or ") }),
+        ("absence", shown_absence(policy.absence)),
         ("stuck after", shown_age(policy.stuck_after.into())),
     ];
     let host_key = match (&policy.origin, &policy.target) {

@@ -3,7 +3,7 @@
 //! The steps of a plan are done in their order, and none after one that failed. After them both
 //! sides are read again, and planned anew, until there is no step left.
 
-use api_types::{SyncKeep, SyncRefusal, SyncSide, SyncStep};
+use api_types::{SyncAbsence, SyncKeep, SyncRefusal, SyncSide, SyncStep};
 
 use super::policy::Policy;
 use super::view::{Partial, Replica, Snapshot, Source, Target, View};
@@ -37,7 +37,7 @@ pub fn plan(policy: &Policy, view: &View) -> Plan {
     let View { source, target, .. } = view;
     let replica = match target {
         Target::Unreachable => {
-            let steps = relieve(policy, source, view.failing_since, view.now);
+            let steps = relieve(policy.absence, source, view.failing_since, view.now);
             return Plan { steps, ..Plan::default() };
         }
         Target::Absent if view.sent_before => return refused(policy, view, SyncRefusal::ReplicaGone),
@@ -79,11 +79,16 @@ pub fn plan(policy: &Policy, view: &View) -> Plan {
 
 /// What the source keeps no longer for a replica that takes nothing: its snapshots, with bookmarks
 /// in their place. To be asked when something has failed.
-pub fn relieve(policy: &Policy, source: &Source, failing_since: Option<Time>, now: Time) -> Vec<SyncStep> {
+pub fn relieve(
+    absence: SyncAbsence,
+    source: &Source,
+    failing_since: Option<Time>,
+    now: Time,
+) -> Vec<SyncStep> {
     let Some(since) = failing_since else { return Vec::new() };
     let absent = u64::try_from(now.saturating_sub(since)).unwrap_or(0);
-    let is_long = policy.absence.seconds.is_some_and(|seconds| absent > seconds);
-    let is_much = policy.absence.bytes.is_some_and(|bytes| source.kept > bytes);
+    let is_long = absence.seconds.is_some_and(|seconds| absent > seconds);
+    let is_much = absence.bytes.is_some_and(|bytes| source.kept > bytes);
     if !is_long && !is_much {
         return Vec::new();
     }
@@ -100,7 +105,7 @@ pub fn relieve(policy: &Policy, source: &Source, failing_since: Option<Time>, no
 }
 
 fn refused(policy: &Policy, view: &View, refusal: SyncRefusal) -> Plan {
-    let steps = relieve(policy, &view.source, view.failing_since, view.now);
+    let steps = relieve(policy.absence, &view.source, view.failing_since, view.now);
     Plan { steps, refusal: Some(refusal), ..Plan::default() }
 }
 

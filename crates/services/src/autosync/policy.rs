@@ -27,7 +27,7 @@ pub struct Policy {
     id: String,
     pub(super) calendar: Calendar,
     pub(super) keep: SyncKeep,
-    pub(super) absence: SyncAbsence,
+    pub absence: SyncAbsence,
     limits: Vec<SyncLimit>,
 }
 

@@ -260,7 +260,7 @@ impl Sim {
         let synced = self.memory.datasets.entry(SOURCE).or_default();
         synced.failed(class, now, &mut self.random);
         let since = synced.failing_since;
-        for step in relieve(&self.policy, &self.world.view_source(), since, now) {
+        for step in relieve(self.policy.absence, &self.world.view_source(), since, now) {
             self.step(&step).expect("nothing of the replica is needed");
         }
         let absent = since.map_or(0, |since| now - since).unsigned_abs();

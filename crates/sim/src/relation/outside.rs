@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use api_types::{LastRun, RsyncEnd, ScriptEnd, ScriptPolicy, ServiceLog, SnapTarget, SshHost};
+use api_types::{LastRun, PeerRead, RsyncEnd, ScriptEnd, ScriptPolicy, ServiceLog, SnapTarget, SshHost};
 use appliance::replication::{Elsewhere, Fault, Peer};
 use appliance::{
     Broken, Errand, Kept, Line, LocalMount, LocalMounts, LocalShare, Memory, MountSpec, Shelf, ShelfFault,
@@ -57,6 +57,10 @@ impl World for Outside {
 
     fn original(&self, _: &str, service: &str, guid: u64) -> std::result::Result<bool, Fault> {
         self.net.original(self.me, service, guid)
+    }
+
+    fn readers(&self) -> std::result::Result<Vec<(String, Vec<PeerRead>)>, String> {
+        Ok(Vec::new())
     }
 
     fn source(&self, _: &str, _: &str, _: &SnapTarget) -> Box<dyn Elsewhere> {

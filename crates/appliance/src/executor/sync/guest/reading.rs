@@ -7,10 +7,12 @@
 //! - What a peer holds, makes and marks is known as that peer's and its service's, and nothing else
 //!   does it take away. Who may not make snapshots makes and destroys none; of a replica nobody
 //!   may, for nothing could be received after a snapshot of its own.
+//! - What is kept for a peer that takes nothing has a budget of time and bytes. When that is used up,
+//!   bookmarks take the place of snapshots, and where none can be made the snapshot stays.
 //! - A peer has no more than [`MOST`] snapshots, [`MOST`] held ones and [`MOST`] bookmarks of a
 //!   dataset, whatever its services are called.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, ErrorKind, Write};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
@@ -19,6 +21,7 @@ use api_types::{ClaimFault, FailureClass, PeerRead, PropertyChange, SyncSide, Sy
 use engine_api::{Cancel, DatasetInfo, DatasetKind, Error, Pool, SendEvent};
 use serde::{Deserialize, Serialize};
 use services::autosnap::coverage::Named;
+use services::autosync::plan::relieve;
 use services::autosync::stamp::{self, REPLICA};
 use services::autosync::view::Source;
 use services::instance::is_id;
@@ -273,6 +276,83 @@ impl Guest<'_> {
         let listed = self.listed(&*pool, &of, DatasetKind::Bookmark, &["type"])?;
         let own = listed.iter().filter(|it| it.name.starts_with(&own)).count();
         if own < MOST as usize { Ok(()) } else { Err(too_many(claim)) }
+    }
+
+    /// Lets go what was kept for the peer's services beyond the budget of what it may read. Gives
+    /// for how many datasets that was.
+    ///
+    /// # Errors
+    /// The first one; all others are looked at nevertheless.
+    pub fn relieve(&self, now: Time) -> Result<usize, Fault> {
+        let (mut relieved, mut failed) = (0, None);
+        for read in self.reads {
+            match self.waiting(read) {
+                Ok(waiting) => {
+                    for (claim, since) in waiting {
+                        match self.relieve_one(&claim, read, since, now) {
+                            Ok(is_relieved) => relieved += usize::from(is_relieved),
+                            Err(fault) => failed = failed.or(Some(fault)),
+                        }
+                    }
+                }
+                Err(fault) => failed = failed.or(Some(fault)),
+            }
+        }
+        failed.map_or(Ok(relieved), Err)
+    }
+
+    /// What services of the peer have held or made in what this lets them read, and when the newest
+    /// of it is from: since then they have taken nothing.
+    fn waiting(&self, read: &PeerRead) -> Result<Vec<(ReadClaim, Time)>, Fault> {
+        let guids: BTreeMap<String, u64> =
+            self.at_and_below(&read.dataset)?.into_iter().map(|it| (it.name, it.guid)).collect();
+        let pool = pool_of(self.engine, &read.dataset)?;
+        let (own, held) = (self.pullers(), tag(&self.pullers()));
+        let props = ["userrefs", stamp::SNAPSHOT];
+        let listed = match pool.datasets(&filter(&read.dataset, None, &[DatasetKind::Snapshot], &props)) {
+            Err(Error::NotFound) => Vec::new(),
+            listed => listed.map_err(of_engine)?,
+        };
+        let mut newest: BTreeMap<(String, String), Time> = BTreeMap::new();
+        for info in &listed {
+            let Some((dataset, _)) = info.name.split_once('@') else { continue };
+            let is_of_this = Guest::read_of(self.reads, dataset).is_some_and(|it| it.dataset == read.dataset);
+            if !is_of_this {
+                continue;
+            }
+            let mut seen = Vec::new();
+            if info.number("userrefs") > 0 {
+                for (tag, at) in pool.holds(&info.name).map_err(of_engine)? {
+                    let service = tag.strip_prefix(&held).map(str::to_owned);
+                    seen.extend(service.zip(i64::try_from(at).ok()));
+                }
+            }
+            // A stamp is the id of who made it, and when.
+            let made = info.own(stamp::SNAPSHOT).and_then(|it| it.strip_prefix(&own)?.split_once(' '));
+            if let Some((service, _)) = made {
+                let at = info.own(stamp::SNAPSHOT).and_then(|it| stamp::parse(it, &self.puller(service)));
+                seen.extend(at.map(|at| (service.to_owned(), at)));
+            }
+            for (service, at) in seen.into_iter().filter(|(service, _)| is_id(service)) {
+                let known = newest.entry((dataset.to_owned(), service)).or_insert(at);
+                *known = at.max(*known);
+            }
+        }
+        let claim = |((dataset, service), at): ((String, String), Time)| {
+            let guid = *guids.get(&dataset)?;
+            Some((ReadClaim { service, dataset, guid }, at))
+        };
+        Ok(newest.into_iter().filter_map(claim).collect())
+    }
+
+    fn relieve_one(&self, claim: &ReadClaim, read: &PeerRead, since: Time, now: Time) -> Result<bool, Fault> {
+        let counts = read.absence.bytes.is_some();
+        let Offered { source, .. } = self.read(claim, (counts, false), now)?;
+        let steps = relieve(read.absence, &source, Some(since), now);
+        let lets_go = |step: &SyncStep| !matches!(step, SyncStep::Bookmark { .. });
+        let is_relieved = steps.iter().any(lets_go);
+        steps.iter().try_for_each(|step| self.change(claim, step, now))?;
+        Ok(is_relieved)
     }
 
     /// Does a step that is about the source alone. `at`: for what is made.
