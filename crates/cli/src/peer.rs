@@ -99,7 +99,7 @@ fn options(args: &[String]) -> Result<Parsed, Stop> {
         ("group", "g"),
         ("json", "j"),
     ];
-    getopt::parse_as(args, "a:f:l:k:g:Hpj", &long)
+    getopt::parse_as(args, "a:f:l:k:g:x:Hpj", &long)
 }
 
 fn address(options: &Parsed) -> Result<Option<String>, Stop> {
