@@ -11,6 +11,8 @@
 //! ```
 //! Invariants:
 //! - Where nobody looks, a request pays one relaxed load, and nothing is allocated for it.
+//! - Threads do not wait for each other where they note requests for a drill-down: each has its
+//!   lane.
 //! - The stages of a record are its time: together they are exactly what it took.
 //! - Nobody who looks makes a request wait for him. What is kept for him has a bound in bytes, and
 //!   what is missing he is told.
@@ -19,18 +21,26 @@
 
 mod drill;
 mod filter;
+mod key;
+mod lane;
 mod live;
 mod observer;
+mod pending;
+mod places;
 mod ring;
 mod seen;
+mod sums;
 
 pub use api_types::Protocol;
-pub use drill::{Cost, DrillDown, Found, Key, Place, RANGE, Row, Sum, Value, begin_of, buckets};
+pub use drill::{Cost, DrillDown, Found};
 pub use filter::Filter;
+pub use key::{Key, RANGE, Value};
 pub use live::{Live, working};
-pub use observer::{Look, Observer};
+pub use observer::{Look, Looks, Observer};
+pub use places::Place;
 pub use ring::{Ring, Taken};
 pub use seen::{STAGES, Seen, Stage};
+pub use sums::{BUCKETS, Row, Sum, begin_of};
 
 #[cfg(test)]
 mod tests;

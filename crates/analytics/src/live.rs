@@ -3,6 +3,9 @@
 //! It is in one stage at a time, and each look at the clock ends one and begins the next; what the
 //! trail has of a stage's time is taken from it. So the stages are the whole time, exactly. It is
 //! over when it is dropped: when its answer has gone to the system, or when there is none.
+//!
+//! Where nobody wants its stages, the clock is looked at when it begins, when it ends, and where it
+//! waits for stable storage, and no more.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -25,8 +28,8 @@ pub struct Live {
 }
 
 impl Live {
-    pub(crate) fn begin(observer: Arc<dyn Ends>, seen: Seen) -> Box<Live> {
-        Box::new(Live { observer, seen, stage: Stage::Queue, since: Instant::now() })
+    pub(crate) fn begin(observer: Arc<dyn Ends>, seen: Seen, since: Instant) -> Box<Live> {
+        Box::new(Live { observer, seen, stage: Stage::Queue, since })
     }
 
     fn enter(&mut self, stage: Stage) {
@@ -36,12 +39,20 @@ impl Live {
         (self.stage, self.since) = (stage, now);
     }
 
-    fn work<T>(&mut self, during: Stage, then: Stage, work: impl FnOnce() -> T) -> T {
-        self.enter(during);
+    fn follow<T>(&mut self, work: impl FnOnce() -> T) -> T {
         let trail = std::mem::take(&mut self.seen.trail);
-        let before = trail.spans;
         let (done, trail) = trail::followed(Box::new(trail), work);
         self.seen.trail = *trail;
+        done
+    }
+
+    fn work<T>(&mut self, during: Stage, then: Stage, work: impl FnOnce() -> T) -> T {
+        if !self.seen.trail.is_staged && during != Stage::Log {
+            return self.follow(work);
+        }
+        self.enter(during);
+        let before = self.seen.trail.spans;
+        let done = self.follow(work);
         self.enter(then);
         // What was spent below this stage is no part of it.
         let spans = [trail::Span::Engine, trail::Span::Disk, trail::Span::Log, trail::Span::Group];

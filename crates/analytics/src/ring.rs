@@ -4,11 +4,11 @@
 //! are missing behind it is told with the next that he takes.
 
 use std::collections::VecDeque;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use crate::filter::Filter;
-use crate::observer::Look;
+use crate::observer::{Look, Looks};
 use crate::seen::Seen;
 
 /// See the module.
@@ -71,9 +71,16 @@ impl Ring {
     }
 }
 
+impl Looks for Arc<Ring> {
+    fn of_lane(&self, _lane: usize) -> Weak<dyn Look> {
+        Arc::downgrade(self) as Weak<dyn Look>
+    }
+}
+
 impl Look for Ring {
     fn see(&self, seen: &Seen, _now: Instant) -> bool {
-        if !self.filter.takes(seen) {
+        // It had begun before anybody wanted its stages.
+        if !seen.trail.is_staged || !self.filter.takes(seen) {
             return true;
         }
         let bytes = seen.bytes();
@@ -89,6 +96,10 @@ impl Look for Ring {
         if state.is_awaited {
             self.news.notify_one();
         }
+        true
+    }
+
+    fn wants_stages(&self) -> bool {
         true
     }
 }

@@ -33,7 +33,8 @@ impl Stage {
     }
 }
 
-/// See the module.
+/// See the module. Where nobody wanted its stages, all of its time but that after its work is in
+/// one of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Seen {
     /// When all of it had come: microseconds since 1970.
@@ -68,9 +69,10 @@ impl Seen {
     /// The slowest of what served it; `None`: no block of data did.
     pub fn served_by(&self) -> Option<ServedBy> {
         let has = |source: Source| self.trail.blocks[source as usize] > 0;
-        if has(Source::Disk) || self.stages[Stage::Disk as usize] > 0 {
+        let waited = |span: Span| self.trail.spans[span as usize] > 0;
+        if has(Source::Disk) || waited(Span::Disk) {
             Some(ServedBy::Disk)
-        } else if self.stages[Stage::Log as usize] > 0 {
+        } else if waited(Span::Log) || self.stages[Stage::Log as usize] > 0 {
             Some(ServedBy::Log)
         } else if has(Source::Cache) {
             Some(ServedBy::Cache)

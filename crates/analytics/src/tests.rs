@@ -38,7 +38,7 @@ fn nothing_is_made_where_nobody_looks_and_who_has_gone_is_forgotten() {
     drop(second);
     // The first request after he has gone finds that out.
     drop(begin(&observer));
-    assert!(begin(&observer).is_none() && !observer.is_looking());
+    assert!(begin(&observer).is_none());
 }
 
 #[test]
@@ -165,4 +165,38 @@ fn every_part_of_a_filter_takes_what_it_says_and_nothing_else() {
     for (number, filter) in leaves.iter().enumerate() {
         assert!(!filter.takes(&seen), "{number}");
     }
+}
+
+#[test]
+fn a_drill_down_alone_has_no_stages_taken_and_a_trace_is_shown_none_that_had_begun_before() {
+    let observer = Arc::new(Observer::default());
+    let end = Instant::now() + Duration::from_secs(60);
+    let drill_down = DrillDown::new(&[api_types::Dimension::Served], Filter::default(), end);
+    observer.show(&drill_down);
+    let is_staged = || {
+        let mut live = begin(&observer);
+        working(&mut live, || {
+            let mut is_staged = None;
+            trail::note(|trail| is_staged = Some(trail.is_staged));
+            is_staged
+        })
+    };
+    assert_eq!(is_staged(), Some(false));
+    let before = begin(&observer);
+    let ring = ring(&observer, Filter::default(), ROOM);
+    drop(before);
+    assert_eq!((is_staged(), ring.take(10, NOW).seen.len()), (Some(true), 1));
+    drop(ring);
+    // The first request after he has gone finds that out.
+    assert_eq!((is_staged(), is_staged()), (Some(true), Some(false)));
+
+    // What was waited for is known nevertheless.
+    let mut live = begin(&observer);
+    Live::keeping(&mut live, || thread::sleep(Duration::from_millis(1)));
+    drop(live);
+    let found = drill_down.found(0);
+    let served = |place: &Place| (place.key[0] == Value::Served(ServedBy::Log)).then_some(place.sum);
+    let log: Vec<Sum> = found.places.iter().filter_map(served).collect();
+    assert_eq!((found.total.operations, log.len(), log[0].operations), (6, 1, 1));
+    assert!(log[0].time >= 1_000_000);
 }

@@ -1,7 +1,7 @@
 //! What drill-downs are asked for, and what they have found, in words: names are looked up when
 //! somebody asks.
 
-use analytics::{Place, RANGE, Row, Sum, Value, begin_of, buckets};
+use analytics::{BUCKETS, Place, RANGE, Row, Sum, Value, begin_of};
 use api_types::{
     DIMENSIONS, Dimension, DrillDown as Told, DrillDownFound, DrillDownKey, DrillDownRequest, DrillDownRow,
     RequestFilter, RequestSum, kind,
@@ -41,7 +41,7 @@ pub fn found(app: &App, id: u64, from: u64) -> Result<DrillDownFound, Refusal> {
         total: sum(&found.total),
         others: sum(&others),
         rows: found.rows.into_iter().map(row).collect(),
-        buckets: (0..buckets()).map(begin_of).collect(),
+        buckets: (0..BUCKETS).map(begin_of).collect(),
         drill_down: kept.told(),
     })
 }

@@ -77,7 +77,7 @@ impl DrillDowns {
             state.kept.remove(oldest);
         }
         let drill_down = Arc::new(DrillDown::new(&request.by, filter, now + Duration::from_secs(seconds)));
-        observer.show(&drill_down);
+        observer.show(&*drill_down);
         state.last += 1;
         // A clock that is before 1970 is as good as one that is wrong otherwise.
         let began = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();

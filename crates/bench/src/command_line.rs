@@ -12,7 +12,7 @@ usage: bench [options]         measure (scripts/bench builds everything and make
 
   --dir DIR        on the disk to be measured, with 20 GiB free     (default: var-bench)
   --part A,B       only these: nfs, sync, files, local, trees, cold, memory, api, services,
-                   replication, iscsi, engine, scrub, datasets, kernels
+                   replication, iscsi, looks, engine, scrub, datasets, kernels
   --only TEXT      only rows with this in their name (of datasets, only steps)
   --rounds N       repeat each measurement and take the median      (default: 3)
   --seconds S      how long each lasts at the most, some four times  (default: 1.2)

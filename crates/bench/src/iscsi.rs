@@ -27,7 +27,7 @@ const TARGET: &str = "iqn.2026-01.org.cistern:bench";
 const POOL_SIZE: u64 = 6 << 30;
 /// Bytes of the first unit: less than any cache. Of the others, and of the first where all take
 /// part.
-const SIZE: u64 = 512 << 20;
+pub const SIZE: u64 = 512 << 20;
 const SMALL: u64 = 64 << 20;
 const UNITS: u16 = 8;
 const SESSIONS: usize = 1000;
@@ -86,7 +86,7 @@ impl<'a> Contender<'a> {
     }
 }
 
-fn find(name: &str) -> Result<&'static Profile, Fail> {
+pub fn find(name: &str) -> Result<&'static Profile, Fail> {
     PROFILES.iter().find(|profile| profile.name == name).ok_or("no such profile".into())
 }
 
@@ -139,6 +139,12 @@ pub fn measure(options: &Options, about: &str) -> Result<Results, Fail> {
 fn units(port: u16, first: u16) -> Vec<Unit> {
     let unit = |lun| Unit { portal: ([127, 0, 0, 1], port).into(), target: TARGET.to_owned(), lun };
     (first..first + UNITS).map(unit).collect()
+}
+
+/// Ours alone, with the first unit, which is not written yet.
+pub fn one_unit(options: &Options) -> Result<(Ours, Unit), Fail> {
+    let unit = units(OWN, 0).into_iter().next().ok_or("no unit")?;
+    Ok((start_build(Build::own(options)?, OWN)?, unit))
 }
 
 fn start_build(build: Build, port: u16) -> Result<Ours, Fail> {

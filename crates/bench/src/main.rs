@@ -21,6 +21,7 @@ mod http;
 mod iscsi;
 mod kernels;
 mod lab;
+mod looks;
 mod machine;
 mod measure;
 mod memory;

@@ -5,8 +5,8 @@ use load::Fail;
 use crate::options::Options;
 use crate::results::{COMPARED, MEASURED, Results};
 use crate::{
-    api, cold, contenders, datasets, engine_alone, iscsi, kernels, measure, memory, replication, report,
-    scans, services, suite, trees,
+    api, cold, contenders, datasets, engine_alone, iscsi, kernels, looks, measure, memory, replication,
+    report, scans, services, suite, trees,
 };
 
 /// Names of all parts, in the order in which they run.
@@ -20,6 +20,7 @@ pub fn all() -> Vec<String> {
         services::PART,
         replication::PART,
         iscsi::PART,
+        looks::PART,
         engine_alone::PART,
         scans::PART,
         datasets::PART,
@@ -136,6 +137,9 @@ fn measure_all(options: &Options, about: &str, finish: &mut dyn FnMut(&str, Resu
     }
     if wants(iscsi::PART) {
         finish(iscsi::PART, iscsi::measure(options, about));
+    }
+    if wants(looks::PART) {
+        finish(looks::PART, looks::measure(options, about));
     }
     if wants(engine_alone::PART) {
         finish(engine_alone::PART, engine_alone::measure(options, about));

@@ -63,6 +63,9 @@ pub struct Trail {
     pub spans: [u64; SPANS],
     /// Blocks, by [`Source`].
     pub blocks: [u32; SOURCES],
+    /// Somebody wants to know how long the engine works, too: that is asked of each request, and
+    /// costs looks at a clock. Other spans are waited for, and looks are nothing beside that.
+    pub is_staged: bool,
 }
 
 impl Trail {

@@ -1,8 +1,12 @@
 use std::time::Duration;
 
+use api_types::Protocol;
 use stdx::trail::Trail;
 
 use super::*;
+use crate::key::Value;
+use crate::places::{COARSE, FINE, PLACES, ROOM};
+use crate::sums::{BUCKETS, begin_of};
 
 /// A request of a file that ended in this second after so many microseconds.
 fn seen(file: u64, second: u64, micros: u64) -> Seen {
@@ -19,7 +23,15 @@ fn drill_down(by: &[Dimension], seconds: u64) -> DrillDown {
 }
 
 fn show(drill_down: &DrillDown, seen: &Seen) {
-    assert!(drill_down.see(seen, Instant::now()));
+    show_in(drill_down, 0, seen);
+}
+
+fn show_in(drill_down: &DrillDown, lane: usize, seen: &Seen) {
+    assert!(sees(drill_down, lane, seen, Instant::now()));
+}
+
+fn sees(drill_down: &DrillDown, lane: usize, seen: &Seen, now: Instant) -> bool {
+    drill_down.of_lane(lane).upgrade().is_some_and(|look| look.see(seen, now))
 }
 
 fn files(found: &Found) -> Vec<(u64, u64, u64)> {
@@ -130,14 +142,90 @@ fn a_clock_that_is_set_back_loses_nothing() {
     assert_eq!(rows, [(1_000, 1), (2_000, 4), (2_001, 1)]);
 }
 
+/// Rows follow each other, and none overlaps another.
+fn are_in_order(found: &Found) -> bool {
+    found.rows.windows(2).all(|two| two[0].second + two[0].seconds <= two[1].second)
+}
+
+#[test]
+fn what_a_lane_kept_for_long_is_merged_into_the_time_that_it_is_of() {
+    let drill_down = drill_down(&[Dimension::File], 60);
+    // Lanes that nobody reads, and that have nothing to do later.
+    show_in(&drill_down, 1, &seen(1, 60_000, 1));
+    show_in(&drill_down, 2, &seen(2, 60_003, 1));
+    show_in(&drill_down, 3, &seen(3, 60_130, 1));
+    for second in (60_200..60_200 + 2 * FINE as u64).filter(|second| second % 7 > 0) {
+        show(&drill_down, &seen(9, second, 1));
+    }
+    // The hours that have passed are minutes already.
+    show_in(&drill_down, 1, &seen(1, 70_000, 1));
+    let found = drill_down.found(0);
+    assert_eq!((of_rows(&found), are_in_order(&found)), (found.total, true));
+    let rows: Vec<(u64, u64, u64)> =
+        found.rows[..3].iter().map(|row| (row.second, row.seconds, row.total.operations)).collect();
+    assert_eq!(rows[..2], [(60_000, 60, 2), (60_120, 60, 1)]);
+    assert_eq!(found.rows.iter().filter(|row| row.second >= 70_000).count(), 1);
+
+    // A second that another lane has passed, and which is one by itself still.
+    let drill_down = self::drill_down(&[Dimension::File], 60);
+    show_in(&drill_down, 1, &seen(1, 1_000, 1));
+    show_in(&drill_down, 2, &seen(1, 1_001, 1));
+    show_in(&drill_down, 2, &seen(1, 1_002, 1));
+    show_in(&drill_down, 2, &seen(1, 1_003, 1));
+    let found = drill_down.found(0);
+    let rows: Vec<(u64, u64)> = found.rows.iter().map(|row| (row.second, row.total.operations)).collect();
+    assert_eq!(rows, [(1_000, 1), (1_001, 1), (1_002, 1), (1_003, 1)]);
+}
+
+#[test]
+fn sums_are_exact_at_any_time_while_threads_of_all_lanes_note_and_others_read() {
+    const THREADS: u64 = 4;
+    const EACH: u64 = 20_000;
+    let drill_down = drill_down(&[Dimension::File], 600);
+    let noted: Vec<AtomicU64> = (0..THREADS).map(|_| AtomicU64::new(0)).collect();
+    std::thread::scope(|scope| {
+        for thread in 0..THREADS {
+            let (drill_down, noted) = (&drill_down, &noted);
+            scope.spawn(move || {
+                for number in 0..EACH {
+                    // Two threads in a lane; hundreds of files, of which one is heavy.
+                    let file = if number % 2 == 0 { 1 } else { number % 301 };
+                    show_in(drill_down, thread as usize / 2, &seen(file, 5_000 + number / 1_000, 10));
+                    noted[thread as usize].store(number + 1, Relaxed);
+                }
+            });
+        }
+        for _ in 0..2 {
+            scope.spawn(|| {
+                let all = || noted.iter().map(|noted| noted.load(Relaxed)).sum::<u64>();
+                while all() < THREADS * EACH {
+                    let before = all();
+                    let found = drill_down.found(0);
+                    assert!(found.total.operations >= before && of_rows(&found) == found.total);
+                    let places = found.places.iter().map(|place| place.sum.operations).sum::<u64>();
+                    assert!(places <= found.total.operations && are_in_order(&found));
+                    assert!(found.rows.iter().all(|row| row.cells.len() <= PLACES));
+                }
+            });
+        }
+    });
+    let found = drill_down.found(0);
+    assert_eq!((found.total.operations, of_rows(&found)), (THREADS * EACH, found.total));
+    let (file, counted, missing) = files(&found)[0];
+    let true_count =
+        THREADS * (EACH / 2 + (1..EACH).step_by(2).filter(|number| number % 301 == 1).count() as u64);
+    assert!(file == 1 && counted <= true_count && true_count <= counted + missing, "{counted} and {missing}");
+    assert_eq!(drill_down.cost().requests, THREADS * EACH);
+}
+
 #[test]
 fn it_ends_by_itself_and_keeps_what_it_has() {
     let drill_down = drill_down(&[Dimension::Client], 60);
     show(&drill_down, &seen(1, 1_000, 1));
     let later = Instant::now() + Duration::from_secs(61);
-    assert!(!drill_down.see(&seen(1, 1_000, 1), later), "its time is over");
+    assert!(!sees(&drill_down, 0, &seen(1, 1_000, 1), later), "its time is over");
     drill_down.stop();
-    assert!(!drill_down.see(&seen(1, 1_000, 1), Instant::now()));
+    assert!(!sees(&drill_down, 0, &seen(1, 1_000, 1), Instant::now()));
     assert_eq!(drill_down.found(0).total.operations, 1);
 }
 

@@ -156,13 +156,15 @@ impl<'a> Call<'a> {
         if !trail::is_followed() {
             return Call(None);
         }
+        let mut is_staged = false;
         trail::note(|trail| {
+            is_staged = trail.is_staged;
             trail.is_about(dataset, about.object, about.name);
             trail.user = trail.user.or(about.user);
             trail.offset = trail.offset.or(about.offset);
             trail.bytes = trail.bytes.max(about.bytes);
         });
-        Call(Some((clock, trail::enter(clock.now().0))))
+        Call(is_staged.then(|| (clock, trail::enter(clock.now().0))))
     }
 }
 
