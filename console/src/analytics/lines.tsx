@@ -1,5 +1,6 @@
 /** What the heaviest keys come to by second, drawn by uPlot; the figures stand in the table below. */
-import { useEffect, useRef } from "react";
+import { useRef } from "react";
+import { axis, clock, line, usePlot } from "../parts/plot";
 import { plainly, t } from "../words";
 import type { Found } from "./request";
 
@@ -10,7 +11,6 @@ type Sum = Found["total"];
 /** Lines of keys that are drawn; the others are one line. */
 export const LINES = 4;
 const SHADES = ["--accent", "--warn", "--good", "--bad", "--muted"];
-const colour = (name: string) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
 /** By second; of latency the mean in milliseconds, and nothing where no request was. */
 export function valueOf(statistic: Statistic, sum: Sum, seconds: number): number | null {
@@ -47,43 +47,16 @@ export function linesOf(found: Found, statistic: Statistic, from: number, to: nu
 }
 
 export function Lines({ found, statistic, from, to }: { found: Found; statistic: Statistic; from: number; to: number }) {
-  const box = useRef<HTMLDivElement>(null);
-  const plot = useRef<{ setData: (data: never, scales?: boolean) => void; setScale: (name: string, to: { min: number; max: number }) => void } | undefined>(undefined);
   const count = Math.min(LINES, found.keys.length) + 1;
-  const now = useRef({ data: linesOf(found, statistic, from, to), from, to });
-  now.current = { data: linesOf(found, statistic, from, to), from, to };
-  useEffect(() => {
-    let isGone = false;
-    let stop = () => {};
-    const draw = async () => {
-      const { default: UPlot } = await import("uplot");
-      const place = box.current;
-      if (isGone || !place) return;
-      const axis = { stroke: colour("--muted"), grid: { stroke: colour("--line"), width: 1 }, ticks: { show: false }, font: "12px system-ui" };
-      const clock = (_: unknown, marks: number[]) => marks.map((mark) => new Date(mark * 1000).toTimeString().slice(0, 8));
-      const shade = (at: number) => (at === count - 1 ? "--muted" : SHADES[at % SHADES.length]!);
-      const made = new UPlot({
-        width: place.clientWidth, height: 170, legend: { show: false }, cursor: { y: false },
-        scales: { x: { range: () => [now.current.from, now.current.to] }, y: { range: (_: unknown, __: number, most: number) => [0, Math.max((most || 0) * 1.1, 0.001)] } },
-        axes: [{ ...axis, values: clock }, { ...axis, size: 60 }],
-        series: [{}, ...Array.from({ length: count }, (_, at) => ({ stroke: colour(shade(at)), width: 1.75, points: { show: false } }))],
-      } as never, now.current.data as never, place);
-      plot.current = made as never;
-      const sized = new ResizeObserver(() => made.setSize({ width: place.clientWidth, height: 170 }));
-      sized.observe(place);
-      stop = () => {
-        sized.disconnect();
-        made.destroy();
-        plot.current = undefined;
-      };
-    };
-    void draw();
-    return () => {
-      isGone = true;
-      stop();
-    };
-  }, [count]);
-  useEffect(() => plot.current?.setData(now.current.data as never));
+  const shown = useRef({ from, to });
+  shown.current = { from, to };
+  const shade = (at: number) => (at === count - 1 ? "--muted" : SHADES[at % SHADES.length]!);
+  const options = () => ({
+    scales: { x: { range: () => [shown.current.from, shown.current.to] }, y: { range: (_: unknown, __: number, most: number) => [0, Math.max((most || 0) * 1.1, 0.001)] } },
+    axes: [{ ...axis(), values: clock(8) }, { ...axis(), size: 60 }],
+    series: [{}, ...Array.from({ length: count }, (_, at) => line(shade(at)))],
+  });
+  const box = usePlot(options, linesOf(found, statistic, from, to), count);
   return (
     <figure className="stack tight" aria-label={t("The heaviest over time")}>
       <div ref={box} className="chart" aria-hidden="true" />
