@@ -82,6 +82,9 @@ for (const Hand of [Mouse, Keyboard]) {
         await pane.waitFor();
         ask();
         await pane.getByRole("row", { name: /tank\/data:\/letter/ }).waitFor();
+        await hand.tick(pane.getByRole("checkbox", { name: "Files below their datasets" }));
+        await pane.getByRole("treegrid").getByRole("row", { name: /^tank\/data / }).waitFor();
+        await picture(page, `analytics-hierarchy-${name}`);
         await hand.press(pane.getByRole("button", { name: "Show latencies" }));
         await pane.getByText(/half of them took/).waitFor();
         await picture(page, `analytics-${name}`);
@@ -91,6 +94,47 @@ for (const Hand of [Mouse, Keyboard]) {
         assert.deepEqual([by.by, by.filter, by.owner, by.running], [["file"], { client: "127.0.0.1" }, "ada", false]);
         await hand.press(pane.getByRole("button", { name: "Remove", exact: true }));
         await pane.waitFor({ state: "detached" });
+      });
+
+      await task("analytics: a worksheet is kept, changed by two, opened and removed", async () => {
+        const sheet = '<b>"clients"</b>';
+        await hand.press(button(page, "Keep what is shown"));
+        await hand.type(field(page, "Name"), sheet);
+        await hand.press(dialog(page).getByRole("button", { name: "Keep", exact: true }));
+        await closed(page);
+        await page.getByRole("listitem").filter({ hasText: sheet }).getByText(/1 pane/).waitFor();
+        await hand.menu(button(page, `Actions of worksheet ${sheet}`), "Change…");
+        await dialog(page).getByText("Requests by client").waitFor();
+        // Another changes it meanwhile: nothing is overwritten unseen.
+        await daemon.ask("POST", `/v1/analytics/worksheets/${encodeURIComponent(sheet)}/change`, { panes: [{ statistic: "latencies", by: ["user"] }] });
+        await hand.press(dialog(page).getByRole("button", { name: "Save", exact: true }));
+        await dialog(page).getByText("Requests by user").first().waitFor();
+        await picture(page, `worksheet-collision-${name}`);
+        await hand.press(dialog(page).getByRole("button", { name: "Take theirs" }));
+        await hand.press(dialog(page).getByRole("button", { name: "Save", exact: true }));
+        await closed(page);
+        await hand.press(button(page, `Open worksheet ${sheet}`));
+        const pane = page.getByRole("region", { name: "Requests by user" });
+        await pane.getByRole("button", { name: "Show lines" }).waitFor();
+        await page.getByRole("region", { name: "Requests by client" }).waitFor({ state: "detached" });
+        ask();
+        await pane.getByRole("row").nth(1).waitFor();
+        await picture(page, `worksheet-${name}`);
+        const saved = page.waitForEvent("download");
+        await hand.press(button(page, "Save all as CSV"));
+        assert.match((await saved).suggestedFilename(), /^cistern-worksheet-.*\.csv$/);
+        const pictured = page.waitForEvent("download");
+        await hand.press(pane.getByRole("button", { name: "Save picture" }));
+        assert.match((await pictured).suggestedFilename(), /\.png$/);
+        await hand.press(button(page, "Show all drill-downs"));
+        await page.getByRole("region", { name: "Requests by client" }).waitFor();
+        const kept = await daemon.ask("GET", "/v1/analytics/worksheets");
+        assert.deepEqual([kept[0].name, kept[0].panes.length, kept[0].panes[0].by, kept[0].by], [sheet, 1, ["user"], "ada"]);
+        await hand.menu(button(page, `Actions of worksheet ${sheet}`), "Remove…");
+        await hand.type(dialog(page).getByLabel(/Type the name/), sheet);
+        await hand.press(dialog(page).getByRole("button", { name: "Remove", exact: true }));
+        await closed(page);
+        await page.getByText("None is kept yet").waitFor();
       });
 
       await task("trace: a read of a real client, with its stages", async () => {

@@ -205,6 +205,16 @@ test("what drill-downs found: lines, middles, tables and filters", async () => {
   assert.deepEqual([[...sums], bucketAt(sums, 0.5), bucketAt(sums, 0.99), bucketAt(new Map(), 0.5)], [[[0, 3], [2, 1]], 0, 2, undefined]);
   const lines = csv(found).split("\n");
   assert.deepEqual(lines.slice(0, 3), ["client,file,operations,bytes,nanoseconds,missing", '"=1+1","a""b",6,60,600,2', "(other),,1,5,5,0"]);
+  const { rowsOf } = await load("analytics/hierarchy.ts");
+  const tree = { ...found, datasets: [
+    { name: "tank/a", sum: sum(10), missing: 0, keys: [7], others: sum(4), filter: { dataset: "tank/a" } },
+    { name: "tank/b", sum: sum(2), missing: 1, keys: [], others: sum(2) },
+  ] };
+  const shown = (rows) => rows.map(({ level, name, sum: { operations } }) => [level, name, operations]);
+  assert.deepEqual(shown(rowsOf(tree, false, new Set())), [[0, '=1+1  a"b', 6]]);
+  const rows = rowsOf(tree, true, new Set());
+  assert.deepEqual(shown(rows), [[0, "tank/a", 10], [1, '=1+1  a"b', 6], [1, "(other files)", 4], [0, "tank/b", 2], [1, "(other files)", 2]]);
+  assert.deepEqual(shown(rowsOf(tree, true, new Set([rows[0].id]))), [[0, "tank/a", 10], [0, "tank/b", 2], [1, "(other files)", 2]]);
   const fields = { protocol: "", client: " 192.0.2.1 ", dataset: "", file: "", operation: "", slower: "1.5" };
   assert.deepEqual([typed(fields), typed({ ...fields, client: "", slower: "x" })], [{ client: "192.0.2.1", slower_us: 1500 }, {}]);
   assert.deepEqual([999, 1500, 12_345_678, 2e9].map(short), ["999 ns", "1.50 µs", "12.3 ms", "2.00 s"]);

@@ -8,7 +8,6 @@ interface HeatProps {
   /** Seconds since 1970 that it shows. */
   from: number;
   to: number;
-  canvas: React.RefObject<HTMLCanvasElement | null>;
   /** A class of latency was pressed: its bounds in nanoseconds. */
   onPick?: (least: number, most: number | undefined) => void;
 }
@@ -36,7 +35,8 @@ export function bucketAt(sums: Map<number, number>, part: number): number | unde
   return undefined;
 }
 
-export function Heat({ found, from, to, canvas, onPick }: HeatProps) {
+export function Heat({ found, from, to, onPick }: HeatProps) {
+  const canvas = useRef<HTMLCanvasElement>(null);
   const sums = latencies(found, from, to);
   const buckets = [...sums.keys()];
   const [least, most] = buckets.length ? [Math.min(...buckets), Math.max(...buckets)] : [0, 0];

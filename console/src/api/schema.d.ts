@@ -294,6 +294,92 @@ export type paths = {
         patch?: never;
         trace?: never;
     };
+    "/v1/analytics/worksheets": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Worksheets: drill-downs that are kept under a name. */
+        get: operations["get_analytics_worksheets"];
+        put?: never;
+        /** Keeps a worksheet under a new name. */
+        post: operations["post_analytics_worksheets"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/analytics/worksheets/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A worksheet. */
+        get: operations["get_analytics_worksheets_name"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/analytics/worksheets/{name}/change": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Sets all panes of a worksheet. */
+        post: operations["post_analytics_worksheets_name_change"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/analytics/worksheets/{name}/open": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Has the drill-downs of a worksheet run: one for each pane. */
+        post: operations["post_analytics_worksheets_name_open"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/analytics/worksheets/{name}/remove": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Removes a worksheet. */
+        post: operations["post_analytics_worksheets_name_remove"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/audit": {
         parameters: {
             query?: never;
@@ -3121,7 +3207,7 @@ export type components = {
             why: string | null;
         };
         /** @description Who finds alerts. */
-        AlertCheckName: ("memory" | "network" | "certificate" | "ups" | "clock") | "pools" | "speed" | "datasets" | "smart" | "delivery" | "services" | "peers" | "checks";
+        AlertCheckName: ("memory" | "network" | "certificate" | "ups" | "clock") | "pools" | "speed" | "datasets" | "smart" | "delivery" | "services" | "peers" | "analytics" | "checks";
         /** @description In the stream of events: what has become of an alert. `GET /v1/alerts/{id}` has the rest. */
         AlertEvent: {
             /** Format: uint64 */
@@ -3284,6 +3370,23 @@ export type components = {
             "service-failed": {
                 service: string;
                 why: string;
+            };
+        } | {
+            "pane-above": {
+                /** Format: uint64 */
+                above: number;
+                measure: components["schemas"]["PaneMeasure"];
+                /**
+                 * Format: uint64
+                 * @description The first is 1.
+                 */
+                pane: number;
+                /** Format: uint64 */
+                seconds: number;
+                /** Format: uint64 */
+                value: number;
+                values?: string[] | null;
+                worksheet: string;
             };
         } | {
             "check-silent": {
@@ -4311,6 +4414,8 @@ export type components = {
             /** @description Who has asked for it. */
             owner: string;
             running: boolean;
+            /** @description An alert of a worksheet's pane needs it: it goes on for as long as there is that alert. */
+            watched: boolean;
         };
         /** @description What a drill-down costs. */
         DrillDownCost: {
@@ -4330,10 +4435,30 @@ export type components = {
              */
             time: number;
         };
+        /** @description A dataset of files that a drill-down tells apart. */
+        DrillDownDataset: {
+            /** @description What takes the requests of this dataset alone; absent where it is gone. */
+            filter?: components["schemas"]["RequestFilter"] | null;
+            /** @description Numbers of its keys, the heaviest first. */
+            keys: number[];
+            /**
+             * Format: uint64
+             * @description Operations that it may have come to before that, at the most.
+             */
+            missing: number;
+            /** @description As text for people. */
+            name: string;
+            /** @description What is of none of these keys: exact where nothing is missing. */
+            others: components["schemas"]["RequestSum"];
+            /** @description Exact, of all of its files, since it is told apart. */
+            sum: components["schemas"]["RequestSum"];
+        };
         /** @description `GET /v1/analytics/{id}` */
         DrillDownFound: {
             /** @description Where the buckets of latencies begin, in nanoseconds. */
             buckets: number[];
+            /** @description The datasets of files, the heaviest first, where files are told apart; what is of none of them is what the total has and they have not. */
+            datasets?: components["schemas"]["DrillDownDataset"][];
             drill_down: components["schemas"]["DrillDown"];
             /** @description The heaviest first. */
             keys: components["schemas"]["DrillDownKey"][];
@@ -6027,6 +6152,42 @@ export type components = {
             /** Format: uint32 */
             project: number;
         };
+        /** @description When a pane is an alert: the mean of some time, or the latencies of that time, are above a number. */
+        PaneAlert: {
+            /**
+             * Format: uint64
+             * @description In what `measure` says.
+             */
+            above: number;
+            measure: components["schemas"]["PaneMeasure"];
+            /**
+             * Format: uint64
+             * @description The time that is looked at: 10 seconds to an hour.
+             */
+            seconds: number;
+            /** @description Only what has these values, as a drill-down shows them: one for each of `by`. Absent: all. */
+            values?: string[] | null;
+        };
+        /** @description When a pane is an alert: the mean of some time, or the latencies of that time, are above a number. */
+        PaneAlertRequest: {
+            /**
+             * Format: uint64
+             * @description In what `measure` says.
+             */
+            above: number;
+            measure: components["schemas"]["PaneMeasure"];
+            /**
+             * Format: uint64
+             * @description The time that is looked at: 10 seconds to an hour.
+             */
+            seconds: number;
+            /** @description Only what has these values, as a drill-down shows them: one for each of `by`. Absent: all. */
+            values?: string[] | null;
+        };
+        /** @description What an alert of a pane looks at. */
+        PaneMeasure: "operations" | "bytes" | "p99";
+        /** @description What a pane shows of its drill-down over time. */
+        PaneStatistic: "operations" | "bytes" | "latency" | "latencies";
         /** @description Another appliance that this one knows. */
         Peer: {
             /** Format: int64 */
@@ -11206,6 +11367,74 @@ export type components = {
             /** Format: uint16 */
             until: number;
         };
+        /** @description A worksheet that is kept. */
+        Worksheet: {
+            by: string;
+            /**
+             * Format: uint64
+             * @description When it was changed, in seconds since 1970, and by whom.
+             */
+            changed: number;
+            name: string;
+            panes: components["schemas"]["WorksheetPane"][];
+        };
+        /** @description `POST /v1/analytics/worksheets` */
+        WorksheetAdd: {
+            /**
+             * @description Any text, of 64 bytes at the most, without control characters, and not only dots.
+             * @default
+             */
+            name: string;
+            /**
+             * @description One to eight.
+             * @default []
+             */
+            panes: components["schemas"]["WorksheetPaneRequest"][];
+        };
+        /** @description `POST /v1/analytics/worksheets/{name}/change` */
+        WorksheetChange: {
+            /**
+             * @description All that it has from now on: one to eight.
+             * @default []
+             */
+            panes: components["schemas"]["WorksheetPaneRequest"][];
+        };
+        /** @description `POST /v1/analytics/worksheets/{name}/open` */
+        WorksheetOpen: {
+            /**
+             * Format: uint64
+             * @description How long its drill-downs last from now on at the least; absent: ten minutes. A day at the most.
+             */
+            seconds?: number | null;
+        };
+        /** @description A drill-down of a worksheet, and what is shown of it. */
+        WorksheetPane: {
+            /** @description Its drill-down runs for as long as there is an alert. */
+            alert?: components["schemas"]["PaneAlert"] | null;
+            /**
+             * @description One to three; none of them twice.
+             * @default []
+             */
+            by: components["schemas"]["Dimension"][];
+            /** @default {} */
+            filter: components["schemas"]["RequestFilter"];
+            /** @default operations */
+            statistic: components["schemas"]["PaneStatistic"];
+        };
+        /** @description A drill-down of a worksheet, and what is shown of it. */
+        WorksheetPaneRequest: {
+            /** @description Its drill-down runs for as long as there is an alert. */
+            alert?: components["schemas"]["PaneAlertRequest"] | null;
+            /**
+             * @description One to three; none of them twice.
+             * @default []
+             */
+            by: components["schemas"]["Dimension"][];
+            /** @default {} */
+            filter: components["schemas"]["RequestFilterRequest"];
+            /** @default operations */
+            statistic: components["schemas"]["PaneStatistic"];
+        };
         /** @description One event, as `zpool events -v` shows it. */
         Zevent: {
             /** @description `sysevent.fs.zfs.config_sync`, `ereport.fs.zfs.checksum`, … */
@@ -11708,6 +11937,153 @@ export interface operations {
             path: {
                 /** @description Its number. */
                 id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": null;
+                };
+            };
+        };
+    };
+    get_analytics_worksheets: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Worksheet"][];
+                };
+            };
+        };
+    };
+    post_analytics_worksheets: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description An empty body stands for the default of every member. */
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["WorksheetAdd"];
+            };
+        };
+        responses: {
+            /** @description It is done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Worksheet"];
+                };
+            };
+        };
+    };
+    get_analytics_worksheets_name: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description One segment: a slash travels as `%2F`. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Worksheet"];
+                };
+            };
+        };
+    };
+    post_analytics_worksheets_name_change: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description One segment: a slash travels as `%2F`. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        /** @description An empty body stands for the default of every member. */
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["WorksheetChange"];
+            };
+        };
+        responses: {
+            /** @description It is done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Worksheet"];
+                };
+            };
+        };
+    };
+    post_analytics_worksheets_name_open: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description One segment: a slash travels as `%2F`. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        /** @description An empty body stands for the default of every member. */
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["WorksheetOpen"];
+            };
+        };
+        responses: {
+            /** @description It is done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DrillDown"][];
+                };
+            };
+        };
+    };
+    post_analytics_worksheets_name_remove: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description One segment: a slash travels as `%2F`. */
+                name: string;
             };
             cookie?: never;
         };

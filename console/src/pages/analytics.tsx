@@ -6,6 +6,7 @@ import { useSession } from "../api/session";
 import { useFilter } from "../analytics/filter";
 import type { Statistic } from "../analytics/lines";
 import { Pane } from "../analytics/pane";
+import { Worksheets, statistics, type Opened, type PaneStatistic } from "../analytics/worksheets";
 import { DIMENSIONS, nameOf, said, type Dimension, type Filter } from "../analytics/request";
 import { Button, Check, Empty, Failure, Form, Head, Select, Sheet, type Option } from "../parts/ui";
 import { t } from "../words";
@@ -21,6 +22,9 @@ export default function Analytics() {
   const isAllowed = may("operator");
   const list = useRead("/v1/analytics", {}, { refetchInterval: 2000, enabled: isAllowed });
   const [statistic, setStatistic] = useState<Statistic>("operations");
+  // What panes show that show something else.
+  const [others, setOthers] = useState<Record<number, PaneStatistic>>({});
+  const [opened, setOpened] = useState<Opened>();
   const [window, setWindow] = useState("300");
   const [isStill, setStill] = useState(false);
   const [now, setNow] = useState(() => Math.floor(Date.now() / 1000));
@@ -30,11 +34,27 @@ export default function Analytics() {
     const timer = setInterval(() => setNow(Math.floor(Date.now() / 1000)), 2000);
     return () => clearInterval(timer);
   }, [isStill]);
-  const shown = (list.data?.value ?? []).toReversed();
-  const statistics: Option<Statistic>[] = [{ id: "operations", name: t("Operations a second") }, { id: "bytes", name: t("Bytes a second") }, { id: "latency", name: t("Mean latency (ms)") }];
+  const all = (list.data?.value ?? []).toReversed();
+  const shown = opened ? all.filter(({ id }) => opened.ids.includes(id)) : all;
+  const lines = statistics().filter((one): one is Option<Statistic> => one.id !== "latencies");
+  const chosen = (one: Statistic) => {
+    setStatistic(one);
+    setOthers({});
+  };
+  const open = (worksheet: Opened | undefined) => {
+    setOpened(worksheet);
+    const pairs = worksheet?.ids.map((id, at) => [id, worksheet.panes[at]?.statistic ?? "operations"] as const);
+    setOthers({ ...others, ...Object.fromEntries(pairs ?? []) });
+  };
+  const show = (id: number, what: PaneStatistic | undefined) => setOthers((old) => {
+    const { [id]: _, ...rest } = old;
+    return what ? { ...rest, [id]: what } : rest;
+  });
+  const panes = shown.map(({ id, by, filter }) => ({ statistic: others[id] ?? statistic, by, filter }));
   const windows = [{ id: "60", name: t("1 minute") }, { id: "300", name: t("5 minutes") }, { id: "3600", name: t("1 hour") }, { id: "86400", name: t("1 day") }];
   const next = (filter: Filter, by: Dimension[]) => {
-    // What was told apart is known now: what comes next is another.
+    // What was told apart is known now: what comes next is another, and is to be seen.
+    setOpened(undefined);
     const order: Dimension[] = ["client", "file", "operation", "served", "latency", "offset"];
     setWanted({ filter, by: order.find((one) => !by.includes(one)) ?? "client", and: "" });
   };
@@ -46,14 +66,15 @@ export default function Analytics() {
         <Button manner="first" onPress={() => next({}, [])}>{t("New drill-down")}</Button>
       </Head>
       <div className="row base">
-        <Select label={t("Statistic")} options={statistics} value={statistic} onChange={setStatistic} />
+        <Select label={t("Statistic")} options={lines} value={statistic} onChange={chosen} />
         <Select label={t("Time shown")} options={windows} value={window} onChange={setWindow} />
         <Check isSelected={isStill} onChange={setStill}>{t("Hold the picture")}</Check>
       </div>
+      <Worksheets shown={panes} opened={opened} onOpen={open} />
       {list.error && <Failure error={list.error} />}
       {list.isPending ? <p role="status" className="muted">{t("Loading…")}</p>
         : shown.length === 0 ? <Empty action={<Button onPress={() => next({}, [])}>{t("Begin one")}</Button>}>{t("No drill-down runs. What is always counted is on the dashboard.")}</Empty>
-          : shown.map(({ id }) => <Pane key={id} id={id} statistic={statistic} from={now - Number(window)} to={now} onDrill={next} />)}
+          : shown.map(({ id }) => <Pane key={id} id={id} statistic={others[id] ?? statistic} onShow={(what) => show(id, what)} from={now - Number(window)} to={now} onDrill={next} />)}
       <Sheet title={t("Drill down")} isOpen={!!wanted} onClose={() => setWanted(undefined)} isWide>
         {wanted && <Begin wanted={wanted} close={() => setWanted(undefined)} run={(request) => begin.mutateAsync(request)} />}
       </Sheet>

@@ -27,6 +27,7 @@ pub fn subject(what: &AlertKind) -> String {
         AlertKind::ServiceFailed { service, .. } => service.clone(),
         AlertKind::ReplicaLags { service, dataset, .. } => format!("{service}: {dataset}"),
         AlertKind::PeerFails { peer, .. } | AlertKind::PeerClock { peer, .. } => format!("peer {peer}"),
+        AlertKind::PaneAbove { worksheet, pane, .. } => format!("worksheet {worksheet}, pane {pane}"),
         AlertKind::CheckSilent { check, .. } | AlertKind::CheckFailed { check, .. } => {
             format!("check {}", check.word())
         }
@@ -62,6 +63,7 @@ pub fn word(what: &AlertKind) -> &'static str {
         AlertKind::PeerFails { .. } => "peer-fails",
         AlertKind::PeerClock { .. } => "peer-clock",
         AlertKind::ServiceFailed { .. } => "service-failed",
+        AlertKind::PaneAbove { .. } => "pane-above",
         AlertKind::CheckSilent { .. } => "check-silent",
         AlertKind::CheckFailed { .. } => "check-failed",
         AlertKind::RouteFailing { .. } => "route-failing",
@@ -105,6 +107,7 @@ pub fn check_of(what: &AlertKind) -> Check {
         AlertKind::ClockJumped { .. } => Check::Clock,
         AlertKind::ReplicaLags { .. } | AlertKind::ServiceFailed { .. } => Check::Services,
         AlertKind::PeerFails { .. } | AlertKind::PeerClock { .. } => Check::Peers,
+        AlertKind::PaneAbove { .. } => Check::Analytics,
         AlertKind::CheckSilent { .. } | AlertKind::CheckFailed { .. } | AlertKind::TooManyAlerts { .. } => {
             Check::Checks
         }
@@ -141,6 +144,7 @@ pub fn holds(what: &AlertKind) -> (u64, u64) {
         | AlertKind::ReplicaLags { .. }
         | AlertKind::PeerClock { .. }
         | AlertKind::ServiceFailed { .. }
+        | AlertKind::PaneAbove { .. }
         | AlertKind::CheckSilent { .. }
         | AlertKind::RouteFailing { .. }
         | AlertKind::TooManyAlerts { .. } => (0, 0),

@@ -1,7 +1,7 @@
 //! The one place of sentences about alerts: what is said to people, and what they can do.
 
 use crate::text::{bytes, span, utc};
-use api_types::{AlertKind, ClearCause, Health, PoolDisk, SmartSign};
+use api_types::{AlertKind, ClearCause, Health, PaneMeasure, PoolDisk, SmartSign};
 
 /// What is said of an alert.
 pub struct Words {
@@ -36,6 +36,7 @@ pub fn of(what: &AlertKind) -> Words {
         | AlertKind::PeerFails { .. }
         | AlertKind::PeerClock { .. }
         | AlertKind::ServiceFailed { .. } => of_service(what),
+        AlertKind::PaneAbove { .. } => of_pane(what),
         _ => of_machine(what),
     }
 }
@@ -293,6 +294,28 @@ fn of_service(what: &AlertKind) -> Words {
         ),
         _ => unreachable!("it is about a service or a peer"),
     }
+}
+
+fn of_pane(what: &AlertKind) -> Words {
+    let AlertKind::PaneAbove { worksheet, pane, measure, value, above, seconds, values } = what else {
+        unreachable!("it is about a pane")
+    };
+    let said = |number: u64| match measure {
+        PaneMeasure::Operations => format!("{number} operations a second"),
+        PaneMeasure::Bytes => format!("{} a second", bytes(number)),
+        PaneMeasure::P99 => format!("{} ms at the 99th percentile", millis(number)),
+    };
+    let of = values.as_ref().map_or_else(String::new, |values| format!(" of {}", values.join(", ")));
+    words(
+        format!("pane {pane} of worksheet {worksheet} is above its limit"),
+        format!(
+            "In the last {} there were {}{of}: more than {}.",
+            span(*seconds),
+            said(*value),
+            said(*above),
+        ),
+        "Open the worksheet in the console (Analytics), and drill down: cistern analytics worksheet run.",
+    )
 }
 
 fn sign(sign: &SmartSign) -> String {

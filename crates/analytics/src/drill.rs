@@ -25,7 +25,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use api_types::Dimension;
 
@@ -52,7 +52,9 @@ pub struct DrillDown {
 struct Merged {
     by: Vec<Dimension>,
     filter: Filter,
-    end: Instant,
+    began: Instant,
+    /// Nanoseconds after it began.
+    end: AtomicU64,
     ended: AtomicBool,
     /// The latest second that a request has ended in.
     latest: AtomicU64,
@@ -78,6 +80,8 @@ struct Own {
 pub struct Found {
     /// The heaviest first.
     pub places: Vec<Place>,
+    /// Datasets of files, where files are told apart: the heaviest first.
+    pub datasets: Vec<Place>,
     pub total: Sum,
     /// Oldest first. Their cells are of keys that have a place.
     pub rows: Vec<Row>,
@@ -101,9 +105,17 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl DrillDown {
     /// By so many dimensions, of which [`api_types::DIMENSIONS`] count.
     pub fn new(by: &[Dimension], filter: Filter, end: Instant) -> DrillDown {
-        let (ended, latest) = (AtomicBool::new(false), AtomicU64::new(0));
-        let merged =
-            Arc::new(Merged { by: by.to_vec(), filter, end, ended, latest, places: Mutex::default() });
+        let (ended, latest, began) = (AtomicBool::new(false), AtomicU64::new(0), Instant::now());
+        let end = AtomicU64::new(end.saturating_duration_since(began).as_nanos() as u64);
+        let merged = Arc::new(Merged {
+            by: by.to_vec(),
+            filter,
+            began,
+            end,
+            ended,
+            latest,
+            places: Mutex::new(Places::by(by)),
+        });
         let lane = |_| Arc::new(Lane { merged: merged.clone(), own: Mutex::default() });
         DrillDown { lanes: (0..LANES).map(lane).collect(), merged, reading: Mutex::default() }
     }
@@ -118,7 +130,13 @@ impl DrillDown {
     }
 
     pub fn end(&self) -> Instant {
-        self.merged.end
+        self.merged.began + Duration::from_nanos(self.merged.end.load(Relaxed))
+    }
+
+    /// It ends no earlier than that, unless it is over already.
+    pub fn extend(&self, end: Instant) {
+        let end = end.saturating_duration_since(self.merged.began).as_nanos() as u64;
+        self.merged.end.fetch_max(end, Relaxed);
     }
 
     pub fn cost(&self) -> Cost {
@@ -141,20 +159,24 @@ impl DrillDown {
             lock(&self.merged.places).merge(&mut pending);
         }
         let state = lock(&self.merged.places);
-        let (mut places, numbers, total) = (state.places.clone(), state.numbers(), state.total);
+        let (numbers, total) = (state.numbers(), state.total);
+        let (mut places, mut datasets) = (state.keys.places.clone(), state.datasets.places.clone());
         let wanted = state.rows.iter().filter(|row| row.second + row.seconds > from);
         let shared: Vec<Arc<Row>> = wanted.cloned().collect();
         drop(state);
         let mut rows: Vec<Row> = shared.into_iter().map(Arc::unwrap_or_clone).collect();
         rows.iter_mut().for_each(|row| row.cells.retain(|(key, _)| numbers.contains(key)));
-        places.sort_by_key(|place| std::cmp::Reverse((place.sum.operations, place.sum.bytes)));
-        Found { places, total, rows }
+        for places in [&mut places, &mut datasets] {
+            places.sort_by_key(|place| std::cmp::Reverse((place.sum.operations, place.sum.bytes)));
+        }
+        Found { places, datasets, total, rows }
     }
 }
 
 impl Merged {
     fn is_over(&self, now: Instant) -> bool {
-        self.ended.load(Relaxed) || now >= self.end
+        let lasts = now.saturating_duration_since(self.began).as_nanos() as u64;
+        self.ended.load(Relaxed) || lasts >= self.end.load(Relaxed)
     }
 
     /// In which second a request counts: when it ends. A clock that is set back does not make

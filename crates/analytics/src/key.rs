@@ -109,6 +109,18 @@ impl Value {
     }
 }
 
+/// The dataset of a key's file or volume, as a key of its own; `at` is where the key has that.
+pub fn dataset_of(key: &Key, at: usize) -> Option<Key> {
+    match key.get(at) {
+        Some(Value::File(dataset, _) | Value::Dataset(dataset)) => {
+            let mut alone = Key::default();
+            alone[0] = Value::Dataset(*dataset);
+            Some(alone)
+        }
+        _ => None,
+    }
+}
+
 /// Whether they are the same.
 pub fn is_same(key: &Key, other: &KeyOf<'_>) -> bool {
     key.iter().zip(other).all(|(value, other)| value.lent() == *other)

@@ -1,4 +1,8 @@
-//! The keys that have a place, and rows by second and by minute.
+//! The keys that have a place, and rows by second and by minute; and the datasets of files that do.
+//!
+//! Where files are told apart, what each of their datasets comes to is kept too, in places of their
+//! own, when lanes are merged: so the sum of a dataset is exact however many files it has, and what
+//! its files with a place do not have is of its other files.
 //!
 //! Invariants: a row has no more cells than there are places. Rows have a bound in bytes
 //! ([`ROOM`]), follow each other in time, and none overlaps another.
@@ -6,7 +10,9 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
-use crate::key::Key;
+use api_types::Dimension;
+
+use crate::key::{Key, dataset_of};
 use crate::pending::Pending;
 use crate::sums::{Row, Sum};
 
@@ -29,13 +35,23 @@ pub struct Place {
     pub missing: u64,
 }
 
-/// See the module.
+/// Keys that have a place.
 #[derive(Default)]
-pub struct Places {
+pub struct Table {
     pub places: Vec<Place>,
     by_key: HashMap<Key, usize>,
     /// Of the key that came last.
     last: u64,
+}
+
+/// See the module.
+#[derive(Default)]
+pub struct Places {
+    pub keys: Table,
+    /// By the dataset alone; nothing where files are not told apart.
+    pub datasets: Table,
+    /// Where a key has its file, if files are told apart.
+    file_at: Option<usize>,
     pub total: Sum,
     /// Oldest first. Who reads them shares them, so that nobody waits for a copy.
     pub rows: VecDeque<Arc<Row>>,
@@ -45,12 +61,8 @@ pub struct Places {
     coarse: usize,
 }
 
-impl Places {
-    pub fn bytes(&self) -> usize {
-        self.bytes + PLACES * (size_of::<Place>() + size_of::<(Key, usize)>())
-    }
-
-    pub fn numbers(&self) -> Vec<u64> {
+impl Table {
+    fn numbers(&self) -> Vec<u64> {
         self.places.iter().map(|place| place.number).collect()
     }
 
@@ -76,6 +88,29 @@ impl Places {
         };
         self.by_key.insert(key.clone(), at);
         (at, gone)
+    }
+
+    /// Adds to a key, which has a place afterwards: its number, and the number of that which went.
+    fn add(&mut self, key: &Key, sum: &Sum) -> (u64, Option<u64>) {
+        let (at, gone) = self.place(key);
+        self.places[at].sum.add(sum);
+        (self.places[at].number, gone)
+    }
+}
+
+impl Places {
+    /// Of keys by these dimensions.
+    pub fn by(by: &[Dimension]) -> Places {
+        let file_at = by.iter().position(|dimension| *dimension == Dimension::File);
+        Places { file_at, ..Places::default() }
+    }
+
+    pub fn bytes(&self) -> usize {
+        self.bytes + 2 * PLACES * (size_of::<Place>() + size_of::<(Key, usize)>())
+    }
+
+    pub fn numbers(&self) -> Vec<u64> {
+        self.keys.numbers()
     }
 
     /// The row of a second, which may have passed when others were merged already.
@@ -106,10 +141,11 @@ impl Places {
         Arc::make_mut(&mut self.rows[at]).cells.retain(|(key, _)| numbers.contains(key));
         let (cells, latencies) = pending.take();
         for (key, sum) in cells {
-            let (place, gone) = self.place(&key);
-            self.places[place].sum.add(&sum);
+            let (number, gone) = self.keys.add(&key, &sum);
             self.total.add(&sum);
-            let number = self.places[place].number;
+            if let Some(dataset) = self.file_at.and_then(|at| dataset_of(&key, at)) {
+                self.datasets.add(&dataset, &sum);
+            }
             let row = Arc::make_mut(&mut self.rows[at]);
             if gone.is_some() {
                 row.cells.retain(|(key, _)| Some(*key) != gone);

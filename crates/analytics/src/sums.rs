@@ -29,6 +29,16 @@ impl Sum {
             time: self.time.saturating_sub(other.time),
         }
     }
+
+    /// The same, of which the other may have more than this.
+    #[must_use]
+    pub fn beyond(&self, other: &Sum) -> Sum {
+        Sum {
+            operations: self.operations.saturating_sub(other.operations),
+            bytes: self.bytes.saturating_sub(other.bytes),
+            time: self.time.saturating_sub(other.time),
+        }
+    }
 }
 
 /// What was seen in a time.

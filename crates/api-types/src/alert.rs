@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::known::Known;
-use crate::{Health, SuspendCause, Weekday};
+use crate::{Health, PaneMeasure, SuspendCause, Weekday};
 
 /// How bad it is, by what it does to data and to those who use it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
@@ -207,6 +207,19 @@ pub enum AlertKind {
         service: String,
         why: String,
     },
+    /// A pane of a worksheet is above what its alert allows: in what the measure says, and of what
+    /// alone, if not of the whole pane.
+    PaneAbove {
+        worksheet: String,
+        /// The first is 1.
+        pane: u64,
+        measure: PaneMeasure,
+        value: u64,
+        above: u64,
+        seconds: u64,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        values: Option<Vec<String>>,
+    },
     /// A check has not ended for so many seconds.
     CheckSilent {
         check: AlertCheckName,
@@ -252,6 +265,8 @@ pub enum AlertCheckName {
     Services,
     /// Whether other appliances answer, and what their clocks say.
     Peers,
+    /// What drill-downs of worksheets find that have alerts.
+    Analytics,
     /// Of the checks themselves.
     Checks,
 }
@@ -271,6 +286,7 @@ impl AlertCheckName {
             AlertCheckName::Delivery => "delivery",
             AlertCheckName::Services => "services",
             AlertCheckName::Peers => "peers",
+            AlertCheckName::Analytics => "analytics",
             AlertCheckName::Checks => "checks",
         }
     }

@@ -88,6 +88,8 @@ pub struct DrillDown {
     pub began: u64,
     /// Seconds until it ends by itself; 0: it has ended.
     pub left: u64,
+    /// An alert of a worksheet's pane needs it: it goes on for as long as there is that alert.
+    pub watched: bool,
     pub cost: DrillDownCost,
 }
 
@@ -149,6 +151,24 @@ pub struct DrillDownRow {
     pub latencies: Vec<(u8, u32)>,
 }
 
+/// A dataset of files that a drill-down tells apart.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct DrillDownDataset {
+    /// As text for people.
+    pub name: String,
+    /// What takes the requests of this dataset alone; absent where it is gone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub filter: Option<RequestFilter>,
+    /// Exact, of all of its files, since it is told apart.
+    pub sum: RequestSum,
+    /// Operations that it may have come to before that, at the most.
+    pub missing: u64,
+    /// Numbers of its keys, the heaviest first.
+    pub keys: Vec<u64>,
+    /// What is of none of these keys: exact where nothing is missing.
+    pub others: RequestSum,
+}
+
 /// `GET /v1/analytics/{id}`
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DrillDownFound {
@@ -159,6 +179,10 @@ pub struct DrillDownFound {
     pub total: RequestSum,
     /// What is of none of the keys: what the total has and they have not.
     pub others: RequestSum,
+    /// The datasets of files, the heaviest first, where files are told apart; what is of none of
+    /// them is what the total has and they have not.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub datasets: Vec<DrillDownDataset>,
     /// Oldest first. Where nothing came there is none.
     pub rows: Vec<DrillDownRow>,
     /// Where the buckets of latencies begin, in nanoseconds.

@@ -48,6 +48,7 @@ mod trace;
 mod tunable;
 mod upgrade;
 mod warning;
+mod worksheets;
 
 pub use account::*;
 pub use alert::*;
@@ -90,6 +91,7 @@ pub use trace::*;
 pub use tunable::*;
 pub use upgrade::*;
 pub use warning::*;
+pub use worksheets::*;
 
 /// `GET /v1/version`
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]

@@ -93,6 +93,18 @@ pub const DRILL_DOWN: &str = "/v1/analytics/{id}";
 pub const DRILL_DOWN_END: &str = "/v1/analytics/{id}/end";
 /// POST. Answered with nothing
 pub const DRILL_DOWN_REMOVE: &str = "/v1/analytics/{id}/remove";
+/// GET [`crate::Worksheet`]s · POST [`crate::WorksheetAdd`], answered with its
+/// [`crate::Worksheet`]
+pub const WORKSHEETS: &str = "/v1/analytics/worksheets";
+/// GET its [`crate::Worksheet`]
+pub const WORKSHEET: &str = "/v1/analytics/worksheets/{name}";
+/// POST [`crate::WorksheetChange`]. Answered with its [`crate::Worksheet`]
+pub const WORKSHEET_CHANGE: &str = "/v1/analytics/worksheets/{name}/change";
+/// POST. Answered with nothing
+pub const WORKSHEET_REMOVE: &str = "/v1/analytics/worksheets/{name}/remove";
+/// POST [`crate::WorksheetOpen`]: its drill-downs run. Answered with a [`crate::DrillDown`] for
+/// each of its panes
+pub const WORKSHEET_OPEN: &str = "/v1/analytics/worksheets/{name}/open";
 /// GET the metrics, in the text format of Prometheus
 pub const METRICS: &str = "/metrics";
 /// POST: nothing of any pool stays in memory that could be read again. Answered with nothing

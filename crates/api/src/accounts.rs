@@ -86,6 +86,11 @@ impl Accounts {
         self.run(places, work).await
     }
 
+    /// For a thread of the program that is no request's.
+    pub fn machine(&self) -> &Machine {
+        &self.machine
+    }
+
     async fn run<T, E>(
         &self,
         places: &Arc<Semaphore>,

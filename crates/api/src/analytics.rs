@@ -3,8 +3,9 @@
 
 use analytics::{BUCKETS, Place, RANGE, Row, Sum, Value, begin_of};
 use api_types::{
-    DIMENSIONS, Dimension, DrillDown as Told, DrillDownFound, DrillDownKey, DrillDownRequest, DrillDownRow,
-    RequestFilter, RequestSum, kind,
+    DIMENSIONS, Dimension, DrillDown as Told, DrillDownDataset, DrillDownFound, DrillDownKey,
+    DrillDownRequest, DrillDownRow, PaneAlert, PaneMeasure, RequestFilter, RequestSum, Worksheet,
+    WorksheetPane, kind,
 };
 use engine_api::{Place as Where, PlaceName};
 
@@ -14,14 +15,50 @@ use crate::trace::{Names, filter};
 
 /// Begins one; what is asked for is judged first.
 pub fn begin(app: &App, request: DrillDownRequest, owner: String) -> Result<Told, Refusal> {
-    let by = &request.by;
-    let twice = (1..by.len()).any(|at| by[..at].contains(&by[at]));
-    if by.is_empty() || by.len() > DIMENSIONS || twice {
-        let text = format!("one to {DIMENSIONS} dimensions are wanted, and none of them twice");
-        return Err(refuse(kind::BAD_REQUEST, text));
-    }
+    check(&request.by)?;
     let filter = filter(app, &request.filter)?;
     app.drill_downs.begin(&app.program.observer(), request, filter, owner)
+}
+
+pub fn refused(text: impl Into<String>) -> Refusal {
+    refuse(kind::BAD_REQUEST, text.into())
+}
+
+/// Refuses dimensions that make no sense together.
+pub fn check(by: &[Dimension]) -> Result<(), Refusal> {
+    let twice = (1..by.len()).any(|at| by[..at].contains(&by[at]));
+    match by.is_empty() || by.len() > DIMENSIONS || twice {
+        true => Err(refused(format!("one to {DIMENSIONS} dimensions are wanted, and none of them twice"))),
+        false => Ok(()),
+    }
+}
+
+/// Has the drill-downs of a worksheet run, each of which others may have begun: one for each pane.
+pub fn open(
+    app: &App,
+    worksheet: &Worksheet,
+    seconds: Option<u64>,
+    owner: &str,
+) -> Result<Vec<Told>, Refusal> {
+    let run = |pane: &WorksheetPane| {
+        let request = DrillDownRequest { by: pane.by.clone(), filter: pane.filter.clone(), seconds };
+        match app.drill_downs.extended(&request, false) {
+            Some(told) => Ok(told),
+            None => begin(app, request, owner.to_owned()),
+        }
+    };
+    worksheet.panes.iter().map(run).collect()
+}
+
+/// Has the drill-down of a pane run for so many seconds from now on, for an alert.
+pub fn watch(app: &App, pane: &WorksheetPane, seconds: u64, owner: String) -> Result<Told, Refusal> {
+    let request =
+        DrillDownRequest { by: pane.by.clone(), filter: pane.filter.clone(), seconds: Some(seconds) };
+    if let Some(told) = app.drill_downs.extended(&request, true) {
+        return Ok(told);
+    }
+    let begun = begin(app, request.clone(), owner)?;
+    Ok(app.drill_downs.extended(&request, true).unwrap_or(begun))
 }
 
 /// What one has found, with rows that end later than `from`.
@@ -32,7 +69,8 @@ pub fn found(app: &App, id: u64, from: u64) -> Result<DrillDownFound, Refusal> {
     for place in &found.places {
         others = others.less(&place.sum);
     }
-    let wanted = found.places.iter().flat_map(|place| place.key.iter().filter_map(place_of));
+    let all = found.places.iter().chain(&found.datasets);
+    let wanted = all.flat_map(|place| place.key.iter().filter_map(place_of));
     let mut names = Names::default();
     names.look_up(app, wanted);
     let key = |place: &Place| key(&kept.request, place, &names);
@@ -40,10 +78,79 @@ pub fn found(app: &App, id: u64, from: u64) -> Result<DrillDownFound, Refusal> {
         keys: found.places.iter().map(key).collect(),
         total: sum(&found.total),
         others: sum(&others),
+        datasets: found
+            .datasets
+            .iter()
+            .map(|place| dataset(&kept.request, place, &found.places, &names))
+            .collect(),
         rows: found.rows.into_iter().map(row).collect(),
         buckets: (0..BUCKETS).map(begin_of).collect(),
         drill_down: kept.told(),
     })
+}
+
+/// A dataset with its files, of which these have places.
+fn dataset(request: &DrillDownRequest, of: &Place, places: &[Place], names: &Names) -> DrillDownDataset {
+    let value = &of.key[0];
+    let is_of = |place: &&Place| {
+        place.key.iter().any(|part| matches!(part, Value::File(guids, _) | Value::Dataset(guids) if Value::Dataset(*guids) == *value))
+    };
+    let (mut keys, mut others) = (Vec::new(), of.sum);
+    for place in places.iter().filter(is_of) {
+        keys.push(place.number);
+        // It may have had its place for longer than the dataset has.
+        others = others.beyond(&place.sum);
+    }
+    let name = place_of(value).and_then(|place| names.of(&place)).cloned().unwrap_or_default();
+    DrillDownDataset {
+        name: text(Dimension::Dataset, value, &name),
+        filter: narrowed(request.filter.clone(), Dimension::Dataset, value, name),
+        sum: sum(&of.sum),
+        missing: of.missing,
+        keys,
+        others: sum(&others),
+    }
+}
+
+/// What an alert looks at, of so many seconds until now, if it has run for so long.
+pub fn measured(found: &DrillDownFound, alert: &PaneAlert, now: u64) -> Option<u64> {
+    let from = now.checked_sub(alert.seconds)?;
+    if found.drill_down.began > from {
+        return None;
+    }
+    let rows = found.rows.iter().filter(|row| row.second >= from);
+    let wanted = |key: &&DrillDownKey| alert.values.as_ref().is_some_and(|values| key.values == *values);
+    let number = found.keys.iter().find(wanted).map(|key| key.number);
+    let of = |row: &DrillDownRow| match (&alert.values, number) {
+        (None, _) => row.total,
+        (Some(_), number) => {
+            let cell = row.cells.iter().find(|(known, _)| Some(*known) == number);
+            cell.map(|(_, sum)| *sum).unwrap_or_default()
+        }
+    };
+    Some(match alert.measure {
+        PaneMeasure::Operations => rows.map(|row| of(row).operations).sum::<u64>() / alert.seconds.max(1),
+        PaneMeasure::Bytes => rows.map(|row| of(row).bytes).sum::<u64>() / alert.seconds.max(1),
+        PaneMeasure::P99 => percentile(rows, 99, &found.buckets) / 1_000,
+    })
+}
+
+/// Nanoseconds at which the bucket begins that so many of a hundred requests do not exceed.
+fn percentile<'a>(rows: impl Iterator<Item = &'a DrillDownRow>, percent: u64, buckets: &[u64]) -> u64 {
+    let mut counts = vec![0_u64; buckets.len()];
+    for (bucket, count) in rows.flat_map(|row| &row.latencies) {
+        if let Some(sum) = counts.get_mut(usize::from(*bucket)) {
+            *sum += u64::from(*count);
+        }
+    }
+    let mut left = (counts.iter().sum::<u64>() * percent).div_ceil(100);
+    for (begin, count) in buckets.iter().zip(counts) {
+        if left > 0 && count >= left {
+            return *begin;
+        }
+        left = left.saturating_sub(count);
+    }
+    0
 }
 
 fn sum(sum: &Sum) -> RequestSum {
@@ -148,3 +255,6 @@ fn narrowed(
         Value::Served(served) => RequestFilter { served: Some(*served), ..filter },
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,7 +2,7 @@
 //!
 //! Invariants: there are [`MOST`] at a time at the most, each with a bound of memory
 //! ([`analytics::DrillDown`]). One that has ended is kept until somebody removes it, or a new one
-//! needs its place.
+//! needs its place. One that an alert needs is ended and removed by nobody while it does.
 
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -35,10 +35,26 @@ pub struct Kept {
     pub request: DrillDownRequest,
     owner: String,
     began: u64,
+    /// Until then an alert needs it, which says so again before.
+    watched: Option<Instant>,
     pub drill_down: Arc<DrillDown>,
 }
 
 impl Kept {
+    fn is_watched(&self, now: Instant) -> bool {
+        self.watched.is_some_and(|until| now < until)
+    }
+
+    /// Refused while an alert needs it.
+    fn may_end(&self) -> Result<(), Refusal> {
+        match self.is_watched(Instant::now()) {
+            true => {
+                Err(refuse(kind::BUSY, "an alert of a worksheet needs this drill-down: take that away first"))
+            }
+            false => Ok(()),
+        }
+    }
+
     pub fn told(&self) -> Told {
         let now = Instant::now();
         let running = !self.drill_down.is_over(now);
@@ -52,6 +68,7 @@ impl Kept {
             running,
             began: self.began,
             left: if running { left } else { 0 },
+            watched: running && self.is_watched(now),
             cost: DrillDownCost { requests: cost.requests, time: cost.time, bytes: cost.bytes as u64 },
         }
     }
@@ -66,7 +83,7 @@ impl DrillDowns {
         filter: Filter,
         owner: String,
     ) -> Result<Told, Refusal> {
-        let seconds = request.seconds.unwrap_or(DRILL_DOWN_SECONDS).clamp(1, DRILL_DOWN_SECONDS_MAX);
+        let seconds = seconds(&request);
         let now = Instant::now();
         let mut state = lock(&self.0);
         if state.kept.len() >= MOST {
@@ -81,11 +98,27 @@ impl DrillDowns {
         state.last += 1;
         // A clock that is before 1970 is as good as one that is wrong otherwise.
         let began = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
-        let kept = Kept { id: state.last, request, owner, began, drill_down };
+        let kept = Kept { id: state.last, request, owner, began, watched: None, drill_down };
         let told = kept.told();
         tracing::info!(id = told.id, owner = told.owner, by = ?told.by, seconds, "a drill-down begins");
         state.kept.push(kept);
         Ok(told)
+    }
+
+    /// One that runs and asks for the same, which goes on as if it began now; and whether that is
+    /// for an alert.
+    pub fn extended(&self, request: &DrillDownRequest, is_watched: bool) -> Option<Told> {
+        let now = Instant::now();
+        let mut state = lock(&self.0);
+        let is_same = |kept: &Kept| kept.request.by == request.by && kept.request.filter == request.filter;
+        let runs = |kept: &&mut Kept| is_same(kept) && !kept.drill_down.is_over(now);
+        let kept = state.kept.iter_mut().find(runs)?;
+        let end = now + Duration::from_secs(seconds(request));
+        kept.drill_down.extend(end);
+        if is_watched {
+            kept.watched = Some(end);
+        }
+        Some(kept.told())
     }
 
     pub fn list(&self) -> Vec<Told> {
@@ -100,6 +133,7 @@ impl DrillDowns {
     /// It takes nothing more; what it has found stays.
     pub fn end(&self, id: u64) -> Result<Told, Refusal> {
         let kept = self.one(id)?;
+        kept.may_end()?;
         kept.drill_down.stop();
         Ok(kept.told())
     }
@@ -107,9 +141,14 @@ impl DrillDowns {
     pub fn remove(&self, id: u64) -> Result<(), Refusal> {
         let mut state = lock(&self.0);
         let at = state.kept.iter().position(|kept| kept.id == id).ok_or_else(missing)?;
+        state.kept[at].may_end()?;
         state.kept.remove(at);
         Ok(())
     }
+}
+
+fn seconds(request: &DrillDownRequest) -> u64 {
+    request.seconds.unwrap_or(DRILL_DOWN_SECONDS).clamp(1, DRILL_DOWN_SECONDS_MAX)
 }
 
 fn missing() -> Refusal {

@@ -25,3 +25,4 @@ pub mod streams;
 pub mod tokens;
 pub mod trace;
 pub mod tunables;
+pub mod worksheets;

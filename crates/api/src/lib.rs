@@ -57,6 +57,7 @@ mod statistics;
 mod table;
 mod tally;
 mod trace;
+mod watching;
 mod web;
 mod words;
 
@@ -69,4 +70,5 @@ pub use recorder::HistoryConfig;
 pub use rights::Right;
 pub use server::{AccountsConfig, ApiServer, Config, FOR_OWNER, HttpsConfig, Served, listen, serve};
 pub use table::{description, routes};
+pub use watching::WatchedPane;
 pub use words::problem;

@@ -1,11 +1,11 @@
 //! Changes that are only made while something is still as their client knows it: `If-Match`.
 //!
-//! A change of a dataset, a pool, an account, a service, a route of alerts or their settings has a
-//! resource that says what can be set of it; its tag is what `If-Match` names ([`Subject`]). It is
-//! compared before anything is done. Of a dataset the engine compares it once more in one step with
-//! the first change that the request makes (`stdx::premise`), so nothing comes in between. Of all
-//! others no two requests with `If-Match` are under way at a time; one without it may come in
-//! between.
+//! A change of a dataset, a pool, an account, a service, a worksheet, a route of alerts or their
+//! settings has a resource that says what can be set of it; its tag is what `If-Match` names
+//! ([`Subject`]). It is compared before anything is done. Of a dataset the engine compares it once
+//! more in one step with the first change that the request makes (`stdx::premise`), so nothing
+//! comes in between. Of all others no two requests with `If-Match` are under way at a time; one
+//! without it may come in between.
 //!
 //! Invariant: no request with `If-Match` is carried out as if it had none: one that is about
 //! nothing that has a tag is refused.
@@ -14,7 +14,7 @@ use crate::app::{App, Shared, patient};
 use crate::caller::{Asker, relying};
 use crate::denied::Unserved;
 use crate::etag::{self, Tags};
-use crate::handlers::{accounts, alerts, pools, services};
+use crate::handlers::{accounts, alerts, pools, services, worksheets};
 use crate::path::Path;
 use crate::problem::{Refusal, defect, refuse};
 use crate::shares::Shares;
@@ -45,6 +45,8 @@ pub enum Subject {
     AlertRoute,
     /// `GET /v1/alert-settings`
     AlertSettings,
+    /// `GET /v1/analytics/worksheets/{name}`
+    Worksheet,
 }
 
 impl Subject {
@@ -58,6 +60,7 @@ impl Subject {
             () if is_below("/v1/services/{name}") => Some(Subject::Service),
             () if is_below(routes::ALERT_ROUTE) => Some(Subject::AlertRoute),
             () if path == routes::ALERT_SETTINGS => Some(Subject::AlertSettings),
+            () if is_below(routes::WORKSHEET) => Some(Subject::Worksheet),
             () => None,
         }
     }
@@ -71,6 +74,7 @@ impl Subject {
             Subject::Service => "GET /v1/services/{name}/spec",
             Subject::AlertRoute => "GET /v1/alert-routes/{name}",
             Subject::AlertSettings => "GET /v1/alert-settings",
+            Subject::Worksheet => "GET /v1/analytics/worksheets/{name}",
         }
     }
 }
@@ -103,12 +107,15 @@ pub async fn held(
     };
     let _alone = match subject {
         Subject::Dataset => None,
-        Subject::Pool | Subject::User | Subject::Service | Subject::AlertRoute | Subject::AlertSettings => {
-            match under_way.take((subject, name.clone())) {
-                Some(alone) => Some(alone),
-                None => return refuse(kind::BUSY, "it is being changed; try again").into_response(),
-            }
-        }
+        Subject::Pool
+        | Subject::User
+        | Subject::Service
+        | Subject::AlertRoute
+        | Subject::AlertSettings
+        | Subject::Worksheet => match under_way.take((subject, name.clone())) {
+            Some(alone) => Some(alone),
+            None => return refuse(kind::BUSY, "it is being changed; try again").into_response(),
+        },
     };
     match current(app, subject, asker, &name).await {
         Ok(tag) if tags.match_strongly(&tag) => {}
@@ -146,6 +153,7 @@ async fn current(app: &Shared, subject: Subject, asker: &Asker, name: &str) -> R
         Subject::User => Ok(told(&accounts::account(app, asker, owned).await?)?),
         Subject::AlertRoute => Ok(told(&alerts::find_route(app, owned).await?)?),
         Subject::AlertSettings => Ok(told(&app.desk()?.settings())?),
+        Subject::Worksheet => Ok(told(&worksheets::find(app, owned).await?)?),
     }
 }
 
@@ -166,6 +174,8 @@ mod tests {
         assert_eq!(Subject::of(routes::SERVICE_REMOVE), Some(Subject::Service));
         assert_eq!(Subject::of(routes::ALERT_ROUTE_CHANGE), Some(Subject::AlertRoute));
         assert_eq!(Subject::of(routes::ALERT_SETTINGS), Some(Subject::AlertSettings));
+        assert_eq!(Subject::of(routes::WORKSHEET_CHANGE), Some(Subject::Worksheet));
+        assert_eq!(Subject::of(routes::WORKSHEETS), None);
         for none in
             [routes::DATASETS, routes::POOLS, routes::SNAPSHOTS, routes::SERVICES, routes::ALERT_ROUTES]
         {

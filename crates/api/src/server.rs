@@ -18,6 +18,7 @@ use crate::program::Program;
 use crate::recorder::{HistoryConfig, Recorder};
 use crate::statistics;
 use crate::table::router;
+use crate::watching::{self, WatchedPane};
 use crate::web::Web;
 use crate::words::failure;
 use api_types::{CertificateInfo, History, SeriesQuery, Statistics};
@@ -350,6 +351,13 @@ impl ApiServer {
             let app = app.upgrade()?;
             Some(statistics::of(&app, &statistics::pools(&app)))
         }
+    }
+
+    /// What panes of worksheets that have an alert find; an error where that cannot be told.
+    /// `None`: the server is gone.
+    pub fn watched(&self) -> impl Fn() -> Option<Result<Vec<WatchedPane>, String>> + Send + Sync + use<> {
+        let app = Arc::downgrade(&self.app);
+        move || Some(watching::watch(&*app.upgrade()?))
     }
 
     /// Takes no new request, lets those under way end, removes the socket if it is its own.

@@ -11,7 +11,7 @@ use crate::gate::{Common, Gate, pass};
 use crate::handlers::{
     accounts, alerts, analytics, certificate, datasets, events, faults, files, jobs, keeping, keys, measure,
     mounts, peers, permissions, pools, projects, replicas, services, session, snapshots, streams, tokens,
-    trace, tunables,
+    trace, tunables, worksheets,
 };
 use crate::openapi::{
     Contents, Description, Document, Events, Frames, Line, Listed, Metrics, Nothing, Operation, Started,
@@ -45,7 +45,7 @@ use api_types::{
     SpaceExplained, SpaceUse, SpaceUseQuery, StateRestore, StateRestored, StateVersion, StateVersionsQuery,
     Statistics, Token, TokenAdd, TokenMade, TotpBegin, TotpConfirm, TotpOffer, TraceEvent, TraceRequest,
     Tunable, TunableSet, Unallow, UnmountRequest, Upgradable, User, UserAdd, UserChange, UserSession,
-    VdevTallies, Version, Zevent, kind, routes,
+    VdevTallies, Version, Worksheet, WorksheetAdd, WorksheetChange, WorksheetOpen, Zevent, kind, routes,
 };
 use axum::Router;
 use axum::body::Bytes;
@@ -140,6 +140,18 @@ requests! {
             Nothing, Nothing => DrillDown, "Ends a drill-down; what it has found stays.");
         change(Operator, routes::DRILL_DOWN_REMOVE, analytics::remove;
             Nothing, Nothing => (), "Removes a drill-down.");
+        read(Operator, routes::WORKSHEETS, worksheets::list;
+            Nothing, Nothing => Vec<Worksheet>, "Worksheets: drill-downs that are kept under a name.");
+        change(Operator, routes::WORKSHEETS, worksheets::add;
+            Nothing, WorksheetAdd => Worksheet, "Keeps a worksheet under a new name.");
+        read(Operator, routes::WORKSHEET, worksheets::one;
+            Nothing, Nothing => Worksheet, "A worksheet.");
+        change(Operator, routes::WORKSHEET_CHANGE, worksheets::change;
+            Nothing, WorksheetChange => Worksheet, "Sets all panes of a worksheet.");
+        change(Operator, routes::WORKSHEET_REMOVE, worksheets::remove;
+            Nothing, Nothing => (), "Removes a worksheet.");
+        single(Operator, routes::WORKSHEET_OPEN, worksheets::open;
+            Nothing, WorksheetOpen => Vec<DrillDown>, "Has the drill-downs of a worksheet run: one for each pane.");
         read(Reader, routes::METRICS, measure::metrics;
             Nothing, Nothing => Metrics, "The same and more, in the text format of Prometheus.");
         read(Anyone, routes::CACHE, measure::cache;

@@ -36,8 +36,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
 use api_types::{
-    PeerRead, Problem, RsyncEnd, ScriptEnd, ScriptPolicy, ServiceEvent, ServiceLog, ServiceLogEntry, ServiceState,
-    SleepingPolicy, SnapTarget, SshHost,
+    PeerRead, Problem, RsyncEnd, ScriptEnd, ScriptPolicy, ServiceEvent, ServiceLog, ServiceLogEntry,
+    ServiceState, SleepingPolicy, SnapTarget, SshHost,
 };
 use engine_api::{Cancel, Engine};
 use jiff::tz::TimeZone;

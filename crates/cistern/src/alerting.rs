@@ -20,7 +20,7 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use api::StateKeeper;
+use api::{StateKeeper, WatchedPane};
 use api_types::{CertificateInfo, History, SeriesQuery, Statistics};
 use appliance::Services;
 use env::{Clock, Entropy};
@@ -42,6 +42,7 @@ pub struct Alerting {
 const PATIENCE: Duration = Duration::from_secs(3);
 const STEP: Duration = Duration::from_millis(10);
 
+pub type Watched = dyn Fn() -> Option<Result<Vec<WatchedPane>, String>> + Send + Sync;
 pub type ReadHistory = dyn Fn(&SeriesQuery) -> Option<History> + Send + Sync;
 
 /// What checks look at, beside the machine itself.
@@ -61,6 +62,8 @@ pub struct Sights {
     pub history: Box<ReadHistory>,
     /// All that is counted; `None`: nobody knows.
     pub statistics: Box<dyn Fn() -> Option<Statistics> + Send + Sync>,
+    /// What panes of worksheets that have an alert find; `None`: nobody knows.
+    pub watched: Box<Watched>,
     /// How often each check looks.
     pub every: Duration,
 }

@@ -177,6 +177,7 @@ impl Daemon {
             leaps: trial.is_some(),
             history: Box::new(api.history()),
             statistics: Box::new(api.statistics()),
+            watched: Box::new(api.watched()),
             every,
         };
         let alerting = desk.map(|desk| Alerting::start(desk, sights)).transpose();

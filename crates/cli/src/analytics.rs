@@ -7,17 +7,24 @@ use api_types::{Dimension, DrillDown, DrillDownFound, DrillDownKey, DrillDownReq
 use crate::client::Client;
 use crate::command::Io;
 use crate::fail::{Stop, usage};
-use crate::getopt;
+use crate::getopt::{self, Parsed};
 use crate::human::{nicebytes, nicenum, nicetime};
 use crate::table;
 use crate::trace::{LONG, named, seconds, wanted};
 
+mod worksheets;
+
 pub const USAGE: &str = "\
-usage: cistern analytics BY[,BY[,BY]] [FILTER]... [-t SPAN] [-n COUNT] [-H] [--json]
+usage: cistern analytics BY[,BY[,BY]] [FILTER]... [-t SPAN] [-n COUNT] [-r] [-H] [--json]
        cistern analytics list [-H] [--json]
-       cistern analytics show ID [-n COUNT] [-H] [--json]
+       cistern analytics show ID [-n COUNT] [-r] [-H] [--json]
        cistern analytics end ID
        cistern analytics remove ID
+       cistern analytics worksheet list [-H] [--json]
+       cistern analytics worksheet show NAME [-H] [--json]
+       cistern analytics worksheet save NAME ID... [-x STATISTIC] [-F]
+       cistern analytics worksheet run NAME [-t SPAN] [-n COUNT] [-H] [--json]
+       cistern analytics worksheet delete NAME
 
 Begins a drill-down, waits until its time is over, and shows what requests of clients came to, the heaviest first; then it is
 removed. BY is one to three of protocol, client, user, dataset, file, operation, offset, size, latency and served. For operators
@@ -27,9 +34,15 @@ OPERATIONS, BYTES and TIME are exact since a row has its place; MISSING is what 
 of no row is (other), and all of it together is exact. Drill-downs that the console or a program began are in the list, with who
 asked and what they cost; end stops one and keeps what it has found.
 
+A worksheet keeps drill-downs under a name, for all operators: 'save' takes them from the list; 'run' has them run, waits, and
+shows what each found. They are shared: others who have them run at the time see the same.
+
   FILTER     as of 'cistern trace': -p, -c, -u, -d, -f, -o, -s, -S, -b, -B, -w
   -t SPAN    how long: 10s, 5m; a day at the most                 (default: 10s; also --time)
   -n COUNT   rows at the most                                     (default: 20; also --count)
+  -r         files below their datasets, whose sums are exact too    (also --by-dataset)
+  -x STATISTIC  what the console shows of them: operations, bytes, latency or latencies (also --statistic)
+  -F         replaces the worksheet that has this name             (also --force)
   -H         for programs: no header, a tab between fields, exact numbers
   -j         what the daemon says, as JSON: by second too          (also --json)
 
@@ -38,6 +51,7 @@ examples:
   cistern analytics file -c 192.0.2.7 -o read -t 1m
   cistern analytics dataset,operation,served -s 10ms
   cistern analytics list
+  cistern analytics worksheet save 'slow writes' 3 4 -x latencies
 ";
 
 /// How long a drill-down takes that is waited for.
@@ -45,14 +59,17 @@ const USUAL: u64 = 10;
 const ROWS: usize = 20;
 
 pub fn run(args: &[String], client: &Client, io: &mut Io<'_>) -> Result<(), Stop> {
-    let options = getopt::parse_as(args, "p:c:u:d:f:o:s:S:b:B:w:n:t:Hjh", &LONG)?;
+    if let Some((first, rest)) = args.split_first()
+        && first == "worksheet"
+    {
+        return worksheets::run(rest, client, io);
+    }
+    let long = [&LONG[..], &[("by-dataset", "r")]].concat();
+    let options = getopt::parse_as(args, "p:c:u:d:f:o:s:S:b:B:w:n:t:rHjh", &long)?;
     if options.has("h") {
         return Ok(write!(io.out, "{USAGE}")?);
     }
-    let rows =
-        options.value("n").map(|text| text.parse().or_else(|_| usage(format!("'{text}' is not a number"))));
-    let rows = rows.unwrap_or(Ok(ROWS))?;
-    let how = How { rows, is_bare: options.has("H"), is_json: options.has("j") };
+    let how = How::of(&options)?;
     let words: Vec<&str> = options.operands.iter().map(String::as_str).collect();
     match words[..] {
         ["list"] => list(&client.get::<Vec<DrillDown>>(routes::ANALYTICS)?, how, io),
@@ -86,8 +103,18 @@ pub fn run(args: &[String], client: &Client, io: &mut Io<'_>) -> Result<(), Stop
 #[derive(Clone, Copy)]
 struct How {
     rows: usize,
+    /// Files stand below their datasets.
+    is_tree: bool,
     is_bare: bool,
     is_json: bool,
+}
+
+impl How {
+    fn of(options: &Parsed) -> Result<How, Stop> {
+        let number = |text: &str| text.parse().or_else(|_| usage(format!("'{text}' is not a number")));
+        let rows = options.value("n").map_or(Ok(ROWS), number)?;
+        Ok(How { rows, is_tree: options.has("r"), is_bare: options.has("H"), is_json: options.has("j") })
+    }
 }
 
 fn dimensions(by: &[Dimension]) -> String {
@@ -99,7 +126,11 @@ fn list(all: &[DrillDown], how: How, io: &mut Io<'_>) -> Result<(), Stop> {
         return table::json(io, &all);
     }
     let row = |one: &DrillDown| {
-        let state = if one.running { format!("{}s left", one.left) } else { "ended".to_owned() };
+        let state = match (one.watched, one.running) {
+            (true, _) => "on for an alert".to_owned(),
+            (false, true) => format!("{}s left", one.left),
+            (false, false) => "ended".to_owned(),
+        };
         [
             one.id.to_string(),
             dimensions(&one.by),
@@ -127,19 +158,50 @@ fn show(found: &DrillDownFound, how: How, io: &mut Io<'_>) -> Result<(), Stop> {
         let missing = if missing == 0 { "-".to_owned() } else { count(missing) };
         [count(sum.operations), bytes, time(sum.time), time(mean), missing, name]
     };
+    let by = dimensions(&found.drill_down.by).to_uppercase();
+    let head = ["OPERATIONS", "BYTES", "TIME", "MEAN", "MISSING", &by];
+    if how.is_tree && !found.datasets.is_empty() {
+        let rows = tree(found, how).into_iter().map(|(name, sum, missing)| row(name, &sum, missing));
+        return table::print(io, head, rows.collect(), how.is_bare);
+    }
     let (shown, left) = found.keys.split_at(how.rows.min(found.keys.len()));
     let mut rows: Vec<[String; 6]> =
         shown.iter().map(|key| row(name_of(key), &key.sum, key.missing)).collect();
     let mut others = found.others;
-    for key in left {
-        others.operations += key.sum.operations;
-        others.bytes += key.sum.bytes;
-        others.time += key.sum.time;
-    }
+    left.iter().for_each(|key| add(&mut others, &key.sum));
     rows.push(row("(other)".to_owned(), &others, 0));
     rows.push(row("(all)".to_owned(), &found.total, 0));
-    let by = dimensions(&found.drill_down.by).to_uppercase();
-    table::print(io, ["OPERATIONS", "BYTES", "TIME", "MEAN", "MISSING", &by], rows, how.is_bare)
+    table::print(io, head, rows, how.is_bare)
+}
+
+fn add(sum: &mut RequestSum, more: &RequestSum) {
+    sum.operations += more.operations;
+    sum.bytes += more.bytes;
+    sum.time += more.time;
+}
+
+/// Each dataset, its files below it, and what is of none of them.
+fn tree(found: &DrillDownFound, how: How) -> Vec<(String, RequestSum, u64)> {
+    let (mut rows, mut beyond) = (Vec::new(), found.total);
+    let indented = |name: &str| if how.is_bare { name.to_owned() } else { format!("  {name}") };
+    for dataset in &found.datasets {
+        rows.push((table::plain(&dataset.name), dataset.sum, dataset.missing));
+        let keys = found.keys.iter().filter(|key| dataset.keys.contains(&key.number));
+        let mut others = dataset.others;
+        for (at, key) in keys.enumerate() {
+            match at < how.rows {
+                true => rows.push((indented(&name_of(key)), key.sum, key.missing)),
+                false => add(&mut others, &key.sum),
+            }
+        }
+        rows.push((indented("(other files)"), others, 0));
+        beyond.operations -= dataset.sum.operations.min(beyond.operations);
+        beyond.bytes -= dataset.sum.bytes.min(beyond.bytes);
+        beyond.time -= dataset.sum.time.min(beyond.time);
+    }
+    rows.push(("(other)".to_owned(), beyond, 0));
+    rows.push(("(all)".to_owned(), found.total, 0));
+    rows
 }
 
 fn name_of(key: &DrillDownKey) -> String {

@@ -45,13 +45,14 @@ const COUNTING: &[Counting] = &[
     ("peer_key", &["certificate", "key"], LONGEST),
     ("peers", &["name", "fingerprint", "address", "grants", "community", "reads"], LONGEST_WITH_ROOTS),
     ("peers_removed", &["fingerprint"], LONGEST),
+    ("worksheets", &["name", "panes", "changed", "changed_by"], LONGEST_WITH_ROOTS),
 ];
 
 /// See the module.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Contents {
-    /// Another one once accounts, second factors, tokens, services, or what is set about
-    /// certificates and alerts, are others.
+    /// Another one once accounts, second factors, tokens, services, worksheets, or what is set
+    /// about certificates and alerts, are others.
     pub digest: [u8; 32],
     /// By name.
     pub accounts: BTreeMap<String, Account>,

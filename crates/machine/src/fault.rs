@@ -77,6 +77,11 @@ pub enum Limit {
     /// Routes that alerts are told by.
     Routes,
     Peers,
+    Worksheets,
+    /// Panes of a worksheet, and bytes of them.
+    Panes,
+    /// Panes that have an alert, of all worksheets.
+    PaneAlerts,
 }
 
 /// Why a request was refused. No variant tells a stranger whether an account exists.

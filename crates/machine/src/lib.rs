@@ -1,7 +1,7 @@
 //! What belongs to the machine and to no pool: users, their second factors, sessions, API tokens,
-//! what is set about certificates, services with their state, the audit log, alerts and the routes
-//! that they are told by, and answers to requests that may be sent again, in one SQLite database;
-//! and the history of what the machine does, in a file of its own ([`history`]).
+//! what is set about certificates, services with their state, worksheets, the audit log, alerts
+//! and the routes that they are told by, and answers to requests that may be sent again, in one
+//! SQLite database; and the history of what the machine does, in a file of its own ([`history`]).
 //!
 //! Invariants:
 //! - Nothing here reads a clock or draws randomness: both come from [`Outside`].
@@ -41,6 +41,7 @@ mod tokens;
 mod totp;
 mod users;
 pub mod version;
+mod worksheets;
 
 use std::path::Path;
 use std::sync::Arc;

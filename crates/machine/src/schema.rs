@@ -13,7 +13,7 @@ use crate::fault::Fault;
 /// Step N makes version N + 1 of version N.
 pub(crate) const STEPS: &[&str] = &[
     VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5, VERSION_6, VERSION_7, VERSION_8, VERSION_9,
-    VERSION_10,
+    VERSION_10, VERSION_11,
 ];
 
 /// "CSTN": the mark of our databases in SQLite's header.
@@ -233,6 +233,16 @@ CREATE TABLE peers_removed (
 /// What a peer may read here.
 const VERSION_10: &str = "
 ALTER TABLE peers ADD COLUMN reads TEXT NOT NULL DEFAULT '[]';
+";
+
+/// Worksheets of analytics.
+const VERSION_11: &str = "
+CREATE TABLE worksheets (
+    name TEXT PRIMARY KEY,
+    panes TEXT NOT NULL,
+    changed INTEGER NOT NULL,
+    changed_by TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
 ";
 
 /// What a database is.

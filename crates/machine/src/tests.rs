@@ -9,6 +9,7 @@ mod keys;
 mod letting_in;
 mod repeats;
 mod services;
+mod worksheets;
 
 use std::fs;
 use std::net::IpAddr;

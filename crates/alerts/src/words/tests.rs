@@ -1,4 +1,4 @@
-use api_types::{AlertCheckName, SuspendCause};
+use api_types::{AlertCheckName, PaneMeasure, SuspendCause};
 
 use super::*;
 use crate::kinds::{check_of, key, subject, word};
@@ -41,6 +41,15 @@ fn all() -> Vec<AlertKind> {
         AlertKind::PeerFails { peer: "south".into(), why: "'south' cannot be reached".into() },
         AlertKind::PeerClock { peer: "south".into(), ahead: -3_600 },
         AlertKind::ServiceFailed { service: "auto-snap".into(), why: "no room".into() },
+        AlertKind::PaneAbove {
+            worksheet: "slow writes".into(),
+            pane: 2,
+            measure: PaneMeasure::P99,
+            value: 12_288,
+            above: 10_000,
+            seconds: 60,
+            values: None,
+        },
         AlertKind::CheckSilent { check: AlertCheckName::Smart, seconds: 200 },
         AlertKind::CheckFailed { check: AlertCheckName::Ups, why: "nobody".into() },
         AlertKind::RouteFailing { route: "mail".into(), tries: 3, why: "silence".into() },

@@ -219,14 +219,56 @@ fn sums_are_exact_at_any_time_while_threads_of_all_lanes_note_and_others_read() 
 }
 
 #[test]
+fn a_dataset_has_all_of_its_files_also_those_without_a_place() {
+    let drill_down = drill_down(&[Dimension::Operation, Dimension::File], 60);
+    let of = |dataset: u64, file: u64| {
+        let mut seen = seen(file, 7_000 + file / 100, 10);
+        seen.trail.dataset = Some((1, dataset));
+        seen
+    };
+    for file in 0..1_000 {
+        show(&drill_down, &of(5, file));
+        show_in(&drill_down, 3, &of(6, 1));
+    }
+    // A volume is its only file.
+    let mut volume = of(7, 1);
+    volume.trail.object = None;
+    show(&drill_down, &volume);
+    let found = drill_down.found(0);
+    let sums: Vec<(&Value, u64, u64)> =
+        found.datasets.iter().map(|place| (&place.key[0], place.sum.operations, place.missing)).collect();
+    let dataset = |number: u64| Value::Dataset((1, number));
+    assert_eq!(sums.len(), 3);
+    assert!(sums[..2].contains(&(&dataset(5), 1_000, 0)) && sums[..2].contains(&(&dataset(6), 1_000, 0)));
+    assert_eq!(sums[2], (&dataset(7), 1, 0));
+    assert_eq!(found.datasets.iter().map(|place| place.sum.operations).sum::<u64>(), found.total.operations);
+    // What files of it have is no more than it has.
+    for place in &found.datasets {
+        let files = found
+            .places
+            .iter()
+            .filter(|file| matches!(&file.key[1], Value::File(of, _) if Value::Dataset(*of) == place.key[0]));
+        let mut rest = place.sum;
+        files.for_each(|file| rest = rest.less(&file.sum));
+    }
+    let by_client = self::drill_down(&[Dimension::Client], 60);
+    show(&by_client, &of(5, 1));
+    assert!(by_client.found(0).datasets.is_empty(), "files are not told apart");
+}
+
+#[test]
 fn it_ends_by_itself_and_keeps_what_it_has() {
     let drill_down = drill_down(&[Dimension::Client], 60);
     show(&drill_down, &seen(1, 1_000, 1));
     let later = Instant::now() + Duration::from_secs(61);
     assert!(!sees(&drill_down, 0, &seen(1, 1_000, 1), later), "its time is over");
+    drill_down.extend(later + Duration::from_secs(1));
+    assert!(sees(&drill_down, 0, &seen(1, 1_000, 1), later) && drill_down.end() > later);
+    drill_down.extend(later);
+    assert!(!drill_down.is_over(later), "nothing makes its time shorter");
     drill_down.stop();
     assert!(!sees(&drill_down, 0, &seen(1, 1_000, 1), Instant::now()));
-    assert_eq!(drill_down.found(0).total.operations, 1);
+    assert_eq!(drill_down.found(0).total.operations, 2);
 }
 
 #[test]

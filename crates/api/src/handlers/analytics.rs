@@ -15,6 +15,12 @@ fn number(id: &str) -> Result<u64, Refusal> {
     id.parse().map_err(|_| refuse(kind::NOT_FOUND, format!("'{id}' is no number of a drill-down")))
 }
 
+/// Who asks, as a drill-down and a worksheet name him.
+pub fn owner(asker: &Asker) -> String {
+    let of_machine = || format!("user {} of the machine", asker.actor.user);
+    asker.identity().map_or_else(of_machine, |identity| identity.user.clone())
+}
+
 pub async fn begin(
     State(app): State<Shared>,
     ConnectInfo(asker): ConnectInfo<Asker>,
@@ -24,8 +30,7 @@ pub async fn begin(
         Ok(asked) => asked,
         Err(why) => return answer::<()>(Err(why)),
     };
-    let of_machine = || format!("user {} of the machine", asker.actor.user);
-    let owner = asker.identity().map_or_else(of_machine, |identity| identity.user.clone());
+    let owner = owner(&asker);
     blocking(app, move |app| analytics::begin(app, asked, owner)).await
 }
 

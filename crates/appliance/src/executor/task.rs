@@ -48,12 +48,24 @@ pub struct Ticket {
 pub enum What {
     Names(Box<Names>),
     Look(Box<Look>),
-    Tend { pool: Arc<dyn Pool>, upkeep: Upkeep, scrub: bool, tended: Tended, stop: Cancel, now: Time },
+    Tend {
+        pool: Arc<dyn Pool>,
+        upkeep: Upkeep,
+        scrub: bool,
+        tended: Tended,
+        stop: Cancel,
+        now: Time,
+    },
     Sync(Box<Session>),
     Tier(Box<tier::Session>),
-    Run { policy: ScriptPolicy, stop: Cancel },
+    Run {
+        policy: ScriptPolicy,
+        stop: Cancel,
+    },
     /// Lets go what was kept too long for others who read here.
-    Readers { now: Time },
+    Readers {
+        now: Time,
+    },
 }
 
 /// Which datasets a pool has, and what they keep of services.

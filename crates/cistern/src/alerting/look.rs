@@ -1,6 +1,7 @@
 //! What checks look at: pools, disks, datasets, the machine and other appliances, with the bounds
 //! of each look.
 
+mod analytics;
 mod datasets;
 mod machine;
 mod peers;
@@ -46,5 +47,6 @@ pub fn all(sights: &Arc<Sights>) -> Vec<Box<dyn Look>> {
         Box::new(ups::Power::default()),
         Box::new(services::Services(sights.clone())),
         Box::new(peers::Peers(sights.clone())),
+        Box::new(analytics::Analytics(sights.clone())),
     ]
 }

@@ -78,6 +78,21 @@ fn loads_are_told_apart_exactly_and_each_key_leads_further_down() {
         "sync writes"
     );
 
+    // All files are of one dataset, which has them and no more.
+    let datasets = files["datasets"].as_array().expect("datasets");
+    let [dataset] = &datasets[..] else { panic!("{datasets:?}") };
+    assert_eq!(
+        (&dataset["name"], &dataset["sum"], &dataset["missing"]),
+        (&json!("tank/a"), &files["total"], &json!(0))
+    );
+    assert_eq!((&dataset["others"], &dataset["filter"]), (&files["others"], &json!({"dataset": "tank/a"})));
+    assert_eq!(dataset["keys"].as_array().map(Vec::len), files["keys"].as_array().map(Vec::len));
+    assert!(clients["datasets"].is_null(), "files are not told apart there");
+    let shown = daemon.run(&["analytics", "show", &by_file.to_string(), "-r", "-n", "1"]).done();
+    let names: Vec<&str> = shown.lines().skip(1).filter_map(|line| line.split("  ").last()).collect();
+    assert!(shown.contains("  tank/a\n") && shown.contains("(other files)"), "{shown}");
+    assert_eq!(names.len(), 5, "{shown}");
+
     // What a key says takes it alone is that.
     let filter = &writes[0]["filter"];
     assert_eq!((&filter["operation"], &filter["dataset"]), (&json!("WRITE"), &json!("tank/a")));

@@ -94,4 +94,5 @@ mod trim;
 mod tunables;
 mod views;
 mod virtual_disks;
+mod worksheets;
 mod zdb;

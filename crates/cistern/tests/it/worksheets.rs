@@ -1,0 +1,175 @@
+//! Worksheets: what one operator keeps the others open, collisions are shown, and all of it
+//! outlives the daemon.
+
+use std::time::Duration;
+
+use load::{Blocks, Crowd, Work};
+use serde_json::{Value, json};
+
+use crate::alerts::{Sink, alert, notify};
+use crate::daemon::{Daemon, Scratch};
+use crate::https::Site;
+use crate::metrics::served;
+use crate::suspended::until;
+
+const ALL: &str = "/v1/analytics/worksheets";
+/// What an administrator may well type: it is text everywhere.
+const NAME: &str = "<b>slow</b> \"writes\" / \u{202e}50%";
+
+fn path(name: &str, what: &str) -> String {
+    let escaped: String = name.bytes().map(|byte| format!("%{byte:02X}")).collect();
+    format!("{ALL}/{escaped}{what}")
+}
+
+#[test]
+fn what_one_operator_keeps_others_open_change_and_remove() {
+    let scratch = Scratch::new("worksheets");
+    let mut site = Site::start(&scratch);
+    site.pool(&scratch);
+    let bob = site.user("bob", "operator", None);
+    let eve = site.user("eve", "read-only", None);
+    let ada = site.bearer();
+    let panes = json!([
+        {"by": ["client", "operation"], "filter": {"protocol": "nfs"}},
+        {"statistic": "latencies", "by": ["file"], "filter": {"dataset": "tank/a", "slower_us": 10000}},
+    ]);
+    let new = json!({"name": NAME, "panes": panes});
+    let kept = site.post(ALL, &[&bob], &new).is(200).json();
+    assert_eq!(
+        (&kept["name"], &kept["by"], &kept["panes"][1]["by"]),
+        (&json!(NAME), &json!("bob"), &json!(["file"]))
+    );
+    assert_eq!(site.post(ALL, &[&bob], &new).is(409).problem(), "/problems/exists");
+    // Who may not ask who does what sees none of it.
+    for what in ["", "/change", "/remove", "/open"] {
+        let path = path(NAME, what);
+        let status =
+            if what.is_empty() { site.get(&path, &[&eve]) } else { site.post(&path, &[&eve], &json!({})) };
+        status.is(403);
+    }
+    site.get(ALL, &[&eve]).is(403);
+    for wrong in [
+        json!({"name": "x", "panes": []}),
+        json!({"name": "x", "panes": [{"by": []}]}),
+        json!({"name": "x", "panes": [{"by": ["file", "file"]}]}),
+        json!({"name": "x", "panes": [{"by": ["file"], "colour": "red"}]}),
+    ] {
+        site.post(ALL, &[&bob], &wrong).is(400);
+    }
+    site.post(ALL, &[&bob], &json!({"name": "..", "panes": panes})).is(422);
+
+    // Two who have read the same do not overwrite each other's changes unseen.
+    let read = site.get(&path(NAME, ""), &[&ada]).is(200);
+    let known = format!("If-Match: {}", read.header("etag").expect("a tag"));
+    let fewer = json!({"panes": [panes[0]]});
+    let changed = site.post(&path(NAME, "/change"), &[&ada, &known], &fewer).is(200).json();
+    assert_eq!((changed["by"].as_str(), changed["panes"].as_array().map(Vec::len)), (Some("ada"), Some(1)));
+    site.post(&path(NAME, "/change"), &[&bob, &known], &json!({"panes": panes})).is(412);
+    site.post(&path(NAME, "/change"), &[&bob], &json!({"panes": panes})).is(200);
+
+    // It is there after a kill. Who opens it first has its drill-downs begin; the next sees them.
+    site.restart(true);
+    let open = |who: &String, seconds: u64| {
+        let told = site.post(&path(NAME, "/open"), &[who], &json!({"seconds": seconds})).is(200).json();
+        let ids: Vec<u64> =
+            told.as_array().expect("a list").iter().filter_map(|one| one["id"].as_u64()).collect();
+        (ids, told[0]["left"].as_u64().unwrap_or_default())
+    };
+    let (first, left) = open(&bob, 60);
+    let (second, longer) = open(&ada, 600);
+    assert_eq!((first.len(), &first), (2, &second));
+    assert!(left <= 60 && longer > 590, "{left} {longer}");
+    assert_eq!(site.get("/v1/analytics", &[&ada]).is(200).json().as_array().map(Vec::len), Some(2));
+    let gone = json!({"name": "gone", "panes": [{"by": ["file"], "filter": {"dataset": "tank/none"}}]});
+    site.post(ALL, &[&bob], &gone).is(200);
+    site.post(&path("gone", "/open"), &[&bob], &json!({})).is(404);
+
+    // By the command line: of drill-downs that run.
+    let cli = |words: &[&str]| site.daemon.run(&[&["analytics", "worksheet"], words].concat());
+    assert_eq!(cli(&["save", "mine", "1", "2", "-x", "bytes"]).status, 0);
+    assert_eq!(cli(&["save", "mine", "1"]).status, 1, "there is one already");
+    assert_eq!(cli(&["save", "mine", "1", "-F"]).status, 0);
+    assert_eq!(cli(&["save", "mine", "99"]).status, 1);
+    let shown = cli(&["list", "-H"]).done();
+    assert!(shown.lines().any(|line| line.starts_with("mine\t1\t")), "{shown}");
+    assert_eq!(cli(&["show", "mine", "-H"]).done(), "operations\tclient,operation\tprotocol=nfs\n");
+    let ran = cli(&["run", "mine", "-t", "1s"]).done();
+    assert!(ran.starts_with("protocol=nfs\n") && ran.contains("(all)"), "{ran}");
+    assert_eq!(cli(&["delete", "mine"]).status, 0);
+    site.post(&path(NAME, "/remove"), &[&bob], &json!({})).is(200);
+    assert_eq!(site.get(ALL, &[&ada]).is(200).json().as_array().map(Vec::len), Some(1));
+    site.daemon.stop();
+}
+
+/// The alert of the pane that is open.
+fn open(daemon: &Daemon) -> Option<Value> {
+    let all = alert(daemon, &["list"]);
+    let of_pane = |one: &&Value| one["what"]["pane-above"].is_object();
+    all.as_array().expect("a list").iter().find(of_pane).map(|one| one["what"]["pane-above"].clone())
+}
+
+#[test]
+fn an_alert_of_a_pane_is_told_once_and_over_with_its_cause() {
+    let scratch = Scratch::new("pane-alert");
+    let sink = Sink::start(&scratch, "http", "posts", &[]);
+    let mut daemon = Daemon::start_with(&scratch, "state", &["--checks-every", "1s"]);
+    let share = served(&daemon, &scratch, 256);
+    notify(&daemon, &format!("add posts webhook --url http://127.0.0.1:{}/", sink.port));
+    let pane = |above: u64, values: Value| {
+        let alert = json!({"measure": "operations", "above": above, "seconds": 10, "values": values});
+        json!({"by": ["operation"], "filter": {"dataset": "tank/a"}, "alert": alert})
+    };
+    // What is of other operations counts for nothing, nor do as many as it allows.
+    let new = json!({"name": "busy", "panes": [pane(5, json!(["WRITE"])), pane(1_000_000, json!(null)), pane(5, json!(["RMDIR"]))]});
+    assert_eq!(daemon.ask("POST", ALL, Some(&new.to_string())).0, 200);
+    for wrong in [
+        json!({"measure": "operations", "above": 1, "seconds": 9}),
+        json!({"measure": "p99", "above": 1, "seconds": 60, "values": ["WRITE"]}),
+        json!({"measure": "bytes", "above": 1, "seconds": 60, "values": ["a", "b"]}),
+    ] {
+        let wrong = json!({"name": "wrong", "panes": [{"by": ["operation"], "alert": wrong}]});
+        assert_eq!(daemon.ask("POST", ALL, Some(&wrong.to_string())).0, 400, "{wrong}");
+    }
+
+    // It runs though nobody has opened it, is shown as that, and is ended by nobody.
+    let running = || daemon.ask("GET", "/v1/analytics", None).1[0].clone();
+    until("the drill-down runs", || running()["watched"] == true);
+    let id = running()["id"].as_u64().expect("a number");
+    assert_eq!(
+        daemon.ask("GET", "/v1/analytics", None).1.as_array().map(Vec::len),
+        Some(1),
+        "one for all panes"
+    );
+    for what in ["end", "remove"] {
+        assert_eq!(daemon.ask("POST", &format!("/v1/analytics/{id}/{what}"), None).0, 409, "{what}");
+    }
+    assert!(daemon.run(&["analytics", "list"]).done().contains("on for an alert"));
+
+    let blocks = Blocks { block: 4096, size: 1 << 20, is_random: true };
+    let write = Work::Write { blocks, is_sync: false };
+    share.run(write, &Crowd::new(2, Duration::from_secs(15))).expect("written");
+    until("the alert is raised", || open(&daemon).is_some());
+    let told = open(&daemon).expect("it is open");
+    assert_eq!(
+        (&told["worksheet"], &told["pane"], &told["values"]),
+        (&json!("busy"), &json!(1), &json!(["WRITE"]))
+    );
+    assert!(told["value"].as_u64().is_some_and(|value| value > 5), "{told}");
+    until("it is over by itself", || open(&daemon).is_none());
+    until("both turns are told", || sink.all().len() >= 2);
+    std::thread::sleep(Duration::from_secs(2));
+    assert_eq!(sink.all().len(), 2, "{:#?}", sink.all());
+
+    // Without an alert it ends by itself as any other, and who looks after alerts says so.
+    let fewer = json!({"panes": [{"by": ["operation"], "filter": {"dataset": "tank/a"}}]});
+    assert_eq!(daemon.ask("POST", &format!("{ALL}/busy/change"), Some(&fewer.to_string())).0, 200);
+    let check = || {
+        let all = alert(&daemon, &["checks"]);
+        let found =
+            all.as_array().expect("a list").iter().find(|check| check["name"] == "analytics").cloned();
+        found.unwrap_or_default()
+    };
+    until("nothing is left to look at", || check()["state"] == "off");
+    assert!(running()["left"].as_u64().is_some_and(|left| left <= 120), "{}", running());
+    daemon.stop();
+}
