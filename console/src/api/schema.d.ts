@@ -6328,6 +6328,14 @@ export type components = {
         };
         /** @description What a peer may read here: which snapshots there are, and their content. */
         PeerRead: {
+            /**
+             * @description What is kept for its services while they take nothing.
+             * @default {
+             *       "bytes": null,
+             *       "seconds": 2592000
+             *     }
+             */
+            absence: components["schemas"]["SyncAbsence"];
             /** @description It and all below. */
             dataset: string;
             /**
@@ -6338,6 +6346,14 @@ export type components = {
         };
         /** @description What a peer may read here: which snapshots there are, and their content. */
         PeerReadRequest: {
+            /**
+             * @description What is kept for its services while they take nothing.
+             * @default {
+             *       "bytes": null,
+             *       "seconds": 2592000
+             *     }
+             */
+            absence: components["schemas"]["SyncAbsenceRequest"];
             /** @description It and all below. */
             dataset: string;
             /**

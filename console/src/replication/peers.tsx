@@ -63,6 +63,9 @@ function PeerRow({ peer }: { peer: Peer }) {
   );
 }
 
+/** What is kept for one who pulls and stays away, unless somebody says otherwise. */
+const MONTH = { seconds: 30 * 86_400, bytes: null };
+
 /** What was allowed, and what else is to be. */
 function Rights({ peer, close }: { peer: Peer; close: () => void }) {
   const [kind, setKind] = useState<"send" | "read">("read");
@@ -75,7 +78,7 @@ function Rights({ peer, close }: { peer: Peer; close: () => void }) {
     const others = <One extends { dataset: string }>(all: One[]) => all.filter((one) => one.dataset !== dataset);
     await change.mutateAsync(kind === "send"
       ? { grants: [...others(grants), { dataset, append_only: isMore, keep: null }] }
-      : { reads: [...others(reads), { dataset, snapshots: isMore }] });
+      : { reads: [...others(reads), { dataset, snapshots: isMore, absence: reads.find((one) => one.dataset === dataset)?.absence ?? MONTH }] });
     setDataset("");
   };
   const deny = (name: string) => t("Deny {name}", { name: plainly(name) });
