@@ -227,7 +227,8 @@ impl Cache {
         }
     }
 
-    /// Bytes of the limit that it gives way for: more than fifteen sixteenths are never asked of it.
+    /// Bytes of the limit that it gives way for: more than fifteen sixteenths are never asked of
+    /// it.
     fn taken(&self) -> usize {
         self.lent.load(Relaxed).min(self.limit / 2)
             + self.outside.load(Relaxed).min(self.limit / 4)

@@ -669,8 +669,8 @@ impl Run {
         self.reverse(1 - me, true)
     }
 
-    /// Whether all of a place is the replica of what is at the other one, nobody uses it, and it has
-    /// nothing of its own.
+    /// Whether all of a place is the replica of what is at the other one, nobody uses it, and it
+    /// has nothing of its own.
     fn follows(&self, me: usize) -> Result<bool, String> {
         let (here, there) = (self.look(me)?, self.look(1 - me)?);
         let held = self.held(me)?;

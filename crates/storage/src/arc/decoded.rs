@@ -1,11 +1,11 @@
 //! What was decoded from blocks and is kept so, objects above all, beside the blocks themselves.
 //!
 //! It is the memory of many tenants, one an object set, of all pools. All of them together may hold
-//! three sixteenths of the cache's limit, and the blocks give way for it. Which entry goes is decided by
-//! one clock: its hand goes through the tenants one after the other, and through all entries of
-//! one, so that an entry meets it once a round, whosever it is. An entry that was used since then
-//! stays for another round; unless there is an eighth too much, then any goes that nobody holds.
-//! What is held stays: who holds it has a bound of its own.
+//! three sixteenths of the cache's limit, and the blocks give way for it. Which entry goes is
+//! decided by one clock: its hand goes through the tenants one after the other, and through all
+//! entries of one, so that an entry meets it once a round, whosever it is. An entry that was used
+//! since then stays for another round; unless there is an eighth too much, then any goes that
+//! nobody holds. What is held stays: who holds it has a bound of its own.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};

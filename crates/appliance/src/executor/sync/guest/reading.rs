@@ -7,8 +7,8 @@
 //! - What a peer holds, makes and marks is known as that peer's and its service's, and nothing else
 //!   does it take away. Who may not make snapshots makes and destroys none; of a replica nobody
 //!   may, for nothing could be received after a snapshot of its own.
-//! - What is kept for a peer that takes nothing has a budget of time and bytes. When that is used up,
-//!   bookmarks take the place of snapshots, and where none can be made the snapshot stays.
+//! - What is kept for a peer that takes nothing has a budget of time and bytes. When that is used
+//!   up, bookmarks take the place of snapshots, and where none can be made the snapshot stays.
 //! - A peer has no more than [`MOST`] snapshots, [`MOST`] held ones and [`MOST`] bookmarks of a
 //!   dataset, whatever its services are called.
 
