@@ -357,7 +357,7 @@ pub fn relieve_readers(engine: &dyn Engine, world: &dyn World, now: Time) {
         match (Guest { engine, name: &name, grants: &[], reads: &reads }).relieve(now) {
             Ok(0) => {}
             Ok(datasets) => {
-                tracing::warn!(peer = name, datasets, "a peer was away for longer than its budget")
+                tracing::warn!(peer = name, datasets, "a peer was away for longer than its budget");
             }
             Err((_, why)) => tracing::warn!(peer = name, ?why, "what is kept for a peer could not be let go"),
         }

@@ -207,8 +207,8 @@ fn tidy_source(view: &View, base: &Base) -> Vec<SyncStep> {
     older.sort_by_key(|it| it.createtxg);
     steps.extend(older.into_iter().flat_map(let_go));
     let is_needless = |guid: u64| guid != base.guid || base.is_snapshot;
-    let needless = source.bookmarks.iter();
-    let needless = needless.filter(|it| view.bookmarks.contains(&it.guid) && is_needless(it.guid));
+    let own = source.bookmarks.iter().filter(|it| it.own || view.bookmarks.contains(&it.guid));
+    let needless = own.filter(|it| is_needless(it.guid));
     steps.extend(needless.map(|it| SyncStep::Destroy {
         side: SyncSide::Source,
         name: format!("#{}", it.name),

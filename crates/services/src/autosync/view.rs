@@ -26,6 +26,9 @@ pub struct Bookmark {
     pub name: String,
     pub guid: u64,
     pub createtxg: u64,
+    /// Whoever has the source says that it is this service's.
+    #[serde(default)]
+    pub own: bool,
 }
 
 /// The dataset that is replicated.

@@ -192,6 +192,7 @@ impl At<'_> {
             name: short(&info.name).to_owned(),
             guid: info.guid,
             createtxg: info.createtxg,
+            own: false,
         };
         let bookmarks = listed.iter().map(bookmark).collect();
         let own = snapshots.iter().filter(|it| it.stamp.is_some() && !it.needed);

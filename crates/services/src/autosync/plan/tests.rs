@@ -91,7 +91,7 @@ fn the_next_goes_from_the_newest_that_both_have_whatever_it_is_called() {
     sides.source.snapshots[0].name = "other".to_owned();
     assert_eq!(said(&sides), ["hold s2", "send @other s2"]);
     // Only a bookmark is left of it.
-    let bookmark = Bookmark { name: "m".to_owned(), guid: 1, createtxg: 1 };
+    let bookmark = Bookmark { name: "m".to_owned(), guid: 1, createtxg: 1, own: false };
     (sides.source.bookmarks, sides.source.snapshots) = (vec![bookmark], vec![own(2, 1, true)]);
     assert_eq!(said(&sides), ["send #m s2"]);
 }
@@ -104,11 +104,15 @@ fn what_is_there_is_known_as_ours_before_anything_goes() {
     sides.wanted = NOW - 9_000;
     sides.bookmarks.insert(2);
     sides.source.bookmarks = vec![
-        Bookmark { name: "ours".to_owned(), guid: 2, createtxg: 2 },
-        Bookmark { name: "theirs".to_owned(), guid: 1, createtxg: 1 },
+        Bookmark { name: "ours".to_owned(), guid: 2, createtxg: 2, own: false },
+        Bookmark { name: "theirs".to_owned(), guid: 1, createtxg: 1, own: false },
+        Bookmark { name: "told".to_owned(), guid: 9, createtxg: 1, own: true },
     ];
     sides.source.snapshots[0].needed = true;
-    assert_eq!(said(&sides), ["stamp s3", "release s1", "release s2", "destroy @s2", "destroy #ours",]);
+    assert_eq!(
+        said(&sides),
+        ["stamp s3", "release s1", "release s2", "destroy @s2", "destroy #ours", "destroy #told"]
+    );
     let Target::There(there) = &mut sides.target else { unreachable!() };
     there.snapshots[2].stamp = Some(NOW - 3_600);
     sides.source.snapshots = vec![own(3, 1, true)];

@@ -292,7 +292,7 @@ impl World {
             SyncStep::Bookmark { snapshot } => {
                 let Snap { name, guid, .. } = self.of_source((site, n), snapshot)?.clone();
                 let dataset = self.sites[site].datasets[n].as_mut().ok_or(Broken::Later)?;
-                dataset.bookmarks.push(Bookmark { name, guid, createtxg: guid });
+                dataset.bookmarks.push(Bookmark { name, guid, createtxg: guid, own: false });
             }
             SyncStep::Destroy { side, name, guid } => {
                 let place = match side {

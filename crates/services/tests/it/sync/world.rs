@@ -187,7 +187,7 @@ impl World {
             SyncStep::Release { snapshot } => self.of_source(snapshot)?.held = false,
             SyncStep::Bookmark { snapshot } => {
                 let Snapshot { name, guid, createtxg, .. } = self.of_source(snapshot)?.clone();
-                self.source.bookmarks.push(Bookmark { name, guid, createtxg });
+                self.source.bookmarks.push(Bookmark { name, guid, createtxg, own: false });
             }
             SyncStep::Destroy { side: SyncSide::Source, name, guid } => self.destroy(name, *guid)?,
             _ if !self.reachable => return Err(Broken::Later),

@@ -148,7 +148,7 @@ pub fn listed(text: &str, id: &str) -> Result<BTreeMap<String, Listed>, RemoteFa
 fn bookmark(short: &str, rest: &str) -> Option<Bookmark> {
     let mut columns = rest.split('\t');
     let mut number = || columns.next()?.parse::<u64>().ok();
-    Some(Bookmark { name: short.to_owned(), guid: number()?, createtxg: number()? })
+    Some(Bookmark { name: short.to_owned(), guid: number()?, createtxg: number()?, own: false })
 }
 
 /// Lists who holds these snapshots, for [`held`].

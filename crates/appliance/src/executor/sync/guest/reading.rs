@@ -194,6 +194,8 @@ impl Guest<'_> {
             let (dataset, most) = (of.name, MOST_LISTED as u64);
             return Err(refused(ClaimFault::TooLong { dataset, most }));
         }
+        let own = self.bookmarks(Some(&claim.service));
+        source.bookmarks.iter_mut().for_each(|it| it.own = it.name.starts_with(&own));
         if !self.makes(grant, &of)? {
             source = here.made_by_others(&of, source, counts).map_err(of_engine)?;
             if source.snapshots.is_empty() {

@@ -48,7 +48,7 @@ fn a_listing_says_what_a_plan_is_made_from() {
             ("cloned".to_owned(), None, false, true),
         ]
     );
-    assert_eq!(source.bookmarks, [Bookmark { name: "mark".to_owned(), guid: 4, createtxg: 9 }]);
+    assert_eq!(source.bookmarks, [Bookmark { name: "mark".to_owned(), guid: 4, createtxg: 9, own: false }]);
     assert_eq!(all["t/h"].own(), ["one"]);
     // Only what was set on it itself goes along.
     let set = PropertyChange { name: "compression".to_owned(), value: "lz4".to_owned() };
