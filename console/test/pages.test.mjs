@@ -583,7 +583,7 @@ for (const Hand of [Mouse, Keyboard]) {
         await dialog(page).getByText("reads tank/data and all below, and makes snapshots of it").waitFor();
         await picture(page, `peer-rights-${name}`);
         const reads = async () => (await daemon.ask("GET", "/v1/peers")).find((peer) => peer.name === "rome").reads;
-        assert.deepEqual(await reads(), [{ dataset: "tank/data", snapshots: true }]);
+        assert.deepEqual(await reads(), [{ dataset: "tank/data", snapshots: true, absence: { seconds: 30 * 86_400, bytes: null } }]);
         await hand.press(button(page, "Deny tank/data"));
         await dialog(page).getByText("It may do nothing here.").waitFor();
         assert.deepEqual(await reads(), []);
