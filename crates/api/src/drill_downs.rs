@@ -96,9 +96,7 @@ impl DrillDowns {
         let drill_down = Arc::new(DrillDown::new(&request.by, filter, now + Duration::from_secs(seconds)));
         observer.show(&*drill_down);
         state.last += 1;
-        // A clock that is before 1970 is as good as one that is wrong otherwise.
-        let began = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
-        let kept = Kept { id: state.last, request, owner, began, watched: None, drill_down };
+        let kept = Kept { id: state.last, request, owner, began: wall(), watched: None, drill_down };
         let told = kept.told();
         tracing::info!(id = told.id, owner = told.owner, by = ?told.by, seconds, "a drill-down begins");
         state.kept.push(kept);
@@ -145,6 +143,11 @@ impl DrillDowns {
         state.kept.remove(at);
         Ok(())
     }
+}
+
+/// Seconds since 1970. A clock that is before is as good as one that is wrong otherwise.
+pub fn wall() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
 }
 
 fn seconds(request: &DrillDownRequest) -> u64 {

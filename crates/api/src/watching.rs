@@ -1,12 +1,11 @@
 //! Panes of worksheets that have an alert: their drill-downs run for as long as they do, and what
 //! they found lately is told to who judges it.
 
-use std::time::{SystemTime, UNIX_EPOCH};
-
 use api_types::{PaneAlert, WorksheetPane};
 
 use crate::analytics;
 use crate::app::App;
+use crate::drill_downs::wall;
 
 /// Seconds that a drill-down goes on when nobody says any more that its alert is there.
 const LEASH: u64 = 120;
@@ -38,8 +37,7 @@ pub fn watch(app: &App) -> Result<Vec<WatchedPane>, String> {
 }
 
 fn value(app: &App, worksheet: &str, pane: &WorksheetPane, alert: &PaneAlert) -> Result<Option<u64>, String> {
-    // A clock that is before 1970 is as good as one that is wrong otherwise.
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+    let now = wall();
     let owner = format!("an alert of worksheet {worksheet}");
     let found = analytics::watch(app, pane, LEASH, owner)
         .and_then(|running| analytics::found(app, running.id, now.saturating_sub(alert.seconds)))

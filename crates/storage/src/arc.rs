@@ -232,7 +232,7 @@ impl Cache {
     fn taken(&self) -> usize {
         self.lent.load(Relaxed).min(self.limit / 2)
             + self.outside.load(Relaxed).min(self.limit / 4)
-            + self.decoded.bytes().min(self.limit / 16 * DECODED_SHARE)
+            + self.decoded.bytes().min(self.decoded.limit())
     }
 
     /// What is kept decoded, beside it and within its limit.

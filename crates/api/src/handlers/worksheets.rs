@@ -6,7 +6,6 @@ use api_types::{
 };
 use axum::Json;
 use axum::extract::{ConnectInfo, State};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::accounts::Answer;
 use super::analytics::owner;
@@ -14,6 +13,7 @@ use crate::analytics;
 use crate::app::{Body, Shared, parse, patient};
 use crate::caller::Asker;
 use crate::denied::Unserved;
+use crate::drill_downs::wall;
 use crate::path::Path;
 use crate::problem::Refusal;
 
@@ -26,9 +26,7 @@ fn kept(asker: &Asker, name: String, panes: Vec<WorksheetPane>) -> Result<Worksh
         analytics::check(&pane.by)?;
         pane.alert.as_ref().map_or(Ok(()), |alert| check_alert(pane, alert))?;
     }
-    // A clock that is before 1970 is as good as one that is wrong otherwise.
-    let changed = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
-    Ok(Worksheet { name, panes, changed, by: owner(asker) })
+    Ok(Worksheet { name, panes, changed: wall(), by: owner(asker) })
 }
 
 /// Refuses an alert that makes no sense.

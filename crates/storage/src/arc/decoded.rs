@@ -76,6 +76,11 @@ impl Decoded {
         Tenancy { decoded: self.clone(), id }
     }
 
+    /// What it was made with.
+    pub fn limit(&self) -> usize {
+        self.limit
+    }
+
     /// Held by all tenants.
     pub fn bytes(&self) -> usize {
         self.bytes.load(Relaxed)

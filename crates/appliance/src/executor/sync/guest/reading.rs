@@ -330,11 +330,10 @@ impl Guest<'_> {
                 }
             }
             // A stamp is the id of who made it, and when.
-            let made = info.own(stamp::SNAPSHOT).and_then(|it| it.strip_prefix(&own)?.split_once(' '));
-            if let Some((service, _)) = made {
-                let at = info.own(stamp::SNAPSHOT).and_then(|it| stamp::parse(it, &self.puller(service)));
-                seen.extend(at.map(|at| (service.to_owned(), at)));
-            }
+            seen.extend(info.own(stamp::SNAPSHOT).and_then(|made| {
+                let (service, _) = made.strip_prefix(&own)?.split_once(' ')?;
+                Some((service.to_owned(), stamp::parse(made, &self.puller(service))?))
+            }));
             for (service, at) in seen.into_iter().filter(|(service, _)| is_id(service)) {
                 let known = newest.entry((dataset.to_owned(), service)).or_insert(at);
                 *known = at.max(*known);
