@@ -18,7 +18,8 @@ const USAGE: &str =
                   copies: trees of datasets, sent and received; units: initiators at work on volumes;
                   calls: clients whose calls may come again;
                   logs: writers who wait, on log devices that fail, before imports too;
-                  streams: two appliances, one keeps what the other one has; failover: and takes its place;
+                  streams: two appliances, one sends to the other one; pulls: it is pulled from; failover: and the other
+                  one takes its place;
                   all (all)
   --crashes N     work: power failures a run (10)
   --operations N  work: operations between two of them, at the most (400)
@@ -57,11 +58,12 @@ enum Kind {
     Calls,
     Logs,
     Streams,
+    Pulls,
     Failover,
 }
 
 /// By the words that `--kind` takes.
-const KINDS: [(&str, Kind); 9] = [
+const KINDS: [(&str, Kind); 10] = [
     ("work", Kind::Work),
     ("attrition", Kind::Attrition),
     ("lapses", Kind::Lapses),
@@ -70,6 +72,7 @@ const KINDS: [(&str, Kind); 9] = [
     ("calls", Kind::Calls),
     ("logs", Kind::Logs),
     ("streams", Kind::Streams),
+    ("pulls", Kind::Pulls),
     ("failover", Kind::Failover),
 ];
 
@@ -145,6 +148,7 @@ fn once(args: &Args, kind: Kind, seed: u64) -> Result<(String, u64), String> {
         }
         Kind::Logs => told(writers::run, writers::Options { seed, ..args.logs }, |told| told.crashes),
         Kind::Streams => related(args, relation::Story::Streams, seed),
+        Kind::Pulls => related(args, relation::Story::Pulls, seed),
         Kind::Failover => related(args, relation::Story::Failover, seed),
     }
 }
@@ -189,6 +193,7 @@ fn reproduce(args: &Args, kind: Kind, seed: u64) -> String {
         Kind::Calls => format!("--kind calls --cuts {}", args.calls.cuts),
         Kind::Logs => "--kind logs".to_owned(),
         Kind::Streams => "--kind streams".to_owned(),
+        Kind::Pulls => "--kind pulls".to_owned(),
         Kind::Failover => "--kind failover".to_owned(),
     };
     format!("cargo run --profile ci -p sim -- --seed {seed} {how}")

@@ -11,14 +11,14 @@
 //! power goes at any write on either side, during imports too; what services remember is lost; the
 //! replica is away, full, and lies. In [`Story::Failover`] operators at both promote, force,
 //! reverse, and set things up, while the line comes and goes and the power goes at any write of
-//! that.
+//! that. [`Story::Pulls`] is as `Streams`, with the service at the place of the replica.
 //!
 //! Asked for after each step:
-//! - What is visible at either place is, to the byte, the snapshot of that guid; in `Streams` the
-//!   head of a replica is its newest snapshot.
+//! - What is visible at either place is, to the byte, the snapshot of that guid; where nobody fails
+//!   over the head of a replica is its newest snapshot.
 //! - What both have once had in common, they have in common from then on: the base is never lost.
 //! - No more than one snapshot waits for a replica, and none once the budget of its absence is used
-//!   up.
+//!   up. Who is pulled from looks at that itself, whether or not anybody comes.
 //! - Both are in use only where somebody promoted by force, or could not ask.
 //! - What was not said to be given up is there. In the end what is in use at both is found by
 //!   whoever replicates, an operator chooses, and all that the chosen one has gets to the other;
@@ -27,6 +27,7 @@
 mod contents;
 mod line;
 mod outside;
+mod pull;
 mod site;
 mod story;
 
@@ -42,6 +43,7 @@ const SERVICE: &str = "away";
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Story {
     Streams,
+    Pulls,
     Failover,
 }
 

@@ -42,6 +42,7 @@ const UNITS: Story = "units";
 const CALLS: Story = "calls";
 const LOGS: Story = "logs";
 const STREAMS: Story = "streams";
+const PULLS: Story = "pulls";
 const FAILOVER: Story = "failover";
 
 /// Seeds that each mutant has to be found within, and that the engine without one must pass.
@@ -84,7 +85,7 @@ pub fn plant(mutant: &Mutant, text: &str) -> String {
 /// not find, or found wrongly.
 pub fn try_all(root: &Path, names: &[String]) -> Result<(), String> {
     let simulator = build(root)?;
-    for story in [ATTRITION, LAPSES, STREAMS, FAILOVER] {
+    for story in [ATTRITION, LAPSES, STREAMS, PULLS, FAILOVER] {
         println!("{:<28} {}", "none", try_out(&simulator, None, story)?);
     }
     for (name, why) in EQUIVALENT.iter().filter(|_| names.is_empty()) {

@@ -5,9 +5,12 @@
 use std::collections::BTreeMap;
 use std::io::{self, Read};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
-use api_types::{ClaimFault, FailureClass, PeerFault, PeerGrant, PropertyChange, ReplicaPromote};
-use appliance::replication::{Claim, Fault, Fill, Found, Guest, Incoming, Live, Peer, Snapshot, stamp};
+use api_types::{ClaimFault, FailureClass, PeerFault, PeerGrant, PeerRead, PropertyChange, ReplicaPromote};
+use appliance::replication::{
+    Claim, Fault, Fill, Found, Guest, Incoming, Live, Peer, Snapshot, Source, stamp,
+};
 use appliance::{Appliance, Failure, NotReplicated, NotServed, Services};
 use engine_api::{Adopted, Pool};
 use env::{Nanos, lock};
@@ -61,12 +64,14 @@ struct State {
     known: Known,
     tally: Tally,
     has_lied: bool,
+    /// What the second place may read of the first.
+    reads: Vec<PeerRead>,
     /// What is wrong with an appliance, seen while a session ran.
     wrong: Option<String>,
 }
 
 /// What becomes of a stream on its way.
-enum Fate {
+pub enum Fate {
     Arrives,
     /// So many bytes arrive; whether the receiver is told that it was cut, or sees an end.
     Cut(usize, bool),
@@ -82,6 +87,7 @@ impl Net {
             known: Known::default(),
             tally: Tally::default(),
             has_lied: false,
+            reads: Vec::new(),
             wrong: None,
         };
         Arc::new(Net { places: Default::default(), state: Mutex::new(state) })
@@ -96,6 +102,17 @@ impl Net {
     /// A place, if it is on.
     pub fn place(&self, me: usize) -> Option<Place> {
         lock(&self.places[me]).clone().filter(|place| place.disks.is_on())
+    }
+
+    /// Has the second place pull from the first.
+    pub fn let_read(&self, read: PeerRead) {
+        lock(&self.state).reads = vec![read];
+    }
+
+    /// Who may read something of a place.
+    pub fn readers(&self, me: usize) -> Vec<(String, Vec<PeerRead>)> {
+        let reads = lock(&self.state).reads.clone();
+        if me == 0 && !reads.is_empty() { vec![(NAMES[1].to_owned(), reads)] } else { Vec::new() }
     }
 
     pub fn set_weather(&self, weather: Weather) {
@@ -136,19 +153,14 @@ impl Net {
         state.prng.chance(chance, 100)
     }
 
-    fn unreachable(&self, me: usize) -> Fault {
-        let why = PeerFault::Unreachable { why: "the line is down".to_owned() };
-        (FailureClass::Retriable, NotServed::Peer { peer: NAMES[1 - me].to_owned(), why }.into())
-    }
-
     /// Asks the other place something. Its answer is lost with its power, or on the way.
     fn ask<T>(&self, me: usize, ask: impl FnOnce(&Place) -> Result<T, Fault>) -> Result<T, Fault> {
         let is_up = !self.weather().is_down && self.place(me).is_some();
-        let Some(there) = self.place(1 - me).filter(|_| is_up) else { return Err(self.unreachable(me)) };
+        let Some(there) = self.place(1 - me).filter(|_| is_up) else { return Err(unreachable(me)) };
         let answer = ask(&there);
         match there.disks.is_on() && !self.draws(|weather| weather.lost) {
             true => answer,
-            false => Err(self.unreachable(me)),
+            false => Err(unreachable(me)),
         }
     }
 
@@ -156,6 +168,18 @@ impl Net {
         let grants = [PeerGrant { dataset: ROOTS[1 - me].to_owned(), append_only: false, keep: None }];
         self.ask(me, |there| {
             ask(&Guest { engine: &*there.appliance.engine, name: NAMES[me], grants: &grants, reads: &[] })
+        })
+    }
+
+    /// Asks as whoever pulls.
+    pub fn as_reader<T>(
+        &self,
+        me: usize,
+        ask: impl FnOnce(&Guest<'_>) -> Result<T, Fault>,
+    ) -> Result<T, Fault> {
+        let reads = lock(&self.state).reads.clone();
+        self.ask(me, |there| {
+            ask(&Guest { engine: &*there.appliance.engine, name: NAMES[me], grants: &[], reads: &reads })
         })
     }
 
@@ -183,7 +207,7 @@ impl Net {
     }
 
     /// Notes what a source has, before anything of it gets elsewhere.
-    fn learn(&self, me: usize) {
+    pub fn learn(&self, me: usize) {
         let Some(here) = self.place(me) else { return };
         let learn = || -> Result<(), String> {
             let pool = here.pool(me)?;
@@ -198,7 +222,29 @@ impl Net {
         }
     }
 
-    fn fate(&self, len: usize) -> Fate {
+    /// Time passes at both places.
+    pub fn pass(&self, time: Nanos) {
+        for place in (0..2).filter_map(|me| self.place(me)) {
+            place.time.advance(time);
+        }
+    }
+
+    /// Has a source tell now and then what is not so.
+    pub fn lie_of_source(&self, source: &mut Source) {
+        if !self.draws(|weather| weather.lie) {
+            return;
+        }
+        let mut state = lock(&self.state);
+        (state.has_lied, state.tally.lies) = (true, state.tally.lies + 1);
+        match state.prng.below(4) {
+            0 => drop(source.snapshots.pop()),
+            1 => source.snapshots.iter_mut().for_each(|it| it.guid ^= 1 << 40),
+            2 => source.snapshots.iter_mut().for_each(|it| it.held ^= true),
+            _ => source.written = 0,
+        }
+    }
+
+    pub fn fate(&self, len: usize) -> Fate {
         let mut state = lock(&self.state);
         let State { weather, prng, .. } = &mut *state;
         // At the ends of a stream other things are at stake than in its middle.
@@ -218,13 +264,34 @@ impl Net {
         }
     }
 
-    fn flip(&self, stream: &mut [u8]) {
+    /// Counts it.
+    pub fn note(&self, fate: &Fate) {
+        self.count(|tally| match fate {
+            Fate::Arrives => tally.streams += 1,
+            Fate::Cut(..) => tally.cut += 1,
+            Fate::Hangs(_) => tally.hung += 1,
+            Fate::Flipped => tally.flipped += 1,
+        });
+    }
+
+    pub fn flip(&self, stream: &mut [u8]) {
         let prng = &mut lock(&self.state).prng;
         for _ in 0..=prng.below(2) {
             let at = prng.below(stream.len() as u64) as usize;
             stream[at] ^= 1 << prng.below(8);
         }
     }
+}
+
+/// The line to the other place is down.
+pub fn unreachable(me: usize) -> Fault {
+    let why = PeerFault::Unreachable { why: "the line is down".to_owned() };
+    (FailureClass::Retriable, NotServed::Peer { peer: NAMES[1 - me].to_owned(), why }.into())
+}
+
+/// Nothing has come for that long.
+pub fn stuck(time: Duration) -> NotServed {
+    NotServed::Stuck { seconds: time.as_secs() }
 }
 
 /// The replicas of a service at the other place.
@@ -322,12 +389,7 @@ impl Peer for Remote {
         if matches!(fate, Fate::Flipped) {
             self.net.flip(&mut stream);
         }
-        self.net.count(|tally| match fate {
-            Fate::Arrives => tally.streams += 1,
-            Fate::Cut(..) => tally.cut += 1,
-            Fate::Hangs(_) => tally.hung += 1,
-            Fate::Flipped => tally.flipped += 1,
-        });
+        self.net.note(&fate);
         let mut arriving = Arriving { bytes: &stream[..len.min(stream.len())], then };
         let mut now = 0;
         let taken = self.net.ask(self.me, |there| {
@@ -341,13 +403,10 @@ impl Peer for Remote {
         sent?;
         match fate {
             Fate::Arrives | Fate::Flipped => taken,
-            Fate::Cut(..) => Err(self.net.unreachable(self.me)),
+            Fate::Cut(..) => Err(unreachable(self.me)),
             Fate::Hangs(_) => {
-                let seconds = incoming.stuck.as_secs();
-                for place in (0..2).filter_map(|me| self.net.place(me)) {
-                    place.time.advance(Nanos::from_secs(seconds));
-                }
-                Err((FailureClass::Retriable, NotServed::Stuck { seconds }.into()))
+                self.net.pass(Nanos::from_secs(incoming.stuck.as_secs()));
+                Err((FailureClass::Retriable, stuck(incoming.stuck).into()))
             }
         }
     }

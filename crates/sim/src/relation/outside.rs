@@ -19,6 +19,7 @@ use services::clock::{Clock, Reading};
 use stdx::prng::Prng;
 
 use super::line::Net;
+use super::pull::Sources;
 use crate::disk::SimDisks;
 use crate::time::Time;
 
@@ -60,11 +61,11 @@ impl World for Outside {
     }
 
     fn readers(&self) -> std::result::Result<Vec<(String, Vec<PeerRead>)>, String> {
-        Ok(Vec::new())
+        Ok(self.net.readers(self.me))
     }
 
-    fn source(&self, _: &str, _: &str, _: &SnapTarget) -> Box<dyn Elsewhere> {
-        unreachable!("nothing is pulled from a peer in these stories")
+    fn source(&self, _: &str, service: &str, source: &SnapTarget) -> Box<dyn Elsewhere> {
+        Box::new(Sources::new(&self.net, self.me, service, source))
     }
 
     fn peer(&self, _: &str, service: &str, sources: BTreeMap<String, u64>) -> Box<dyn Peer> {

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use api_types::{
-    AutoSyncPolicy, FailureClass, ReplicaPromote, Schedule, ServiceCommand, ServiceCreate, ServiceReverse,
-    ServiceSpec, SnapTarget, SyncAbsence, SyncKeep, SyncOrigin, SyncTarget, When,
+    AutoSyncPolicy, FailureClass, PeerRead, ReplicaPromote, Schedule, ServiceCommand, ServiceCreate,
+    ServiceReverse, ServiceSpec, SnapTarget, SyncAbsence, SyncKeep, SyncOrigin, SyncTarget, When,
 };
 use engine_api::{Change, Error, Pool, Stable};
 use env::Nanos;
@@ -24,6 +24,8 @@ const VOLUME: u64 = 256 << 10;
 const HOUR: u64 = 3_600;
 /// How often services look, at the most, until there is nothing to do.
 const LOOKS: usize = 20;
+/// How often who is pulled from looks at what it keeps for others, in seconds.
+const READERS: u64 = 6 * HOUR;
 
 /// Writes that no story makes.
 const NEVER: u64 = 1 << 40;
@@ -35,6 +37,8 @@ struct Run {
     prng: Prng,
     keep: SyncKeep,
     absence: SyncAbsence,
+    /// The service makes snapshots of its source.
+    makes: bool,
     /// Both are in use since somebody promoted by force, or could not ask; each below the root.
     excused: [bool; 2],
     had_base: [bool; 2],
@@ -63,6 +67,10 @@ impl Run {
         };
         let absence =
             SyncAbsence { seconds: prng.chance(2, 3).then(|| prng.range(HOUR, 12 * HOUR)), bytes: None };
+        let makes = options.story != Story::Pulls || prng.chance(3, 4);
+        if options.story == Story::Pulls {
+            net.let_read(PeerRead { dataset: ROOTS[0].to_owned(), snapshots: makes, absence });
+        }
         let mut run = Run {
             options,
             net,
@@ -70,6 +78,7 @@ impl Run {
             prng,
             keep,
             absence,
+            makes,
             excused: [false; 2],
             had_base: [false; 2],
             is_full: [false; 2],
@@ -87,8 +96,22 @@ impl Run {
             pool.commit(&change, "").map_err(failed("the source"))?;
         }
         run.write(0)?;
-        run.serve(0)?;
+        run.serve(run.keeper(0))?;
         Ok(run)
+    }
+
+    /// Where the service is that has something to do with a source at a place; and which place's
+    /// source a service at one has to do with.
+    fn keeper(&self, me: usize) -> usize {
+        if self.options.story == Story::Pulls { 1 - me } else { me }
+    }
+
+    /// What the service is called at its source.
+    fn owner(&self) -> String {
+        match self.options.story {
+            Story::Pulls => format!("pull/{}/{SERVICE}", NAMES[1]),
+            Story::Streams | Story::Failover => SERVICE.to_owned(),
+        }
     }
 
     fn say(&self, line: impl FnOnce() -> String) {
@@ -98,10 +121,20 @@ impl Run {
     }
 
     fn policy(&self, me: usize) -> ServiceSpec {
+        let source = self.keeper(me);
+        let (peer, dataset) = (NAMES[1 - me].to_owned(), ROOTS[1 - source].to_owned());
+        let (origin, target) = match self.options.story {
+            Story::Pulls => (SyncOrigin::Peer { peer }, SyncTarget::Pool { dataset }),
+            Story::Streams | Story::Failover => (SyncOrigin::Here, SyncTarget::Peer { peer, dataset }),
+        };
         ServiceSpec::AutoSync(AutoSyncPolicy {
-            source: SnapTarget { dataset: ROOTS[me].to_owned(), recursive: true, ..SnapTarget::default() },
-            origin: SyncOrigin::Here,
-            target: SyncTarget::Peer { peer: NAMES[1 - me].to_owned(), dataset: ROOTS[1 - me].to_owned() },
+            source: SnapTarget {
+                dataset: ROOTS[source].to_owned(),
+                recursive: true,
+                ..SnapTarget::default()
+            },
+            origin,
+            target,
             schedule: Schedule { when: When::Minute { step: 1, offset: 0 }, zone: None },
             keep: self.keep,
             absence: self.absence,
@@ -233,15 +266,47 @@ impl Run {
             self.say(|| format!("services of {} do {} things", NAMES[me], tasks.len()));
             tasks.into_iter().for_each(appliance::Task::perform);
         }
-        if is_quiet && self.sites[me].is_on() && self.options.story == Story::Streams {
-            self.check_budget(me, &before)?;
+        if !is_quiet || !self.sites[me].is_on() {
+            return Ok(());
+        }
+        match self.options.story {
+            Story::Streams => self.check_budget(me, &before),
+            Story::Pulls if me == 1 => self.check_budget(me, &before),
+            Story::Pulls => self.check_readers(),
+            Story::Failover => Ok(()),
+        }
+    }
+
+    /// What is kept for a service that pulls has its budget where it is kept.
+    fn check_readers(&self) -> Done {
+        let Some(most) = self.absence.seconds.filter(|_| !self.is_full[0]) else { return Ok(()) };
+        let (Some(place), Some(pool)) = (self.net.place(0), self.pool(0)) else { return Ok(()) };
+        let (now, owner) = (place.services.now(), self.owner());
+        let tag = format!("org.cistern:{owner}");
+        for of in self.look(0)? {
+            let mut newest = None;
+            for snap in &of.snapshots {
+                newest = newest.max(snap.stamp.as_deref().and_then(|it| stamp::parse(it, &owner)));
+                let tags = pool.holds(&format!("{}@{}", of.name, snap.name));
+                let Some(tags) = self.of(0, "holds", tags)? else { return Ok(()) };
+                let held = tags.iter().find(|(name, _)| *name == tag);
+                newest = newest.max(held.and_then(|(_, at)| i64::try_from(*at).ok()));
+            }
+            if newest.is_some_and(|at| (now - at).unsigned_abs() > most + READERS) {
+                return Err(format!("{} is kept for who pulls beyond its budget: {of:?}", of.name));
+            }
         }
         Ok(())
     }
 
     fn check_budget(&self, me: usize, before: &BTreeMap<u64, (i64, u32, FailureClass)>) -> Done {
-        let found = self.look(me)?;
-        let there = self.look(1 - me)?;
+        let source = self.keeper(me);
+        let found = self.look(source)?;
+        let there = self.look(1 - source)?;
+        let owner = self.owner();
+        let weather = self.net.weather();
+        // Who pulls lets go what is elsewhere.
+        let can_let_go = source == me || !weather.is_down && weather.lost == 0 && weather.lie == 0;
         // As the services believe: after a long time without power they ask for a while.
         let Some(now) = self.net.place(me).map(|place| place.services.now()) else { return Ok(()) };
         let after = self.failing(me);
@@ -249,20 +314,20 @@ impl Run {
             let own: Vec<u64> = of
                 .snapshots
                 .iter()
-                .filter(|it| it.stamp.as_deref().is_some_and(|it| stamp::parse(it, SERVICE).is_some()))
+                .filter(|it| it.stamp.as_deref().is_some_and(|it| stamp::parse(it, &owner).is_some()))
                 .map(|it| it.guid)
                 .collect();
-            let suffix = of.name.strip_prefix(ROOTS[me]).unwrap_or_default();
-            let replica = there.iter().find(|it| it.name.strip_prefix(ROOTS[1 - me]) == Some(suffix));
+            let suffix = of.name.strip_prefix(ROOTS[source]).unwrap_or_default();
+            let replica = there.iter().find(|it| it.name.strip_prefix(ROOTS[1 - source]) == Some(suffix));
             let base = replica.and_then(|replica| own.iter().rposition(|guid| replica.has(*guid)));
             let waiting = own.len() - base.map_or(0, |at| at + 1);
-            if waiting > 1 && self.sites[1 - me].is_on() && !self.net.has_lied() {
+            if waiting > 1 && self.sites[1 - source].is_on() && !self.net.has_lied() {
                 return Err(format!("{waiting} snapshots of {} wait", of.name));
             }
             let Some((since, failures, _)) = after.get(&of.guid) else { continue };
             let was_tried = before.get(&of.guid).is_none_or(|(_, times, _)| times != failures);
             let is_over = self.absence.seconds.is_some_and(|most| (now - since).unsigned_abs() > most);
-            if was_tried && is_over {
+            if was_tried && is_over && can_let_go {
                 self.net.count(|tally| tally.relieved += 1);
                 if !own.is_empty() {
                     return Err(format!("{} keeps {} snapshots beyond its budget", of.name, own.len()));
@@ -359,7 +424,7 @@ impl Run {
     /// The service of a place is made, or enabled, where it has something to send.
     fn serve(&mut self, me: usize) -> Done {
         let Some(place) = self.net.place(me) else { return Ok(()) };
-        let found = self.look(me)?;
+        let found = self.look(self.keeper(me))?;
         if found.first().is_none_or(|root| root.relation.is_some()) {
             return Ok(());
         }
@@ -475,7 +540,7 @@ impl Run {
         let found = [self.look(0)?, self.look(1)?];
         for me in 0..2 {
             let Some(pool) = self.pool(me) else { continue };
-            let heads = self.options.story == Story::Streams;
+            let heads = self.options.story != Story::Failover;
             let checked = self.net.with_known(|known| {
                 let own: Vec<Dataset> =
                     found[me].iter().filter(|it| it.relation.is_none() || !it.readonly).cloned().collect();
@@ -520,7 +585,7 @@ impl Run {
         }
         self.settle()?;
         let chosen = match self.options.story {
-            Story::Streams => 0,
+            Story::Streams | Story::Pulls => 0,
             Story::Failover => self.resolve()?,
         };
         self.write(chosen)?;
@@ -533,9 +598,13 @@ impl Run {
     fn converge(&mut self, me: usize) -> Done {
         for round in 0..8 {
             self.advance(2 * HOUR);
-            self.serve(me)?;
-            self.clear(me)?;
-            self.turn(me)?;
+            if !self.makes {
+                self.snapshot(me)?;
+            }
+            let keeper = self.keeper(me);
+            self.serve(keeper)?;
+            self.clear(keeper)?;
+            self.turn(keeper)?;
             if self.is_alike(me)? {
                 return Ok(());
             }
@@ -544,7 +613,7 @@ impl Run {
                 self.begin_anew(1 - me)?;
             }
         }
-        let failing = self.failing(me);
+        let failing = self.failing(self.keeper(me));
         Err(format!("not all gets there: {failing:?}, {:#?}, {:#?}", self.look(me)?, self.look(1 - me)?))
     }
 

@@ -10,12 +10,13 @@ use crate::try_seeds;
 
 /// Runs of one test at the most, and the time after which no other is begun.
 const RUNS: u64 = 60;
-const TIME: Duration = Duration::from_secs(25);
+const TIME: Duration = Duration::from_secs(17);
 
 fn check(options: &Options) -> Tally {
     let (seed, story) = (options.seed, options.story);
     let kind = match story {
         Story::Streams => "streams",
+        Story::Pulls => "pulls",
         Story::Failover => "failover",
     };
     let run = caught(|| run(options));
@@ -37,6 +38,13 @@ fn what_a_replica_shows_is_what_its_source_had() {
     let all = check_all(Story::Streams, 70_000);
     // What is seldom needs more seeds than there is time for.
     let happened = [all.cuts, all.kills, all.streams, all.cut + all.hung + all.flipped, all.relieved];
+    assert!(happened.into_iter().all(|times| times > 0), "{all:?}");
+}
+
+#[test]
+fn what_is_pulled_is_what_its_source_had() {
+    let all = check_all(Story::Pulls, 92_000);
+    let happened = [all.cuts, all.kills, all.streams, all.cut + all.hung + all.flipped];
     assert!(happened.into_iter().all(|times| times > 0), "{all:?}");
 }
 
@@ -63,7 +71,7 @@ fn what_is_below_a_replica_that_never_became_whole_is_not_lost() {
 
 #[test]
 fn a_seed_is_one_history_of_relations() {
-    for story in [Story::Streams, Story::Failover] {
+    for story in [Story::Streams, Story::Pulls, Story::Failover] {
         let options = Options { steps: 20, ..Options::new(story, 3) };
         assert_eq!(check(&options), check(&options));
     }

@@ -4,7 +4,7 @@
 //! nearly all about the place. `PLANTED` stands for "this mutant is the chosen one". What came of
 //! them is in docs/simulator.md.
 
-use super::{ATTRITION, CALLS, FAILOVER, LAPSES, LOGS, Mutant, STREAMS, UNITS, WORK};
+use super::{ATTRITION, CALLS, FAILOVER, LAPSES, LOGS, Mutant, PULLS, STREAMS, UNITS, WORK};
 
 /// What looks like a fault and is none: name, and why nobody can tell it from the sound engine.
 pub const EQUIVALENT: &[(&str, &str)] = &[(
@@ -365,6 +365,22 @@ pub const MUTANTS: &[Mutant] = &[
         file: "crates/services/src/autosync/plan.rs",
         from: "if !is_long && !is_much {",
         to: "if PLANTED || (!is_long && !is_much) {",
+    },
+    Mutant {
+        name: "readers-forgotten",
+        what: "what is kept for who pulls stays, however long he is away",
+        story: PULLS,
+        file: "crates/appliance/src/executor/sync.rs",
+        from: ".relieve(now) {",
+        to: ".relieve(if PLANTED { 0 } else { now }) {",
+    },
+    Mutant {
+        name: "pulled-unheld",
+        what: "whoever pulls lets go of the snapshot that he went on from before he holds the next",
+        story: PULLS,
+        file: "crates/appliance/src/executor/sync/guest/reading.rs",
+        from: "self.to_hold(claim)?;\n            }",
+        to: "self.to_hold(claim)?;\n                if PLANTED {\n                    return Ok(());\n                }\n            }",
     },
     Mutant {
         name: "promoted-unasked",
