@@ -10,16 +10,21 @@ use axum::response::{IntoResponse, Response};
 use http_body::Frame;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use std::collections::VecDeque;
 use std::convert::Infallible;
+use std::future::poll_fn;
 use std::io::{self, Read, Write};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::sync::mpsc;
+use tokio::task::yield_now;
 use tokio::time::{Instant, timeout_at};
 
-/// Pieces on their way in either direction.
+/// Batches of pieces on their way in, and pieces on their way out.
 const QUEUED: usize = 8;
+/// Bytes of pieces that are handed on together: each time wakes a thread.
+const BATCH: usize = 256 << 10;
 /// How long the request before a stream may take to come: a thread waits for it.
 const REQUEST_PATIENCE: Duration = Duration::from_secs(30);
 /// Bytes that a stream's frame collects.
@@ -48,51 +53,117 @@ pub fn run<T: DeserializeOwned>(
 }
 
 /// Moves a body's pieces to whoever reads them, until one of the two has enough. The first line has
-/// to come within `patience`.
-async fn take_in(body: Body, to: mpsc::Sender<io::Result<Bytes>>, patience: Duration) {
-    let mut body = body;
-    let mut is_asked = false;
+/// to come within `patience`. What comes without a wait goes on together.
+async fn take_in(mut body: Body, to: mpsc::Sender<io::Result<Batch>>, patience: Duration) {
     let late = Instant::now() + patience;
-    loop {
-        let next = std::future::poll_fn(|cx| Pin::new(&mut body).poll_frame(cx));
-        let piece = match is_asked {
-            true => Ok(next.await),
-            false => timeout_at(late, next).await,
-        };
-        let Ok(piece) = piece else {
+    let mut is_asked = false;
+    while !is_asked {
+        let Ok(piece) = timeout_at(late, piece(&mut body)).await else {
             // Who reads may have gone.
             drop(to.send(Err(io::ErrorKind::TimedOut.into())).await);
             return;
         };
-        let piece = match piece {
-            None => return,
-            Some(Ok(frame)) => match frame.into_data() {
-                Ok(data) => {
-                    is_asked |= data.contains(&b'\n');
-                    Ok(data)
-                }
-                Err(_) => continue,
-            },
-            Some(Err(error)) => Err(io::Error::new(io::ErrorKind::UnexpectedEof, error.to_string())),
-        };
-        if to.send(piece).await.is_err() {
+        let Some(piece) = piece else { return };
+        is_asked = piece.as_ref().is_ok_and(|piece| piece.contains(&b'\n'));
+        if to.send(piece.map(Batch::of)).await.is_err() {
             return;
         }
+    }
+    while let Some(first) = piece(&mut body).await {
+        let (batch, end) = match first {
+            Ok(first) => gather(&mut body, first).await,
+            Err(error) => (Batch::default(), Some(Err(error))),
+        };
+        if !batch.pieces.is_empty() && to.send(Ok(batch)).await.is_err() {
+            return;
+        }
+        match end {
+            None => {}
+            Some(Ok(())) => return,
+            // Who reads may have gone.
+            Some(Err(error)) => return drop(to.send(Err(error)).await),
+        }
+    }
+}
+
+/// The next piece of a body that has bytes; `None`: it has ended.
+async fn piece(body: &mut Body) -> Option<io::Result<Bytes>> {
+    loop {
+        let frame = poll_fn(|cx| Pin::new(&mut *body).poll_frame(cx)).await?;
+        if let Some(piece) = data(frame) {
+            return Some(piece);
+        }
+    }
+}
+
+/// What a frame has of a stream's bytes; `None`: it is about something else.
+fn data(frame: Result<Frame<Bytes>, axum::Error>) -> Option<io::Result<Bytes>> {
+    match frame.map(Frame::into_data) {
+        Ok(data) => data.ok().map(Ok),
+        Err(error) => Some(Err(io::Error::new(io::ErrorKind::UnexpectedEof, error.to_string()))),
+    }
+}
+
+/// A first piece with those that are there, or come while the connection's own task has its turn;
+/// and how the body ended, if it did.
+async fn gather(body: &mut Body, first: Bytes) -> (Batch, Option<io::Result<()>>) {
+    let mut batch = Batch::of(first);
+    let mut has_waited = false;
+    while batch.bytes < BATCH {
+        let next = poll_fn(|cx| Poll::Ready(Pin::new(&mut *body).poll_frame(cx))).await;
+        match next {
+            Poll::Ready(None) => return (batch, Some(Ok(()))),
+            Poll::Ready(Some(frame)) => match data(frame) {
+                Some(Ok(more)) => {
+                    batch.add(more);
+                    has_waited = false;
+                }
+                Some(Err(error)) => return (batch, Some(Err(error))),
+                None => {}
+            },
+            Poll::Pending if has_waited => break,
+            Poll::Pending => {
+                yield_now().await;
+                has_waited = true;
+            }
+        }
+    }
+    (batch, None)
+}
+
+/// Pieces that go on together, in order.
+#[derive(Default)]
+struct Batch {
+    pieces: VecDeque<Bytes>,
+    bytes: usize,
+}
+
+impl Batch {
+    fn of(piece: Bytes) -> Batch {
+        let mut batch = Batch::default();
+        batch.add(piece);
+        batch
+    }
+
+    fn add(&mut self, piece: Bytes) {
+        self.bytes += piece.len();
+        self.pieces.push_back(piece);
     }
 }
 
 /// A body as a thread reads it.
 pub struct Incoming {
-    pieces: mpsc::Receiver<io::Result<Bytes>>,
+    batches: mpsc::Receiver<io::Result<Batch>>,
+    batch: Batch,
     now: Bytes,
 }
 
 impl Incoming {
     /// Its first line has to come within `patience`.
     pub fn of(body: Body, patience: Duration) -> Incoming {
-        let (to_reader, pieces) = mpsc::channel(QUEUED);
+        let (to_reader, batches) = mpsc::channel(QUEUED);
         tokio::spawn(take_in(body, to_reader, patience));
-        Incoming { pieces, now: Bytes::new() }
+        Incoming { batches, batch: Batch::default(), now: Bytes::new() }
     }
 
     /// The first line, as JSON.
@@ -116,9 +187,12 @@ impl Incoming {
 impl Read for Incoming {
     fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
         while self.now.is_empty() {
-            match self.pieces.blocking_recv() {
-                None => return Ok(0),
-                Some(piece) => self.now = piece?,
+            match self.batch.pieces.pop_front() {
+                Some(piece) => self.now = piece,
+                None => match self.batches.blocking_recv() {
+                    None => return Ok(0),
+                    Some(batch) => self.batch = batch?,
+                },
             }
         }
         let len = to.len().min(self.now.len());
@@ -237,8 +311,8 @@ mod tests {
         runtime.expect("a runtime").block_on(async {
             let (to, mut pieces) = mpsc::channel(QUEUED);
             let taken = tokio::spawn(take_in(Body::new(Silent), to, Duration::from_millis(20)));
-            let piece = pieces.recv().await.expect("a piece");
-            assert_eq!(piece.expect_err("none came").kind(), io::ErrorKind::TimedOut);
+            let piece = pieces.recv().await.expect("an answer");
+            assert_eq!(piece.err().map(|error| error.kind()), Some(io::ErrorKind::TimedOut));
             taken.await.expect("no panic");
         });
     }

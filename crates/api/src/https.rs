@@ -18,6 +18,7 @@ use crate::connection::{self, Manner};
 use api_types::Fingerprint;
 use axum::Router;
 use challenges::Answers;
+use peers::ahead::Ahead;
 use peers::tls::PROTOCOL;
 use place::{Place, Places};
 use std::convert::Infallible;
@@ -130,7 +131,7 @@ async fn take(
         stream.set_nodelay(true)?;
         sockets::notice_gone(&stream)?;
         let _turn = place.turn().await;
-        let greeted = LazyConfigAcceptor::new(Acceptor::default(), stream).await?;
+        let greeted = LazyConfigAcceptor::new(Acceptor::default(), Ahead::new(stream)).await?;
         let is_peer = greeted.client_hello().alpn().is_some_and(|mut all| all.any(|it| it == PROTOCOL));
         let config = neighbours.as_ref().filter(|_| is_peer).map_or(acceptor.config(), |it| &it.config);
         greeted.into_stream(config.clone()).await
@@ -164,7 +165,7 @@ async fn take(
 
 /// Serves another appliance.
 async fn neighbour(
-    (stream, address): (TlsStream<TcpStream>, IpAddr),
+    (stream, address): (TlsStream<Ahead<TcpStream>>, IpAddr),
     place: Arc<Place>,
     neighbours: Option<Neighbours>,
     stop: watch::Receiver<()>,

@@ -15,6 +15,7 @@
 //! - Members of a group make each other known ([`group`]), and give each other no rights.
 //! - Every call ends: an answer has a time and a size, and a stream moves or is broken off.
 
+pub mod ahead;
 mod book;
 mod group;
 mod identity;

@@ -39,6 +39,7 @@ use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsConnector;
 use tokio_rustls::rustls::pki_types::ServerName;
 
+use crate::ahead::Ahead;
 use crate::identity::Identity;
 use crate::tls;
 use crate::wire::{Failed, Told};
@@ -136,7 +137,7 @@ impl Write for Inlet {
             return Ok(());
         }
         let len = self.chunk.len() as u64;
-        let chunk = std::mem::take(&mut self.chunk);
+        let chunk = std::mem::replace(&mut self.chunk, Vec::with_capacity(CHUNK));
         self.to.blocking_send(chunk.into()).map_err(|_| io::Error::from(ErrorKind::BrokenPipe))?;
         self.bytes.fetch_add(len, Relaxed);
         Ok(())
@@ -322,7 +323,10 @@ impl Link {
             let stream = TcpStream::connect(self.address.as_str()).await?;
             stream.set_nodelay(true)?;
             sockets::notice_gone(&stream)?;
-            TlsConnector::from(config).connect(name, stream).await
+            let mut stream = TlsConnector::from(config).connect(name, Ahead::new(stream)).await?;
+            // As much as a chunk leaves by one call.
+            stream.get_mut().1.set_buffer_limit(Some(CHUNK));
+            Ok(stream)
         });
         let reached = reached.await;
         self.seen = verifier.seen();
