@@ -147,7 +147,7 @@ fn appliance(ours: &Ours, options: &Options) -> Result<Ours, Fail> {
 }
 
 /// Seconds that the share takes.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 struct Took {
     sent: f64,
     received: f64,
@@ -159,6 +159,9 @@ struct Took {
 /// The median of several turns of each. The first, in which both daemons get memory that they keep
 /// from then on, does not count.
 fn by_turns(ours: &Ours, there: &Ours, file: &Path) -> Result<Took, Fail> {
+    ours.command(&["zfs", "snapshot", "bench/share@apart"])?;
+    // No turn is to wait for the file to be written.
+    timed(ours, "cistern zfs send -Lec bench/share@apart > FILE && sync FILE", file)?;
     let mut turns = Vec::new();
     for turn in 0..=TURNS {
         let replica = |kind: &str, to: &str| -> Result<f64, Fail> {
@@ -170,20 +173,23 @@ fn by_turns(ours: &Ours, there: &Ours, file: &Path) -> Result<Took, Fail> {
             ours.command(&["svc", "remove", &name])?;
             Ok(took)
         };
-        let pool = replica("pool", "beside/share")?;
-        let peer = replica("peer", "peer://there/bench/peer/share")?;
-        let (sent, received) = apart(ours, there, file)?;
+        turns.push(Took {
+            pool: replica("pool", "beside/share")?,
+            peer: replica("peer", "peer://there/bench/peer/share")?,
+            sent: timed(ours, "cistern zfs send -Lec bench/share@apart > /dev/null", file)?,
+            received: timed(there, "cistern zfs receive -u bench/apart < FILE", file)?,
+        });
         let gone = [
-            (ours, format!("beside/share{turn}")),
-            (there, format!("bench/peer/share{turn}")),
-            (there, "bench/apart".to_owned()),
-            (ours, "bench/share@apart".to_owned()),
+            (ours, "beside", format!("beside/share{turn}")),
+            (there, "bench", format!("bench/peer/share{turn}")),
+            (there, "bench", "bench/apart".to_owned()),
         ];
-        for (at, name) in gone {
+        for (at, pool, name) in gone {
             at.command(&["zfs", "destroy", "-r", &name])?;
+            at.command(&["zpool", "wait", "-t", "free", pool])?;
         }
-        turns.push(Took { sent, received, pool, peer });
     }
+    fs::remove_file(file)?;
     let median = |of: fn(&Took) -> f64| {
         let mut all: Vec<f64> = turns[1..].iter().map(of).collect();
         all.sort_by(f64::total_cmp);
@@ -197,22 +203,13 @@ fn by_turns(ours: &Ours, there: &Ours, file: &Path) -> Result<Took, Fail> {
     })
 }
 
-/// Seconds that it takes to send the share, and to receive it.
-fn apart(ours: &Ours, there: &Ours, file: &Path) -> Result<(f64, f64), Fail> {
-    ours.command(&["zfs", "snapshot", "bench/share@apart"])?;
-    let run = |at: &Ours, script: &str| {
-        let script = script
-            .replace("FILE", &file.to_string_lossy())
-            .replace("cistern", &at.program().to_string_lossy());
-        let begun = Instant::now();
-        ended(Command::new("sh").args(["-c", &script]).env("CISTERN_SOCKET", at.socket()))?;
-        Ok::<f64, Fail>(begun.elapsed().as_secs_f64())
-    };
-    let sent = run(ours, "cistern zfs send -Lec bench/share@apart > /dev/null")?;
-    run(ours, "cistern zfs send -Lec bench/share@apart > FILE")?;
-    let received = run(there, "cistern zfs receive -u bench/apart < FILE")?;
-    fs::remove_file(file)?;
-    Ok((sent, received))
+/// Seconds that a shell takes for a script at a daemon.
+fn timed(at: &Ours, script: &str, file: &Path) -> Result<f64, Fail> {
+    let script =
+        script.replace("FILE", &file.to_string_lossy()).replace("cistern", &at.program().to_string_lossy());
+    let begun = Instant::now();
+    ended(Command::new("sh").args(["-c", &script]).env("CISTERN_SOCKET", at.socket()))?;
+    Ok(begun.elapsed().as_secs_f64())
 }
 
 /// A service's state, and what it says of its last session.
