@@ -1,6 +1,6 @@
 // A daemon with real pools on files, Chromium, and two hands: one has a mouse, the other a keyboard alone.
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { closeSync, ftruncateSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
 import { request } from "node:http";
 import { createRequire } from "node:module";
@@ -97,6 +97,11 @@ export class Daemon {
   /** How often browsers said that the console did what its policy forbids. */
   async violations() {
     return Number(/^cistern_console_violations_total (\d+)$/m.exec(await this.ask("GET", "/metrics"))[1]);
+  }
+
+  /** What a command of the program says. */
+  run(...words) {
+    return execFileSync(program, words, { timeout: 60_000, env: { ...process.env, CISTERN_SOCKET: join(this.state, "cistern.sock") } }).toString();
   }
 
   makePool(name = "tank") {

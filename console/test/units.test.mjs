@@ -186,7 +186,7 @@ test("a curve has its sizes at equal distances, and times are read as people wri
 test("what drill-downs found: lines, middles, tables and filters", async () => {
   const { linesOf, valueOf } = await load("analytics/lines.tsx");
   const { bucketAt, latencies } = await load("analytics/heat.tsx");
-  const { csv, typed, short } = await load("analytics/request.ts");
+  const { csv, nextOf, typed, short } = await load("analytics/request.ts");
   const sum = (operations, bytes = 0, time = 0) => ({ operations, bytes, time });
   const found = {
     drill_down: { by: ["client", "file"] },
@@ -215,7 +215,10 @@ test("what drill-downs found: lines, middles, tables and filters", async () => {
   const rows = rowsOf(tree, true, new Set());
   assert.deepEqual(shown(rows), [[0, "tank/a", 10], [1, '=1+1  a"b', 6], [1, "(other files)", 4], [0, "tank/b", 2], [1, "(other files)", 2]]);
   assert.deepEqual(shown(rowsOf(tree, true, new Set([rows[0].id]))), [[0, "tank/a", 10], [0, "tank/b", 2], [1, "(other files)", 2]]);
-  const fields = { protocol: "", client: " 192.0.2.1 ", dataset: "", file: "", operation: "", slower: "1.5" };
-  assert.deepEqual([typed(fields), typed({ ...fields, client: "", slower: "x" })], [{ client: "192.0.2.1", slower_us: 1500 }, {}]);
+  const fields = { protocol: "", client: " 192.0.2.1 ", dataset: "", file: "", operation: "", device: "", slower: "1.5" };
+  assert.deepEqual([typed(fields), typed({ ...fields, client: "", device: " tank:sda", slower: "x" })], [{ client: "192.0.2.1", slower_us: 1500 }, { device: "tank:sda" }]);
+  // From a slow write to its volume, to what served it, to the device.
+  const path = [[{}, []], [{ operation: "write" }, ["latency"]], [{ dataset: "tank/v" }, ["file"]], [{ dataset: "tank/v", served: "log" }, ["served"]], [{ client: "192.0.2.1", file: "/a" }, ["file"]]];
+  assert.deepEqual(path.map(([filter, by]) => nextOf(filter, by)), ["client", "file", "served", "device", "served"]);
   assert.deepEqual([999, 1500, 12_345_678, 2e9].map(short), ["999 ns", "1.50 µs", "12.3 ms", "2.00 s"]);
 });

@@ -4,7 +4,7 @@ import { Field, Select, type Option } from "../parts/ui";
 import { t } from "../words";
 import { typed, type Filter } from "./request";
 
-const EMPTY = { protocol: "", client: "", dataset: "", file: "", operation: "", slower: "" };
+const EMPTY = { protocol: "", client: "", dataset: "", file: "", operation: "", device: "", slower: "" };
 
 /** The fields, and what they come to. */
 export function useFilter(): [React.ReactNode, Filter] {
@@ -18,6 +18,7 @@ export function useFilter(): [React.ReactNode, Filter] {
       <Field label={t("Dataset")} value={fields.dataset} onChange={set("dataset")} spellCheck="false" />
       <Field label={t("File in it")} value={fields.file} onChange={set("file")} spellCheck="false" />
       <Field label={t("Operation")} value={fields.operation} onChange={set("operation")} spellCheck="false" />
+      <Field label={t("Device")} value={fields.device} onChange={set("device")} spellCheck="false" />
       <Field label={t("Slower than (ms)")} value={fields.slower} onChange={set("slower")} isNarrow inputMode="decimal" />
     </div>
   );

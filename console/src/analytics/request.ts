@@ -6,11 +6,11 @@ export type Filter = Schemas["RequestFilter"];
 export type Found = Schemas["DrillDownFound"];
 export type Dimension = Schemas["Dimension"];
 
-export const DIMENSIONS: Dimension[] = ["protocol", "client", "user", "dataset", "file", "operation", "offset", "size", "latency", "served"];
+export const DIMENSIONS: Dimension[] = ["protocol", "client", "user", "dataset", "file", "operation", "offset", "size", "latency", "served", "device"];
 
 export const nameOf = (dimension: Dimension): string => ({
   protocol: t("Protocol"), client: t("Client"), user: t("User"), dataset: t("Dataset"), file: t("File"), operation: t("Operation"),
-  offset: t("Offset"), size: t("Size"), latency: t("Latency"), served: t("Served by"),
+  offset: t("Offset"), size: t("Size"), latency: t("Latency"), served: t("Served by"), device: t("Device"),
 })[dimension];
 
 /** Nanoseconds, in the unit that says something. */
@@ -34,6 +34,7 @@ export function said(filter: Filter): string {
   say(t("File"), filter.file);
   say(t("Operation"), filter.operation);
   say(t("Served by"), filter.served);
+  say(t("Device"), filter.device);
   if (filter.offset_from != null) parts.push(t("from byte {size} on", { size: size(filter.offset_from) }));
   if (filter.min_bytes != null) parts.push(t("{size} at the least", { size: size(filter.min_bytes) }));
   if (filter.slower_us != null) parts.push(t("slower than {time}", { time: short(filter.slower_us * 1e3) }));
@@ -41,7 +42,7 @@ export function said(filter: Filter): string {
 }
 
 /** What a filter takes of what was typed: nothing that is empty. */
-export function typed(fields: { protocol: string; client: string; dataset: string; file: string; operation: string; slower: string }): Filter {
+export function typed(fields: { protocol: string; client: string; dataset: string; file: string; operation: string; device: string; slower: string }): Filter {
   const slower = Number(fields.slower);
   return {
     ...(fields.protocol ? { protocol: fields.protocol as Schemas["Protocol"] } : {}),
@@ -49,8 +50,20 @@ export function typed(fields: { protocol: string; client: string; dataset: strin
     ...(fields.dataset.trim() ? { dataset: fields.dataset.trim() } : {}),
     ...(fields.file.trim() ? { file: fields.file.trim() } : {}),
     ...(fields.operation.trim() ? { operation: fields.operation.trim() } : {}),
+    ...(fields.device.trim() ? { device: fields.device.trim() } : {}),
     ...(fields.slower.trim() && slower >= 0 ? { slower_us: Math.round(slower * 1000) } : {}),
   };
+}
+
+/** From a request to what is behind it, and what else tells requests apart. */
+const ORDER: Dimension[] = ["file", "served", "device", "client", "operation", "latency", "offset"];
+const BEHIND = 3;
+
+/** By what requests are told apart next, of those that a filter takes and that were told apart by these: further behind, by what is not known yet. */
+export function nextOf(filter: Filter, by: Dimension[]): Dimension {
+  if (by.length === 0) return "client";
+  const furthest = ORDER.findLastIndex((one, at) => at < BEHIND && by.includes(one));
+  return ORDER.slice(furthest + 1).find((one) => !by.includes(one) && filter[one as keyof Filter] == null) ?? "client";
 }
 
 const quoted = (text: string) => (/[",\n\r]/.test(text) || /^[=+\-@\t]/.test(text) ? `"${text.replace(/"/g, '""')}"` : text);

@@ -4329,7 +4329,7 @@ export type components = {
             to: string | null;
         };
         /** @description By what requests are told apart. */
-        Dimension: ("protocol" | "client" | "user" | "operation") | "dataset" | "file" | "offset" | "size" | "latency" | "served";
+        Dimension: ("protocol" | "client" | "user" | "operation") | "dataset" | "file" | "offset" | "size" | "latency" | "served" | "device";
         /** @description `GET /v1/disks`: block devices, and files in the folders where pools are looked for. */
         Disk: {
             kind: components["schemas"]["DiskKind"];
@@ -7660,6 +7660,8 @@ export type components = {
             client?: string | null;
             /** @description A file system or volume, by its name. */
             dataset?: string | null;
+            /** @description The leaf vdev that it waited for longest: the name of the pool, a colon, and the name of the vdev as `zpool status` has it, its path, or its guid. */
+            device?: string | null;
             /**
              * Format: uint64
              * @description Microseconds at the most.
@@ -7705,6 +7707,8 @@ export type components = {
             client?: string | null;
             /** @description A file system or volume, by its name. */
             dataset?: string | null;
+            /** @description The leaf vdev that it waited for longest: the name of the pool, a colon, and the name of the vdev as `zpool status` has it, its path, or its guid. */
+            device?: string | null;
             /**
              * Format: uint64
              * @description Microseconds at the most.
@@ -10567,6 +10571,8 @@ export type components = {
             client: string;
             /** @description The file system or volume that it was about. Absent where it was about none, or where that is no more. */
             dataset?: string | null;
+            /** @description The leaf vdev that it waited for longest, with its pool: `tank:sda`. Of several that it waited for at once it is the last. Absent where it waited for none. */
+            device?: string | null;
             /** @description The path of the file or directory in that file system; absent where it has no name now. */
             file?: string | null;
             /** @description The name in that directory that it was about. */

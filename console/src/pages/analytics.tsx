@@ -7,7 +7,7 @@ import { useFilter } from "../analytics/filter";
 import type { Statistic } from "../analytics/lines";
 import { Pane } from "../analytics/pane";
 import { Worksheets, statistics, type Opened, type PaneStatistic } from "../analytics/worksheets";
-import { DIMENSIONS, nameOf, said, type Dimension, type Filter } from "../analytics/request";
+import { DIMENSIONS, nameOf, nextOf, said, type Dimension, type Filter } from "../analytics/request";
 import { Button, Check, Empty, Failure, Form, Head, Select, Sheet, type Option } from "../parts/ui";
 import { t } from "../words";
 
@@ -55,8 +55,7 @@ export default function Analytics() {
   const next = (filter: Filter, by: Dimension[]) => {
     // What was told apart is known now: what comes next is another, and is to be seen.
     setOpened(undefined);
-    const order: Dimension[] = ["client", "file", "operation", "served", "latency", "offset"];
-    setWanted({ filter, by: order.find((one) => !by.includes(one)) ?? "client", and: "" });
+    setWanted({ filter, by: nextOf(filter, by), and: "" });
   };
   const begin = useChange((request: Wanted) => post("/v1/analytics", { body: { by: request.and ? [request.by, request.and] : [request.by], filter: request.filter } as never }), ["/v1/analytics"]);
   if (!isAllowed) return <div className="page"><Head title={t("Analytics")} /><p className="note">{t("What others ask for, and the names of their files, are for operators and administrators.")}</p></div>;

@@ -86,6 +86,7 @@ export default function Trace() {
     { id: "took", name: t("Took"), width: "90px", isNumber: true, show: ({ took }) => short(took), order: byNumber(({ took }) => took) },
     { id: "stages", name: t("Stages"), width: "150px", show: (request) => <Bar request={request} /> },
     { id: "served", name: t("Served by"), width: "85px", show: ({ served }) => served ?? "–" },
+    { id: "device", name: t("Device"), width: "minmax(90px, 1fr)", show: ({ device }) => (device ? <span title={plainly(device)}><Name>{device}</Name></span> : "–") },
     { id: "what", name: t("What"), width: "minmax(200px, 2fr)", show: (request) => <span title={plainly(what(request))}><Name>{what(request)}</Name></span> },
   ];
   const isOn = state === "begins" || state === "runs";
@@ -103,7 +104,7 @@ export default function Trace() {
         {lost > 0 && <span className="small fault">{t("{count} are missing: they came faster than they were taken. A filter makes fewer of them.", { count: number(lost) })}</span>}
       </div>
       <ul className="legend small stage-names" aria-label={t("Stages")}>{STAGES.map((stage) => <li key={stage}><span className={`stage ${stage}`} aria-hidden="true" />{stageName(stage)}</li>)}</ul>
-      <Grid label={t("Requests")} rows={rows} columns={columns} keyOf={({ at }) => String(at)} least={1080} empty={<p>{isOn ? t("No request came yet.") : t("Begin a trace to see requests.")}</p>} />
+      <Grid label={t("Requests")} rows={rows} columns={columns} keyOf={({ at }) => String(at)} least={1170} empty={<p>{isOn ? t("No request came yet.") : t("Begin a trace to see requests.")}</p>} />
     </div>
   );
 }

@@ -23,6 +23,8 @@ pub struct Filter {
     /// Nanoseconds at the least and at the most.
     pub took: (Option<u64>, Option<u64>),
     pub served: Option<ServedBy>,
+    /// The guids of a pool and of a leaf vdev of it.
+    pub device: Option<(u64, u64)>,
 }
 
 fn is<T: PartialEq>(wanted: Option<&T>, found: Option<&T>) -> bool {
@@ -46,6 +48,7 @@ impl Filter {
             && self.touches(trail.offset, trail.bytes)
             && (self.user.is_none() || self.user == seen.user())
             && (self.served.is_none() || self.served == seen.served_by())
+            && (self.device.is_none() || self.device == seen.device())
     }
 
     fn touches(&self, offset: Option<u64>, bytes: u64) -> bool {

@@ -31,6 +31,8 @@ pub enum Value<T = Arc<str>> {
     /// Bytes or microseconds from this on, and less than twice as many.
     AtLeast(u64),
     Served(ServedBy),
+    /// The guids of pool and leaf vdev.
+    Device((u64, u64)),
 }
 
 /// By what requests are told apart; what is not used is nothing.
@@ -64,6 +66,7 @@ fn value(dimension: Dimension, seen: &Seen) -> Value<&Arc<str>> {
         Dimension::Size => power(trail.bytes),
         Dimension::Latency => power(seen.took() / 1_000),
         Dimension::Served => seen.served_by().map_or(Value::Nothing, Value::Served),
+        Dimension::Device => seen.device().map_or(Value::Nothing, Value::Device),
     }
 }
 
@@ -89,6 +92,7 @@ pub fn owned(key: &KeyOf<'_>) -> Key {
         Value::Offset(from) => Value::Offset(from),
         Value::AtLeast(from) => Value::AtLeast(from),
         Value::Served(served) => Value::Served(served),
+        Value::Device(device) => Value::Device(device),
     })
 }
 
@@ -105,6 +109,7 @@ impl Value {
             Value::Offset(from) => Value::Offset(*from),
             Value::AtLeast(from) => Value::AtLeast(*from),
             Value::Served(served) => Value::Served(*served),
+            Value::Device(device) => Value::Device(*device),
         }
     }
 }

@@ -81,6 +81,12 @@ impl Seen {
         }
     }
 
+    /// The guids of the pool and the leaf vdev that it waited for longest.
+    pub fn device(&self) -> Option<(u64, u64)> {
+        let (pool, _) = self.trail.dataset?;
+        Some((pool, self.trail.slowest?.vdev))
+    }
+
     /// What it takes of memory.
     pub fn bytes(&self) -> usize {
         size_of::<Seen>() + self.trail.name.as_ref().map_or(0, |name| name.len())

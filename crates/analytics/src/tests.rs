@@ -120,6 +120,7 @@ fn every_part_of_a_filter_takes_what_it_says_and_nothing_else() {
         offset: Some(8192),
         bytes: 4096,
         blocks,
+        slowest: Some(trail::Waited { vdev: 77, nanos: 5 }),
         ..Trail::default()
     };
     let seen = Seen {
@@ -144,6 +145,7 @@ fn every_part_of_a_filter_takes_what_it_says_and_nothing_else() {
         Filter { bytes: (Some(4_096), Some(4_096)), ..any.clone() },
         Filter { took: (Some(3_000), Some(3_000)), ..any.clone() },
         Filter { served: Some(ServedBy::Cache), ..any.clone() },
+        Filter { device: Some((1, 77)), ..any.clone() },
         any.clone(),
     ];
     let leaves = [
@@ -157,7 +159,9 @@ fn every_part_of_a_filter_takes_what_it_says_and_nothing_else() {
         Filter { offset: (None, Some(8_192)), ..any.clone() },
         Filter { bytes: (Some(4_097), None), ..any.clone() },
         Filter { took: (None, Some(2_999)), ..any.clone() },
-        Filter { served: Some(ServedBy::Disk), ..any },
+        Filter { served: Some(ServedBy::Disk), ..any.clone() },
+        Filter { device: Some((1, 78)), ..any.clone() },
+        Filter { device: Some((2, 77)), ..any },
     ];
     for (number, filter) in takes.iter().enumerate() {
         assert!(filter.takes(&seen), "{number}");

@@ -25,10 +25,12 @@ pub enum Dimension {
     Latency,
     /// The slowest of what served it.
     Served,
+    /// The leaf vdev that it waited for longest.
+    Device,
 }
 
 impl Dimension {
-    pub const ALL: [Dimension; 10] = [
+    pub const ALL: [Dimension; 11] = [
         Dimension::Protocol,
         Dimension::Client,
         Dimension::User,
@@ -39,6 +41,7 @@ impl Dimension {
         Dimension::Size,
         Dimension::Latency,
         Dimension::Served,
+        Dimension::Device,
     ];
 
     pub fn name(self) -> &'static str {
@@ -53,6 +56,7 @@ impl Dimension {
             Dimension::Size => "size",
             Dimension::Latency => "latency",
             Dimension::Served => "served",
+            Dimension::Device => "device",
         }
     }
 }

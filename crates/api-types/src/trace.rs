@@ -91,6 +91,10 @@ pub struct RequestFilter {
     pub faster_us: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub served: Option<ServedBy>,
+    /// The leaf vdev that it waited for longest: the name of the pool, a colon, and the name of the
+    /// vdev as `zpool status` has it, its path, or its guid.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub device: Option<String>,
 }
 
 /// Seconds that a trace lasts, where nothing is said, and at the most.
@@ -186,6 +190,10 @@ pub struct TracedRequest {
     pub blocks: BlockSources,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub served: Option<ServedBy>,
+    /// The leaf vdev that it waited for longest, with its pool: `tank:sda`. Of several that it
+    /// waited for at once it is the last. Absent where it waited for none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device: Option<String>,
 }
 
 /// One event of `POST /v1/trace`.

@@ -10,6 +10,7 @@ use api_types::{
 use engine_api::{Place as Where, PlaceName};
 
 use crate::app::App;
+use crate::devices::Device;
 use crate::problem::{Refusal, refuse};
 use crate::trace::{Names, filter};
 
@@ -73,6 +74,7 @@ pub fn found(app: &App, id: u64, from: u64) -> Result<DrillDownFound, Refusal> {
     let wanted = all.flat_map(|place| place.key.iter().filter_map(place_of));
     let mut names = Names::default();
     names.look_up(app, wanted);
+    names.look_up_devices(app, found.places.iter().flat_map(|place| place.key.iter().filter_map(device_of)));
     let key = |place: &Place| key(&kept.request, place, &names);
     Ok(DrillDownFound {
         keys: found.places.iter().map(key).collect(),
@@ -101,10 +103,9 @@ fn dataset(request: &DrillDownRequest, of: &Place, places: &[Place], names: &Nam
         // It may have had its place for longer than the dataset has.
         others = others.beyond(&place.sum);
     }
-    let name = place_of(value).and_then(|place| names.of(&place)).cloned().unwrap_or_default();
     DrillDownDataset {
-        name: text(Dimension::Dataset, value, &name),
-        filter: narrowed(request.filter.clone(), Dimension::Dataset, value, name),
+        name: text(Dimension::Dataset, value, names),
+        filter: narrowed(request.filter.clone(), Dimension::Dataset, value, names),
         sum: sum(&of.sum),
         missing: of.missing,
         keys,
@@ -174,19 +175,31 @@ fn place_of(value: &Value) -> Option<Where> {
     Some(Where { pool_guid: guids.0, dataset_guid: guids.1, object })
 }
 
+fn device_of(value: &Value) -> Option<Device> {
+    match value {
+        Value::Device(device) => Some(*device),
+        _ => None,
+    }
+}
+
+/// What it is called now.
+fn name_of(value: &Value, names: &Names) -> PlaceName {
+    place_of(value).and_then(|place| names.of(&place)).cloned().unwrap_or_default()
+}
+
 fn key(request: &DrillDownRequest, place: &Place, names: &Names) -> DrillDownKey {
     let (mut values, mut filter) = (Vec::new(), Some(request.filter.clone()));
     for (dimension, value) in request.by.iter().zip(&place.key) {
-        let name = place_of(value).and_then(|place| names.of(&place)).cloned().unwrap_or_default();
-        values.push(text(*dimension, value, &name));
-        filter = filter.and_then(|filter| narrowed(filter, *dimension, value, name));
+        values.push(text(*dimension, value, names));
+        filter = filter.and_then(|filter| narrowed(filter, *dimension, value, names));
     }
     DrillDownKey { number: place.number, values, filter, sum: sum(&place.sum), missing: place.missing }
 }
 
 const UNKNOWN: &str = "-";
 
-fn text(dimension: Dimension, value: &Value, name: &PlaceName) -> String {
+fn text(dimension: Dimension, value: &Value, names: &Names) -> String {
+    let name = name_of(value, names);
     let dataset = || name.dataset.as_deref().unwrap_or("(gone)");
     match value {
         Value::Nothing => UNKNOWN.to_owned(),
@@ -211,6 +224,7 @@ fn text(dimension: Dimension, value: &Value, name: &PlaceName) -> String {
             _ => format!("{}M", from >> 20),
         },
         Value::Served(served) => served.name().to_owned(),
+        Value::Device(device) => names.device(device),
     }
 }
 
@@ -219,8 +233,9 @@ fn narrowed(
     filter: RequestFilter,
     dimension: Dimension,
     value: &Value,
-    name: PlaceName,
+    names: &Names,
 ) -> Option<RequestFilter> {
+    let name = name_of(value, names);
     let least = |known: Option<u64>, least: u64| Some(known.unwrap_or(0).max(least));
     let most = |known: Option<u64>, most: u64| Some(known.unwrap_or(u64::MAX).min(most));
     Some(match value {
@@ -253,6 +268,7 @@ fn narrowed(
             ..filter
         },
         Value::Served(served) => RequestFilter { served: Some(*served), ..filter },
+        Value::Device(device) => RequestFilter { device: Some(names.of_device(device)?.clone()), ..filter },
     })
 }
 

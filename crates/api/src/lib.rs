@@ -24,6 +24,7 @@ mod convert;
 mod cookie;
 mod denied;
 mod desk;
+mod devices;
 mod door;
 mod drill_downs;
 mod etag;

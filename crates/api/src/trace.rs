@@ -22,6 +22,7 @@ use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::TrySendError;
 
 use crate::app::App;
+use crate::devices::{self, Device};
 use crate::problem::{Refusal, refuse};
 
 /// Bytes of records that wait for a reader.
@@ -62,6 +63,7 @@ pub fn filter(app: &App, wanted: &RequestFilter) -> Result<Filter, Refusal> {
         // A time is cut off to microseconds.
         took: (wanted.slower_us.map(nanos), wanted.faster_us.map(|most| nanos(most).saturating_add(999))),
         served,
+        device: wanted.device.as_deref().map(|device| devices::find(app, device)).transpose()?,
     })
 }
 
@@ -165,12 +167,14 @@ fn send(to: &mpsc::Sender<Bytes>, piece: Bytes) -> bool {
 /// Names that were looked up lately.
 pub struct Names {
     known: HashMap<Place, PlaceName>,
+    /// All there are, once somebody has asked for one.
+    devices: Option<HashMap<Device, String>>,
     since: Instant,
 }
 
 impl Default for Names {
     fn default() -> Names {
-        Names { known: HashMap::new(), since: Instant::now() }
+        Names { known: HashMap::new(), devices: None, since: Instant::now() }
     }
 }
 
@@ -185,6 +189,7 @@ impl Names {
             *self = Names::default();
         }
         self.look_up(app, seen.iter().filter_map(place));
+        self.look_up_devices(app, seen.iter().filter_map(Seen::device));
         seen.iter().map(|seen| self.told(seen)).collect()
     }
 
@@ -199,8 +204,25 @@ impl Names {
         }
     }
 
+    /// Has names for these leaf vdevs afterwards.
+    pub fn look_up_devices(&mut self, app: &App, mut wanted: impl Iterator<Item = Device>) {
+        if self.devices.is_none() && wanted.next().is_some() {
+            self.devices = Some(devices::names(app));
+        }
+    }
+
+    /// As a filter takes it; `None`: it is no more.
+    pub fn of_device(&self, device: &Device) -> Option<&String> {
+        self.devices.as_ref()?.get(device)
+    }
+
     pub fn of(&self, place: &Place) -> Option<&PlaceName> {
         self.known.get(place)
+    }
+
+    /// For people: one that is no more is shown by its guid.
+    pub fn device(&self, device: &Device) -> String {
+        self.of_device(device).cloned().unwrap_or_else(|| format!("<{}>", device.1))
     }
 
     fn told(&self, seen: &Seen) -> TracedRequest {
@@ -224,6 +246,7 @@ impl Names {
             stages: seen.times(),
             blocks: BlockSources { overlay, cache, disk },
             served: seen.served_by(),
+            device: seen.device().map(|device| self.device(&device)),
         }
     }
 }

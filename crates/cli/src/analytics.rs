@@ -27,8 +27,8 @@ usage: cistern analytics BY[,BY[,BY]] [FILTER]... [-t SPAN] [-n COUNT] [-r] [-H]
        cistern analytics worksheet delete NAME
 
 Begins a drill-down, waits until its time is over, and shows what requests of clients came to, the heaviest first; then it is
-removed. BY is one to three of protocol, client, user, dataset, file, operation, offset, size, latency and served. For operators
-and administrators.
+removed. BY is one to three of protocol, client, user, dataset, file, operation, offset, size, latency, served and device. For
+operators and administrators.
 
 OPERATIONS, BYTES and TIME are exact since a row has its place; MISSING is what it may have come to before, at the most. What is
 of no row is (other), and all of it together is exact. Drill-downs that the console or a program began are in the list, with who
@@ -37,7 +37,7 @@ asked and what they cost; end stops one and keeps what it has found.
 A worksheet keeps drill-downs under a name, for all operators: 'save' takes them from the list; 'run' has them run, waits, and
 shows what each found. They are shared: others who have them run at the time see the same.
 
-  FILTER     as of 'cistern trace': -p, -c, -u, -d, -f, -o, -s, -S, -b, -B, -w
+  FILTER     as of 'cistern trace': -p, -c, -u, -d, -f, -o, -s, -S, -b, -B, -w, -D
   -t SPAN    how long: 10s, 5m; a day at the most                 (default: 10s; also --time)
   -n COUNT   rows at the most                                     (default: 20; also --count)
   -r         files below their datasets, whose sums are exact too    (also --by-dataset)
@@ -50,6 +50,7 @@ examples:
   cistern analytics client
   cistern analytics file -c 192.0.2.7 -o read -t 1m
   cistern analytics dataset,operation,served -s 10ms
+  cistern analytics device,file -o write -s 10ms
   cistern analytics list
   cistern analytics worksheet save 'slow writes' 3 4 -x latencies
 ";
@@ -65,7 +66,7 @@ pub fn run(args: &[String], client: &Client, io: &mut Io<'_>) -> Result<(), Stop
         return worksheets::run(rest, client, io);
     }
     let long = [&LONG[..], &[("by-dataset", "r")]].concat();
-    let options = getopt::parse_as(args, "p:c:u:d:f:o:s:S:b:B:w:n:t:rHjh", &long)?;
+    let options = getopt::parse_as(args, "p:c:u:d:f:o:s:S:b:B:w:D:n:t:rHjh", &long)?;
     if options.has("h") {
         return Ok(write!(io.out, "{USAGE}")?);
     }

@@ -14,14 +14,15 @@ use crate::{clock, table};
 
 pub const USAGE: &str = "\
 usage: cistern trace [-p PROTOCOL] [-c CLIENT] [-u USER] [-d DATASET [-f FILE]] [-o OPERATION] [-s TIME] [-S TIME]
-                     [-b BYTES] [-B BYTES] [-w WHAT] [-n COUNT] [-t SPAN] [-H] [--json]
+                     [-b BYTES] [-B BYTES] [-w WHAT] [-D DEVICE] [-n COUNT] [-t SPAN] [-H] [--json]
 
 Shows requests of clients as they end: NFS, iSCSI and network block devices. For operators and administrators.
 
 TOOK is from when all of a request had come until its answer had gone to the system. It is made of these, to the nanosecond:
 QUEUE waited for a thread; PROTO was decoded, and its answer made; ENGINE the engine worked on it, or it waited for a lock;
 DISK waited for disks that were read; LOG waited for stable storage; GROUP waited for a transaction group; REPLY its answer
-waited, or was taken slowly. BY is the slowest of what served it: overlay (not on disk yet), cache, log or disk.
+waited, or was taken slowly. BY is the slowest of what served it: overlay (not on disk yet), cache, log or disk. DEVICE is the
+leaf vdev that it waited for longest.
 
   -p PROTOCOL   nfs, iscsi or nbd                                      (also --protocol)
   -c CLIENT     an address, or the name of an iSCSI initiator          (also --client)
@@ -34,6 +35,7 @@ waited, or was taken slowly. BY is the slowest of what served it: overlay (not o
   -b BYTES      only what moves so much at the least: 4096, 64K        (also --min-bytes)
   -B BYTES      only what moves so much at the most                    (also --max-bytes)
   -w WHAT       only what was served by this: overlay, cache, log, disk (also --served)
+  -D DEVICE     only what waited for this leaf vdev longest: tank:sda  (also --device)
   -n COUNT      ends after so many requests                            (also --count)
   -t SPAN       ends by itself after so long: 30s, 10m, 1h at the most (also --time; default: 1m)
   -H            for programs: no header, a tab between fields, exact numbers
@@ -46,7 +48,7 @@ examples:
   cistern trace -p iscsi -w disk -n 100 --json
 ";
 
-pub const LONG: [(&str, &str); 15] = [
+pub const LONG: [(&str, &str); 16] = [
     ("protocol", "p"),
     ("client", "c"),
     ("user", "u"),
@@ -58,6 +60,7 @@ pub const LONG: [(&str, &str); 15] = [
     ("min-bytes", "b"),
     ("max-bytes", "B"),
     ("served", "w"),
+    ("device", "D"),
     ("count", "n"),
     ("time", "t"),
     ("json", "j"),
@@ -65,7 +68,7 @@ pub const LONG: [(&str, &str); 15] = [
 ];
 
 pub fn run(args: &[String], client: &Client, io: &mut Io<'_>) -> Result<(), Stop> {
-    let options = getopt::parse_as(args, "p:c:u:d:f:o:s:S:b:B:w:n:t:Hjh", &LONG)?;
+    let options = getopt::parse_as(args, "p:c:u:d:f:o:s:S:b:B:w:D:n:t:Hjh", &LONG)?;
     if options.has("h") {
         return Ok(write!(io.out, "{USAGE}")?);
     }
@@ -133,6 +136,7 @@ pub fn wanted(options: &Parsed) -> Result<RequestFilter, Stop> {
         min_bytes: bytes("b")?,
         max_bytes: bytes("B")?,
         served: options.value("w").map(|text| named(text, &ServedBy::ALL, ServedBy::name)).transpose()?,
+        device: text("D"),
         ..RequestFilter::default()
     })
 }
@@ -185,15 +189,17 @@ fn head() -> String {
         "GROUP",
         "REPLY",
         "BY",
+        "DEVICE",
         "WHAT",
     ])
 }
 
-fn line<T: AsRef<str>>(fields: [T; 17]) -> String {
-    let [time, protocol, client, user, operation, offset, bytes, took, stages @ .., by, what] = &fields;
+fn line<T: AsRef<str>>(fields: [T; 18]) -> String {
+    let [time, protocol, client, user, operation, offset, bytes, took, stages @ .., by, device, what] =
+        &fields;
     let stages: String = stages.iter().map(|stage| format!(" {:>6}", stage.as_ref())).collect();
     format!(
-        "{:<15} {:<5} {:<15} {:>6} {:<11} {:>6} {:>5} {:>6}{stages} {:<7} {}",
+        "{:<15} {:<5} {:<15} {:>6} {:<11} {:>6} {:>5} {:>6}{stages} {:<7} {:<12} {}",
         time.as_ref(),
         protocol.as_ref(),
         client.as_ref(),
@@ -203,6 +209,7 @@ fn line<T: AsRef<str>>(fields: [T; 17]) -> String {
         bytes.as_ref(),
         took.as_ref(),
         by.as_ref(),
+        device.as_ref(),
         what.as_ref()
     )
 }
@@ -224,6 +231,10 @@ fn what(request: &TracedRequest) -> String {
         text += &format!(" \"{name}\"");
     }
     table::plain(&text)
+}
+
+fn device(request: &TracedRequest) -> String {
+    request.device.as_deref().map_or_else(|| "-".to_owned(), table::plain)
 }
 
 fn time_of_day(micros: u64) -> String {
@@ -251,6 +262,7 @@ fn row(request: &TracedRequest) -> String {
         group,
         reply,
         request.served.map_or("-", ServedBy::name).to_owned(),
+        device(request),
         what(request),
     ])
 }
@@ -269,6 +281,7 @@ fn bare(request: &TracedRequest) -> String {
     ];
     fields.extend(stages(&request.stages).map(|time| time.to_string()));
     fields.push(request.served.map_or("-", ServedBy::name).to_owned());
+    fields.push(device(request));
     fields.push(what(request));
     fields.join("\t")
 }

@@ -2,9 +2,10 @@
 //!
 //! A server that is looked at has its thread followed while it works on a request ([`followed`]).
 //! Whoever below does something that an observer wants to know notes it: which dataset and file it
-//! is about ([`note`]), where blocks came from ([`came_from`]), and how long it waited and for what
-//! ([`during`]). The trail goes with the thread; another thread that does something for the request
-//! leaves none.
+//! is about ([`note`]), where blocks came from ([`came_from`]), how long it waited and for what
+//! ([`during`]), and for which leaf vdev ([`waited_for`]). The trail goes with the thread; another
+//! thread that does something for the request leaves none. Whoever does something for others says
+//! which leaf vdev that was, and each of them notes it ([`slowest`]).
 //!
 //! Times are exclusive: a wait inside of a wait counts as what it is, and not as the outer one too.
 //! So all spans together are never more than the work took.
@@ -43,6 +44,14 @@ pub enum Source {
 
 pub const SOURCES: usize = Source::Disk as usize + 1;
 
+/// A wait for a leaf vdev.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Waited {
+    /// The guid of the leaf vdev.
+    pub vdev: u64,
+    pub nanos: u64,
+}
+
 /// Bytes of a name that are kept.
 const LONGEST_NAME: usize = 255;
 
@@ -63,6 +72,8 @@ pub struct Trail {
     pub spans: [u64; SPANS],
     /// Blocks, by [`Source`].
     pub blocks: [u32; SOURCES],
+    /// The longest of its waits for a leaf vdev.
+    pub slowest: Option<Waited>,
     /// Somebody wants to know how long the engine works, too: that is asked of each request, and
     /// costs looks at a clock. Other spans are waited for, and looks are nothing beside that.
     pub is_staged: bool,
@@ -72,6 +83,12 @@ impl Trail {
     /// Nanoseconds of all spans.
     pub fn spent(&self) -> u64 {
         self.spans.iter().fold(0, |sum, span| sum.saturating_add(*span))
+    }
+
+    fn waited_for(&mut self, waited: Waited) {
+        if self.slowest.is_none_or(|slowest| slowest.nanos < waited.nanos) {
+            self.slowest = Some(waited);
+        }
     }
 
     /// It is about this, unless it is about something already. A name is cut where it is longer
@@ -126,6 +143,28 @@ pub fn came_from(source: Source, blocks: usize) {
         let count = &mut trail.blocks[source as usize];
         *count = count.saturating_add(u32::try_from(blocks).unwrap_or(u32::MAX));
     });
+}
+
+/// It waited for this leaf vdev for so many nanoseconds.
+pub fn waited_for(vdev: u64, nanos: u64) {
+    note(|trail| trail.waited_for(Waited { vdev, nanos }));
+}
+
+/// Does something for others too, and says which wait for a leaf vdev was the longest of it. A
+/// thread that is not followed is, as long as that lasts.
+pub fn slowest<T>(work: impl FnOnce() -> T) -> (T, Option<Waited>) {
+    if !is_followed() {
+        let (done, trail) = followed(Box::default(), work);
+        return (done, trail.slowest);
+    }
+    let (mut before, mut found) = (None, None);
+    note(|trail| before = trail.slowest.take());
+    let done = work();
+    note(|trail| {
+        found = trail.slowest;
+        before.into_iter().for_each(|waited| trail.waited_for(waited));
+    });
+    (done, found)
 }
 
 /// Does something that counts as this span, but for what counts as another. `now` is a clock in

@@ -14,6 +14,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use env::{Env, IoClass, Nanos};
+use stdx::trail;
 
 use crate::leaf_queue::{Answer, Completion, LeafQueue, Request, Transfer};
 use crate::vdev::leaf::Leaf;
@@ -36,6 +37,8 @@ pub(crate) struct Flight<'t> {
     asked: Vec<usize>,
     completion: Arc<Completion>,
     queues: Vec<Arc<LeafQueue>>,
+    /// The leaf of each I/O in the queues, where somebody looks at what this thread does.
+    leaves: Vec<usize>,
     class: IoClass,
 }
 
@@ -56,8 +59,9 @@ impl<'t> Flight<'t> {
         class: IoClass,
         ios: Vec<(&Arc<Vdev>, Io)>,
     ) -> Flight<'t> {
-        let (frames, asked, queues) = (Vec::new(), Vec::new(), Vec::new());
-        let mut flight = Flight { env, tree, frames, asked, completion: Completion::new(0), queues, class };
+        let (frames, asked, queues, leaves) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let completion = Completion::new(0);
+        let mut flight = Flight { env, tree, frames, asked, completion, queues, leaves, class };
         let mut wanted = Vec::new();
         for (vdev, io) in ios {
             let before = wanted.len();
@@ -76,6 +80,10 @@ impl<'t> Flight<'t> {
         let tree = self.tree;
         self.completion = Completion::new(wanted.len());
         let bytes: usize = wanted.iter().map(|io| io.transfer.len()).sum();
+        self.leaves.clear();
+        if trail::is_followed() {
+            self.leaves.extend(wanted.iter().map(|io| io.leaf));
+        }
         let mut by_leaf: Vec<Vec<Request>> = (0..tree.leaves.len()).map(|_| Vec::new()).collect();
         for (slot, io) in wanted.into_iter().enumerate() {
             let leaf = &tree.leaves[io.leaf];
@@ -116,7 +124,8 @@ impl<'t> Flight<'t> {
     /// Waits for the round that is on its way, and puts the next one into the queues. False if
     /// there was none.
     pub fn turn(&mut self, verify: VerifyEach<'_>) -> bool {
-        let answers = self.completion.wait(self.env, &self.queues, self.class);
+        let guid = |slot: usize| self.leaves.get(slot).map(|&leaf| self.tree.leaves[leaf].guid);
+        let answers = self.completion.wait_for_leaves(self.env, &self.queues, self.class, guid);
         if answers.is_empty() && self.frames.iter().all(Frame::is_done) {
             return false;
         }

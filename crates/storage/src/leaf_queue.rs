@@ -32,6 +32,7 @@ use std::sync::{Arc, Condvar, Mutex, OnceLock};
 
 use env::{AlignedBuf, Clock, Disk, DiskError, Env, IoClass, Nanos, Next, Worker, WorkerHandle, lock};
 use std::sync::atomic::Ordering::Relaxed;
+use stdx::trail;
 
 use crate::Payload;
 use crate::counters::Counters;
@@ -112,6 +113,8 @@ pub struct Completion {
 
 struct Answers {
     left: usize,
+    /// Which was answered last.
+    last: usize,
     /// Somebody panicked who carried one of them.
     is_broken: bool,
     slots: Vec<Option<Answer>>,
@@ -122,7 +125,7 @@ impl Completion {
     pub fn new(count: usize) -> Arc<Completion> {
         let slots = (0..count).map(|_| None).collect();
         Arc::new(Completion {
-            state: Mutex::new(Answers { left: count, is_broken: false, slots }),
+            state: Mutex::new(Answers { left: count, last: 0, is_broken: false, slots }),
             changed: Condvar::new(),
         })
     }
@@ -132,6 +135,7 @@ impl Completion {
         let mut state = lock(&self.state);
         assert!(state.slots[slot].replace(answer).is_none(), "an I/O is answered once");
         state.left -= 1;
+        state.last = slot;
         if state.left == 0 {
             self.changed.notify_all();
         }
@@ -149,6 +153,27 @@ impl Completion {
 
     fn is_done(&self) -> bool {
         lock(&self.state).left == 0
+    }
+
+    /// As [`Completion::wait`]. Where somebody looks at what this thread does, it is noted that it
+    /// waited for the leaf vdev that answered last, of which `guid` says the guid.
+    pub fn wait_for_leaves(
+        &self,
+        env: &Env,
+        queues: &[Arc<LeafQueue>],
+        class: IoClass,
+        guid: impl Fn(usize) -> Option<u64>,
+    ) -> Vec<Answer> {
+        if !trail::is_followed() {
+            return self.wait(env, queues, class);
+        }
+        let begun = env.clock.now();
+        let answers = self.wait(env, queues, class);
+        let last = lock(&self.state).last;
+        if let Some(guid) = guid(last) {
+            trail::waited_for(guid, env.clock.now().since(begun).0);
+        }
+        answers
     }
 
     /// Waits for the last answer. Carries what waits in `queues` for `class` meanwhile.

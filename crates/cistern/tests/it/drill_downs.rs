@@ -10,13 +10,13 @@ use crate::daemon::{Daemon, PATIENCE, Scratch, say};
 use crate::libnfs::Client;
 use crate::metrics::{number, served};
 
-fn begin(daemon: &Daemon, request: &Value) -> u64 {
+pub fn begin(daemon: &Daemon, request: &Value) -> u64 {
     let (status, told) = daemon.ask("POST", "/v1/analytics", Some(&request.to_string()));
     assert_eq!(status, 200, "{told}");
     told["id"].as_u64().expect("a number")
 }
 
-fn found(daemon: &Daemon, id: u64) -> Value {
+pub fn found(daemon: &Daemon, id: u64) -> Value {
     let (status, found) = daemon.ask("GET", &format!("/v1/analytics/{id}"), None);
     assert_eq!(status, 200, "{found}");
     found

@@ -78,6 +78,7 @@ mod services;
 mod shares;
 mod shell;
 mod site;
+mod slow_devices;
 mod snapshots;
 mod space;
 mod ssh;

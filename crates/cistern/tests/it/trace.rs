@@ -16,14 +16,14 @@ use crate::libnfs::Client;
 use crate::metrics::{number, served};
 
 /// A trace by the command.
-struct Trace {
+pub struct Trace {
     child: Child,
     from: BufReader<ChildStdout>,
 }
 
 impl Trace {
     /// It has begun when this returns.
-    fn begin(daemon: &Daemon, words: &[&str]) -> Trace {
+    pub fn begin(daemon: &Daemon, words: &[&str]) -> Trace {
         let mut command = daemon.command(&["trace", "--json"]);
         let mut child = command.args(words).stdout(Stdio::piped()).spawn().expect("it starts");
         let from = BufReader::new(child.stdout.take().expect("a pipe"));
@@ -40,7 +40,7 @@ impl Trace {
     }
 
     /// All requests until it ends by itself, and why it did.
-    fn rest(mut self) -> (Vec<Value>, Value) {
+    pub fn rest(mut self) -> (Vec<Value>, Value) {
         let (mut requests, mut why) = (Vec::new(), Value::Null);
         while let Some(event) = self.next() {
             match (event.get("request"), event.get("ended")) {

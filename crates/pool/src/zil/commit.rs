@@ -35,6 +35,9 @@ const IN_FLIGHT: usize = 8;
 const BURST: usize = 8;
 /// Room of the first block of a chain, in bytes.
 const FIRST_BLOCK: usize = 32 << 10;
+/// Stretches of records of which it is kept which disk they waited for; who waits so long after
+/// is not told.
+const TOLD: usize = 64;
 /// Which word of a log block's checksum is its place in the chain.
 pub(super) const SEQUENCE: usize = 3;
 
@@ -49,6 +52,18 @@ pub(super) struct Pipeline {
     done: u64,
     /// The last durable group.
     pub synced: u64,
+    /// Commits that wait, and are looked at.
+    followed: usize,
+    /// What made records durable that such commits may wait for, oldest first.
+    closed: VecDeque<Closed>,
+}
+
+/// Records that became durable together: behind the first number, up to the last.
+struct Closed {
+    behind: u64,
+    upto: u64,
+    /// The guid of the leaf vdev that the last of their bursts waited for longest.
+    vdev: u64,
 }
 
 /// A burst of blocks.
@@ -72,8 +87,10 @@ impl Pipeline {
     }
 
     /// A burst came to its end, of which this is the last block; it and those behind it count as
-    /// far as all before do.
-    fn land(&mut self, bp: &BlkPtr, broken: bool) {
+    /// far as all before do. `slowest`: the leaf vdev that it waited for longest, where that is
+    /// known.
+    fn land(&mut self, bp: &BlkPtr, broken: bool, slowest: Option<u64>) {
+        let behind = self.done;
         if let Some(flying) = self.flying.iter_mut().find(|flying| flying.bp == *bp) {
             flying.landed = true;
         }
@@ -84,6 +101,19 @@ impl Pipeline {
                 self.done = front.upto;
             }
         }
+        // Whoever waits has waited for this burst last, in whichever of those his records are.
+        if let Some(vdev) = slowest.filter(|_| self.done > behind) {
+            if self.closed.len() == TOLD {
+                self.closed.pop_front();
+            }
+            self.closed.push_back(Closed { behind, upto: self.done, vdev });
+        }
+    }
+
+    /// The leaf vdev that this record waited for, where that is known.
+    fn slowest(&self, record: u64) -> Option<u64> {
+        let has = |closed: &&Closed| closed.behind < record && record <= closed.upto;
+        self.closed.iter().find(has).map(|closed| closed.vdev)
     }
 }
 
@@ -135,8 +165,31 @@ impl Zil {
     fn keep(&self, ticket: &Ticket) -> Result<(), DmuError> {
         let (waits, clock) = (&self.parts.stats.waits, &*self.parts.env.clock);
         let begun = waits.begin(clock);
-        let done = trail::during(Span::Log, || clock.now().0, || self.wait_for(ticket));
+        let wait = || match trail::is_followed() {
+            true => self.wait_followed(ticket),
+            false => self.wait_for(ticket),
+        };
+        let done = trail::during(Span::Log, || clock.now().0, wait);
         waits.end(begun, clock);
+        done
+    }
+
+    /// As [`Zil::wait_for`], where somebody looks at this thread: notes for which leaf vdev.
+    fn wait_followed(&self, ticket: &Ticket) -> Result<(), DmuError> {
+        let clock = &self.parts.env.clock;
+        let begun = clock.now();
+        let mut state = lock(&self.state);
+        if state.covers(ticket) {
+            return Ok(());
+        }
+        state.pipeline.followed += 1;
+        drop(state);
+        let done = self.wait_for(ticket);
+        let mut state = lock(&self.state);
+        state.pipeline.followed -= 1;
+        if let Some(vdev) = state.pipeline.slowest(ticket.number).filter(|_| done.is_ok()) {
+            trail::waited_for(vdev, clock.now().since(begun).0);
+        }
         done
     }
 
@@ -156,8 +209,9 @@ impl Zil {
             }
             if state.wants_leader() {
                 state.pipeline.filling = true;
+                let is_followed = state.pipeline.followed > 0;
                 drop(state);
-                self.lead();
+                self.lead(is_followed);
                 state = lock(&self.state);
                 continue;
             }
@@ -213,11 +267,30 @@ impl Zil {
     }
 
     /// Fills blocks, carries them to disk, and tells everyone. `filling` is set and is ours.
-    fn lead(&self) {
+    /// `is_followed`: somebody who waits wants to know for which leaf vdev.
+    fn lead(&self, is_followed: bool) {
+        let (carried, slowest) = match is_followed {
+            true => trail::slowest(|| self.carry()),
+            false => (self.carry(), None),
+        };
+        let Some(Carried { bps, last, is_durable }) = carried else { return };
+        let mut state = lock(&self.state);
+        if let Some(chain) = &mut state.chain {
+            bps.iter().for_each(|bp| chain.landed(bp, is_durable));
+        }
+        // A block that failed ends the chain there: nothing behind it counts, however well it
+        // landed.
+        let broken = state.chain.as_ref().is_none_or(|chain| chain.broken);
+        state.pipeline.land(&last, broken, slowest.map(|waited| waited.vdev));
+        self.tell(state);
+    }
+
+    /// Fills blocks and carries them to disk. `None`: there were none.
+    fn carry(&self) -> Option<Carried> {
         let clock = &self.parts.env.clock;
         let begun = clock.now();
         let burst = self.burst();
-        let Some(last) = burst.blocks.last().map(|(bp, _)| *bp) else { return };
+        let last = burst.blocks.last().map(|(bp, _)| *bp)?;
         let stats = self.place_stats(&last);
         let bps: Vec<BlkPtr> = burst.blocks.iter().map(|(bp, _)| *bp).collect();
         // Blocks that were there before the log was written are flushed with it.
@@ -233,15 +306,7 @@ impl Zil {
         }
         stats.bursts.add(1);
         stats.nanos.add(clock.now().since(begun).0);
-        let mut state = lock(&self.state);
-        if let Some(chain) = &mut state.chain {
-            bps.iter().for_each(|bp| chain.landed(bp, result.is_ok()));
-        }
-        // A block that failed ends the chain there: nothing behind it counts, however well it
-        // landed.
-        let broken = state.chain.as_ref().is_none_or(|chain| chain.broken);
-        state.pipeline.land(&last, broken);
-        self.tell(state);
+        Some(Carried { bps, last, is_durable: result.is_ok() })
     }
 
     /// Fills the open block, and the next ones as long as the queue fills them too. Gives `filling`
@@ -470,6 +535,13 @@ impl Promise {
     }
 }
 
+/// A burst that was carried to disk.
+struct Carried {
+    bps: Vec<BlkPtr>,
+    last: BlkPtr,
+    is_durable: bool,
+}
+
 /// What a block will hold.
 struct Cargo {
     /// Which chain.
@@ -506,3 +578,6 @@ struct Burst {
     /// To be flushed too.
     tops: Vec<u32>,
 }
+
+#[cfg(test)]
+mod tests;

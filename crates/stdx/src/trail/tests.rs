@@ -54,3 +54,23 @@ fn a_trail_is_gone_on_with_and_ends_with_a_panic() {
     assert!(!is_followed());
     note(|_| unreachable!("nobody looks"));
 }
+
+#[test]
+fn the_longest_wait_for_a_leaf_vdev_is_kept_and_what_was_done_for_others_tells_its_own() {
+    waited_for(1, 5);
+    let ((inner, none), trail) = followed(Box::default(), || {
+        waited_for(1, 30);
+        waited_for(2, 20);
+        let ((), inner) =
+            slowest(|| [(3, 10), (4, 15), (3, 12)].iter().for_each(|&(vdev, nanos)| waited_for(vdev, nanos)));
+        (inner, slowest(|| ()).1)
+    });
+    assert_eq!((inner, none), (Some(Waited { vdev: 4, nanos: 15 }), None));
+    assert_eq!(trail.slowest, Some(Waited { vdev: 1, nanos: 30 }));
+    // Also on a thread that nobody follows, which is not followed afterwards.
+    let (is_inside, found) = slowest(|| {
+        waited_for(7, 1);
+        is_followed()
+    });
+    assert_eq!((is_inside, found, is_followed()), (true, Some(Waited { vdev: 7, nanos: 1 }), false));
+}

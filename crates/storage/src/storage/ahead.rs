@@ -5,13 +5,15 @@
 //! A reader can wait for a block that is under way. For an ordered block only the owner of its
 //! shelf waits. A hint keeps the space of its block as it is until it is taken up and done.
 
-use std::collections::{HashMap, HashSet};
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Condvar, Mutex, OnceLock};
 
 use env::{Env, WorkerHandle, lock};
 use ondisk::BlkPtr;
 use stdx::bounded::Bounded;
+use stdx::trail;
 
 use crate::arc::Key;
 use crate::metaslab::EpochGuard;
@@ -27,6 +29,8 @@ const BURST_BLOCKS: usize = 128;
 pub(crate) struct Hint {
     pub bp: BlkPtr,
     pub goal: Goal,
+    /// Somebody looks at what the thread does that gave the hint.
+    pub is_followed: bool,
     _epoch: Arc<EpochGuard>,
 }
 
@@ -48,10 +52,14 @@ impl Goal {
     }
 }
 
+/// The guid of the leaf vdev that was waited for longest, when that is known; else 0. Only where
+/// somebody wants to know.
+pub(crate) type Slowest = Arc<AtomicU64>;
+
 /// What waits to be read ahead, and what is being read.
 pub(crate) struct Ahead {
     hints: Mutex<Bounded<Hint>>,
-    underway: Mutex<HashSet<Key>>,
+    underway: Mutex<HashMap<Key, Option<Slowest>>>,
     /// How many those are, so that most readers need not lock.
     count: AtomicUsize,
     landed: Condvar,
@@ -87,25 +95,44 @@ impl Ahead {
             return false;
         }
         let underway = lock(&self.underway);
-        keys.any(|key| underway.contains(&key))
+        keys.any(|key| underway.contains_key(&key))
     }
 
-    /// Waits until none of these blocks is on its way any more.
+    /// Waits until none of these blocks is on its way any more. Where somebody looks at what this
+    /// thread does, it is noted for which leaf vdev.
     pub fn wait_for(&self, env: &Env, keys: impl Iterator<Item = Key>) {
         for key in keys {
             let underway = lock(&self.underway);
-            drop(env.wait(&self.underway, underway, &self.landed, &mut |set| !set.contains(&key)));
+            let slowest = match trail::is_followed() {
+                true => underway.get(&key).cloned().flatten(),
+                false => None,
+            };
+            let begun = slowest.map(|slowest| (slowest, env.clock.now()));
+            drop(env.wait(&self.underway, underway, &self.landed, &mut |set| !set.contains_key(&key)));
+            if let Some((slowest, begun)) = begun
+                && let guid @ 1.. = slowest.load(Relaxed)
+            {
+                trail::waited_for(guid, env.clock.now().since(begun).0);
+            }
         }
     }
 
     /// Says that these are on their way, until the value is dropped; leaves out those that are
-    /// already.
-    pub fn set_out(&self, keys: impl Iterator<Item = Key>) -> Underway<'_> {
+    /// already. `is_followed`: it will be said for which leaf vdev.
+    pub fn set_out(&self, keys: impl Iterator<Item = Key>, is_followed: bool) -> Underway<'_> {
+        let slowest = is_followed.then(Slowest::default);
         let mut underway = lock(&self.underway);
-        let keys: Vec<Key> = keys.filter(|key| underway.insert(*key)).collect();
+        let is_new = |key: &Key| match underway.entry(*key) {
+            Entry::Occupied(_) => false,
+            Entry::Vacant(entry) => {
+                entry.insert(slowest.clone());
+                true
+            }
+        };
+        let keys: Vec<Key> = keys.filter(is_new).collect();
         self.count.store(underway.len(), Relaxed);
         drop(underway);
-        Underway { ahead: self, keys }
+        Underway { ahead: self, keys, slowest }
     }
 
     /// Queues hints as far as there is room, and gives how many those are; `count` hears it before
@@ -117,11 +144,12 @@ impl Ahead {
         epoch: EpochGuard,
         count: impl FnOnce(u64),
     ) -> usize {
-        let epoch = Arc::new(epoch);
+        let (epoch, is_followed) = (Arc::new(epoch), trail::is_followed());
         let mut hints = lock(&self.hints);
         let before = hints.len();
         for bp in bps {
-            if hints.push(Hint { bp: *bp, goal: goal.clone(), _epoch: epoch.clone() }).is_err() {
+            let hint = Hint { bp: *bp, goal: goal.clone(), is_followed, _epoch: epoch.clone() };
+            if hints.push(hint).is_err() {
                 break;
             }
         }
@@ -156,6 +184,8 @@ impl Ahead {
 pub(crate) struct Underway<'a> {
     ahead: &'a Ahead,
     keys: Vec<Key>,
+    /// Told before they land.
+    pub slowest: Option<Slowest>,
 }
 
 impl Underway<'_> {
@@ -219,3 +249,6 @@ impl Places {
         self.came.notify_all();
     }
 }
+
+#[cfg(test)]
+mod tests;

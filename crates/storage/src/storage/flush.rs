@@ -15,9 +15,10 @@
 //! vdev, be the other there or not. But a disk that was called behind for what it refused waits for
 //! the other: what else it lacks since then is in nobody's memory.
 
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 use env::Env;
+use stdx::trail;
 
 use crate::vdev::open::{Top, Tree};
 use crate::vdev::report::{DiskReport, What};
@@ -90,11 +91,28 @@ pub(crate) fn flush(env: &Env, tree: &Tree, tops: &[u32]) -> Vec<(u32, bool)> {
     let parts: Vec<Part<'_>> = tops.iter().filter_map(|&id| tree.top(id)).map(part).collect();
     let usable: Vec<&Side> =
         parts.iter().flat_map(|part| &part.sides).filter(|side| side.is_usable).collect();
-    match &usable[..] {
-        [only] => only.flush(tree), // Nobody need be woken to help.
-        all => env.driver.par_map(all.len(), &|n| all[n].flush(tree)),
+    if trail::is_followed() {
+        let took: Vec<AtomicU64> = usable.iter().map(|_| AtomicU64::new(0)).collect();
+        at_once(env, usable.len(), &|n| {
+            let begun = env.clock.now();
+            usable[n].flush(tree);
+            took[n].store(env.clock.now().since(begun).0, Relaxed);
+        });
+        let waited = |(side, took): (&&Side, &AtomicU64)| {
+            trail::waited_for(tree.leaves[side.index].guid, took.load(Relaxed));
+        };
+        usable.iter().zip(&took).for_each(waited);
+    } else {
+        at_once(env, usable.len(), &|n| usable[n].flush(tree));
     }
     parts.iter().map(|part| (part.top.id, part.judge(tree))).collect()
+}
+
+fn at_once(env: &Env, count: usize, flush: &(dyn Fn(usize) + Sync)) {
+    match count {
+        1 => flush(0), // Nobody need be woken to help.
+        count => env.driver.par_map(count, flush),
+    }
 }
 
 /// Faults a disk that failed where no second try makes sense, if the pool can do without it.

@@ -2,8 +2,9 @@ mod raidz;
 
 use std::sync::Arc;
 
-use env::{DiskError, FaultKind, FaultOp, FaultRule, Quirk};
+use env::{DiskError, FaultKind, FaultOp, FaultRule, Nanos, Quirk};
 use ondisk::{BlkPtr, Dva};
+use stdx::trail;
 
 use crate::arc::Keep;
 use crate::testing::{DISK, Rig, noise, on, plain, rig, rig_with_cache, rig_with_logs, text, with};
@@ -404,4 +405,30 @@ fn unbuilt_vdevs_are_named() {
     root.children[0].kind = VdevKind::Other("draid".to_owned());
     let result = rig.storage.open_tree(&root, OpenIntent::Create);
     assert_eq!(result, Err(OpenError::Unsupported { kind: "draid".to_owned() }));
+}
+
+#[test]
+fn who_is_looked_at_is_told_which_disk_his_reads_and_flushes_waited_for() {
+    let rig = rig(&[1, 2]);
+    let bps: Vec<BlkPtr> = (0..8).map(|n| rig.write_one(&noise(16384, n), plain())).collect();
+    let guid =
+        |path: &str| rig.storage.tree().leaves.iter().find(|leaf| leaf.path == path).map(|leaf| leaf.guid);
+    let slowest = |work: &dyn Fn()| trail::followed(Box::default(), work).1.slowest.map(|waited| waited.vdev);
+    let read = || {
+        rig.storage
+            .read_many(&bps, IoClass::SyncRead, Keep::ALL)
+            .into_iter()
+            .for_each(|it| drop(it.unwrap()));
+    };
+    let flush = || rig.storage.flush_on(&rig.storage.tree(), &[0, 1]).unwrap();
+    for slow in ["a", "b"] {
+        for op in [FaultOp::Read, FaultOp::Flush] {
+            rig.faults.inject(on(slow, op, FaultKind::Delay(Nanos::from_millis(30))));
+        }
+        assert_eq!(slowest(&flush), guid(slow));
+        let read = slowest(&read);
+        // The other side of the mirror may have been read instead.
+        assert!(read == guid(slow) || slow == "b", "{slow} {read:?}");
+        rig.faults.clear();
+    }
 }

@@ -87,7 +87,9 @@ impl Worker for Prefetcher {
         for same in burst.chunk_by(|a, b| a.goal.is(&b.goal)) {
             let bps: Vec<BlkPtr> = same.iter().map(|hint| hint.bp).collect();
             match &same[0].goal {
-                Goal::Cache(keep) => storage.read_ahead(&bps, *keep),
+                Goal::Cache(keep) => {
+                    storage.read_ahead(&bps, *keep, same.iter().any(|hint| hint.is_followed));
+                }
                 Goal::Shelf(places) => storage.fill(places, &bps),
             }
         }

@@ -1,6 +1,7 @@
 //! Reading: the cache, then each copy until one is whole; bad copies are rewritten from the good
 //! one.
 
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex};
 
 use codec::Salt;
@@ -64,13 +65,18 @@ impl Storage {
         fetched.zip(bps).map(cut).collect()
     }
 
-    /// Brings blocks into the cache, but those that another is bringing there.
-    pub(crate) fn read_ahead(&self, bps: &[BlkPtr], keep: Keep) {
+    /// Brings blocks into the cache, but those that another is bringing there. `is_followed`:
+    /// whoever waits for one is told for which leaf vdev he does.
+    pub(crate) fn read_ahead(&self, bps: &[BlkPtr], keep: Keep, is_followed: bool) {
         let key = |bp: &BlkPtr| Key::of(self.pool_guid(), bp);
-        let underway = self.ahead().set_out(bps.iter().filter_map(key));
+        let underway = self.ahead().set_out(bps.iter().filter_map(key), is_followed);
         let mine = |bp: &&BlkPtr| key(bp).is_some_and(|key| underway.has(&key));
         let bps: Vec<BlkPtr> = bps.iter().filter(mine).copied().collect();
-        drop(self.read_for(&bps, Wish { class: IoClass::AsyncRead, keep, is_prefetch: true }));
+        let read = || drop(self.read_for(&bps, Wish { class: IoClass::AsyncRead, keep, is_prefetch: true }));
+        let Some(slowest) = &underway.slowest else { return read() };
+        if let ((), Some(waited)) = trail::slowest(read) {
+            slowest.store(waited.vdev, Relaxed);
+        }
     }
 
     /// Waits for those that are being read ahead.

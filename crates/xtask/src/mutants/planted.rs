@@ -28,8 +28,8 @@ pub const MUTANTS: &[Mutant] = &[
         what: "of the disks that are flushed before an uberblock, the last is left out",
         story: ATTRITION,
         file: "crates/storage/src/storage/flush.rs",
-        from: "par_map(all.len(), &|n| all[n].flush(tree)),",
-        to: "par_map(all.len().saturating_sub(usize::from(PLANTED)), &|n| all[n].flush(tree)),",
+        from: "count => env.driver.par_map(count, flush),",
+        to: "count => env.driver.par_map(count.saturating_sub(usize::from(PLANTED)), flush),",
     },
     Mutant {
         name: "uberblock-before-its-group",

@@ -98,7 +98,8 @@ impl Level2 {
         verify: &(dyn Fn(usize, &[u8]) -> bool + Sync),
     ) -> Vec<(usize, AlignedBuf)> {
         let (Some(completion), Some(class)) = (flight.completion, flight.class) else { return Vec::new() };
-        let answers = completion.wait(&self.env, &flight.queues, class);
+        let guid = |slot: usize| flight.wanted.get(slot).map(|wanted| wanted.leaf.guid);
+        let answers = completion.wait_for_leaves(&self.env, &flight.queues, class, guid);
         let mut good = Vec::new();
         for (wanted, answer) in flight.wanted.iter().zip(answers) {
             match answer {

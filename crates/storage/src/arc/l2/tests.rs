@@ -396,7 +396,7 @@ fn neither_groups_under_way_nor_unused_prefetches_are_written() {
     assert!(!bench.l2().has(&key), "group 5 may still write over it");
     bench.rig.storage.cache().remove(&key);
     bench.rig.storage.sync_done(5);
-    bench.rig.storage.read_ahead(&[bp], Keep::ALL);
+    bench.rig.storage.read_ahead(&[bp], Keep::ALL, false);
     bench.feed();
     assert!(!bench.l2().has(&key), "nobody has asked for it");
     assert_eq!(bench.rig.read(&bp).unwrap()[..], block[..]);
