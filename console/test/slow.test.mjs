@@ -62,6 +62,21 @@ for (const Hand of [Mouse, Keyboard]) {
       await picture(page, `slow-device-${name}`);
       await judge(page, "analytics by device");
 
+      // Where in the volume, as a picture, of which a class leads further down.
+      await hand.press(page.getByRole("button", { name: "New drill-down", exact: true }));
+      await hand.choose(dialog.getByRole("button", { name: /Tell apart by/ }), "Size");
+      await hand.choose(dialog.getByRole("button", { name: /And by/ }), "Offset");
+      await hand.type(dialog.getByLabel("Operation", { exact: true }), "write");
+      const places = await begins("Requests by size, offset");
+      await places.getByRole("row", { name: /64K +0M/ }).waitFor();
+      await hand.press(places.getByRole("button", { name: "Show offsets", exact: true }));
+      await places.getByText(/^8 requests from .* by ranges of 16 MiB: from 0 B to 16\.0 MiB\.$/).waitFor();
+      await picture(page, `offsets-${name}`);
+      await places.locator("canvas").click();
+      await dialog.getByText(/Only requests of: Operation write, from byte 0 B on/).waitFor();
+      await hand.press(dialog.getByRole("button", { name: "Cancel", exact: true }));
+      await dialog.waitFor({ state: "detached" });
+
       // Each request by itself says so, too.
       await go(page, "/trace");
       await hand.type(page.getByLabel("Device", { exact: true }), `tank:${log}`);

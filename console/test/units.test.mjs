@@ -185,7 +185,7 @@ test("a curve has its sizes at equal distances, and times are read as people wri
 
 test("what drill-downs found: lines, middles, tables and filters", async () => {
   const { linesOf, valueOf } = await load("analytics/lines.tsx");
-  const { bucketAt, latencies } = await load("analytics/heat.tsx");
+  const { bounds, classAt, classOf, countsOf, narrow, pictured, rowsOf: heatOf } = await load("analytics/heat.tsx");
   const { csv, nextOf, typed, short } = await load("analytics/request.ts");
   const sum = (operations, bytes = 0, time = 0) => ({ operations, bytes, time });
   const found = {
@@ -201,8 +201,18 @@ test("what drill-downs found: lines, middles, tables and filters", async () => {
     [95, 99, 100, 101, 109, 110, 170, 199], [0, 0, 3, 0, 0, 0, 0, 0], [0, 0, 1, 0, 0, 2, 0, 0],
   ]);
   assert.deepEqual([valueOf("latency", sum(120, 0, 480e6), 60), valueOf("latency", sum(0), 1)], [4, null]);
-  const sums = latencies(found, 0, 105);
-  assert.deepEqual([[...sums], bucketAt(sums, 0.5), bucketAt(sums, 0.99), bucketAt(new Map(), 0.5)], [[[0, 3], [2, 1]], 0, 2, undefined]);
+  const sums = countsOf(heatOf(found, "latency").rows, 0, 105);
+  assert.deepEqual([[...sums], classAt(sums, 0.5), classAt(sums, 0.99), classAt(new Map(), 0.5)], [[[0, 3], [2, 1]], 0, 2, undefined]);
+  // Sizes and offsets are drawn from the cells of keys; what is of none of them is said to be missing.
+  const keyed = (by, begins) => ({ drill_down: { by }, keys: begins.map((begin, key) => ({ number: key, begins: [null, begin].slice(2 - by.length) })),
+    rows: [{ second: 100, seconds: 1, total: sum(10), cells: [[0, sum(2)], [1, sum(3)], [2, sum(4)]], latencies: [] }] });
+  const heat = (of, by, begins) => { const { rows, missing } = heatOf(keyed(by, begins), of); return [rows[0].cells, missing.get(rows[0])]; };
+  assert.deepEqual(heat("size", ["size"], [0, 4096, 8192]), [[[0, 2], [13, 3], [14, 4]], 1]);
+  assert.deepEqual(heat("offset", ["client", "offset"], [32 << 20, 32 << 20, null]), [[[2, 5]], 5]);
+  assert.deepEqual([0, 1, 4096].map((begin) => bounds("size", classOf("size", begin))), [[0, 1], [1, 2], [4096, 8192]]);
+  assert.deepEqual([narrow({ min_bytes: 5000, client: "a" }, "size", 4096, 8192), narrow({}, "latency", 1500, 3000), narrow({ offset_to: 20 << 20 }, "offset", 16 << 20, 32 << 20)],
+    [{ client: "a", min_bytes: 5000, max_bytes: 8191 }, { slower_us: 1, faster_us: 2 }, { offset_from: 16 << 20, offset_to: 20 << 20 }]);
+  assert.deepEqual([["size", "client"], ["client", "size"], ["offset"], []].map(pictured), ["latency", "size", "offset", "latency"]);
   const lines = csv(found).split("\n");
   assert.deepEqual(lines.slice(0, 3), ["client,file,operations,bytes,nanoseconds,missing", '"=1+1","a""b",6,60,600,2', "(other),,1,5,5,0"]);
   const { rowsOf } = await load("analytics/hierarchy.ts");

@@ -5,7 +5,7 @@ import { useChange, useRead } from "../api/queries";
 import { Button, Check, Failure, Name, State } from "../parts/ui";
 import { Grid, byNumber, type Column } from "../parts/grid";
 import { number, plainly, size, span, t } from "../words";
-import { Heat } from "./heat";
+import { Heat, pictured } from "./heat";
 import { Lines } from "./lines";
 import type { PaneStatistic } from "./worksheets";
 import { rowsOf, type Row } from "./hierarchy";
@@ -47,8 +47,9 @@ export function Pane({ id, statistic, onShow, from, to, onDrill }: PaneProps) {
   ];
   const toggle = ({ id: key }: Row) => setClosed(closed.has(key) ? new Set([...closed].filter((one) => one !== key)) : new Set([...closed, key]));
   const file = `cistern-analytics-${id}`;
-  const isHeat = statistic === "latencies";
-  const pick = (least: number, most: number | undefined) => onDrill({ ...filter, slower_us: Math.floor(least / 1000), ...(most ? { faster_us: Math.ceil(most / 1000) - 1 } : {}) }, by);
+  const classes = pictured(by);
+  const isHeat = statistic === "latencies" || statistic === "classes";
+  const pick = (narrow: (all: Filter) => Filter) => onDrill(narrow(filter), by);
   return (
     <section className="card stack" aria-label={title}>
       <div className="row">
@@ -60,7 +61,7 @@ export function Pane({ id, statistic, onShow, from, to, onDrill }: PaneProps) {
       </p>
       <div ref={area}>
         {isHeat
-          ? <Heat found={found} from={from} to={to} onPick={pick} />
+          ? <Heat found={found} of={statistic === "classes" ? classes : "latency"} from={from} to={to} onPick={pick} />
           : <Lines found={found} statistic={statistic} from={from} to={to} />}
       </div>
       {hasFiles && <Check isSelected={isTree} onChange={setTree}>{t("Files below their datasets")}</Check>}
@@ -70,7 +71,9 @@ export function Pane({ id, statistic, onShow, from, to, onDrill }: PaneProps) {
       <p className="small muted">{t("All others: {count} operations. All together: {all}.", { count: number(found.others.operations), all: number(found.total.operations) })}</p>
       <Failure error={end.error ?? remove.error} />
       <div className="row end">
-        <Button onPress={() => onShow(isHeat ? undefined : "latencies")}>{isHeat ? t("Show lines") : t("Show latencies")}</Button>
+        {isHeat && <Button onPress={() => onShow(undefined)}>{t("Show lines")}</Button>}
+        {statistic !== "latencies" && <Button onPress={() => onShow("latencies")}>{t("Show latencies")}</Button>}
+        {classes !== "latency" && statistic !== "classes" && <Button onPress={() => onShow("classes")}>{classes === "size" ? t("Show sizes") : t("Show offsets")}</Button>}
         <Button onPress={() => save(`${file}.csv`, new Blob([csv(found)], { type: "text/csv" }))}>{t("Save CSV")}</Button>
         <Button onPress={() => area.current?.querySelector("canvas")?.toBlob((image) => { if (image) save(`${file}.png`, image); })}>{t("Save picture")}</Button>
         {running && !watched && <Button onPress={() => end.mutate(undefined)}>{t("End")}</Button>}

@@ -21,6 +21,7 @@ const PATHS = ["/v1/analytics"];
 export const statistics = (): Option<PaneStatistic>[] => [
   { id: "operations", name: t("Operations a second") }, { id: "bytes", name: t("Bytes a second") },
   { id: "latency", name: t("Mean latency (ms)") }, { id: "latencies", name: t("Latencies") },
+  { id: "classes", name: t("Sizes or offsets") },
 ];
 
 const measures = (): Option<Measure>[] => [

@@ -4471,6 +4471,8 @@ export type components = {
         };
         /** @description Requests that are of one kind, as a drill-down tells them apart. */
         DrillDownKey: {
+            /** @description Where a value begins that is a range, one for each dimension: an offset or size in bytes, a latency in microseconds. */
+            begins: (number | null)[];
             /** @description What takes these requests alone; absent where it cannot be said: nothing is known of them there, or their file has no name. */
             filter?: components["schemas"]["RequestFilter"] | null;
             /**
@@ -6187,7 +6189,7 @@ export type components = {
         /** @description What an alert of a pane looks at. */
         PaneMeasure: "operations" | "bytes" | "p99";
         /** @description What a pane shows of its drill-down over time. */
-        PaneStatistic: "operations" | "bytes" | "latency" | "latencies";
+        PaneStatistic: "operations" | "bytes" | "latency" | "latencies" | "classes";
         /** @description Another appliance that this one knows. */
         Peer: {
             /** Format: int64 */

@@ -36,7 +36,7 @@ export default function Analytics() {
   }, [isStill]);
   const all = (list.data?.value ?? []).toReversed();
   const shown = opened ? all.filter(({ id }) => opened.ids.includes(id)) : all;
-  const lines = statistics().filter((one): one is Option<Statistic> => one.id !== "latencies");
+  const lines = statistics().filter((one): one is Option<Statistic> => one.id !== "latencies" && one.id !== "classes");
   const chosen = (one: Statistic) => {
     setStatistic(one);
     setOthers({});

@@ -131,6 +131,9 @@ pub struct DrillDownKey {
     pub number: u64,
     /// One for each dimension, as text for people: a path, an address, `64K`.
     pub values: Vec<String>,
+    /// Where a value begins that is a range, one for each dimension: an offset or size in bytes, a
+    /// latency in microseconds.
+    pub begins: Vec<Option<u64>>,
     /// What takes these requests alone; absent where it cannot be said: nothing is known of them
     /// there, or their file has no name.
     #[serde(default, skip_serializing_if = "Option::is_none")]

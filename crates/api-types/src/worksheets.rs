@@ -23,11 +23,19 @@ pub enum PaneStatistic {
     Latency,
     /// How many took how long.
     Latencies,
+    /// How many were of which size or offset, where that is what requests are told apart by last;
+    /// else as `latencies`.
+    Classes,
 }
 
 impl PaneStatistic {
-    pub const ALL: [PaneStatistic; 4] =
-        [PaneStatistic::Operations, PaneStatistic::Bytes, PaneStatistic::Latency, PaneStatistic::Latencies];
+    pub const ALL: [PaneStatistic; 5] = [
+        PaneStatistic::Operations,
+        PaneStatistic::Bytes,
+        PaneStatistic::Latency,
+        PaneStatistic::Latencies,
+        PaneStatistic::Classes,
+    ];
 
     pub fn name(self) -> &'static str {
         match self {
@@ -35,6 +43,7 @@ impl PaneStatistic {
             PaneStatistic::Bytes => "bytes",
             PaneStatistic::Latency => "latency",
             PaneStatistic::Latencies => "latencies",
+            PaneStatistic::Classes => "classes",
         }
     }
 }

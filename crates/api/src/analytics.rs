@@ -193,7 +193,19 @@ fn key(request: &DrillDownRequest, place: &Place, names: &Names) -> DrillDownKey
         values.push(text(*dimension, value, names));
         filter = filter.and_then(|filter| narrowed(filter, *dimension, value, names));
     }
-    DrillDownKey { number: place.number, values, filter, sum: sum(&place.sum), missing: place.missing }
+    let begin = |value: &Value| match value {
+        Value::Offset(from) | Value::AtLeast(from) => Some(*from),
+        _ => None,
+    };
+    let begins = place.key.iter().take(values.len()).map(begin).collect();
+    DrillDownKey {
+        number: place.number,
+        values,
+        begins,
+        filter,
+        sum: sum(&place.sum),
+        missing: place.missing,
+    }
 }
 
 const UNKNOWN: &str = "-";

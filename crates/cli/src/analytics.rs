@@ -41,7 +41,7 @@ shows what each found. They are shared: others who have them run at the time see
   -t SPAN    how long: 10s, 5m; a day at the most                 (default: 10s; also --time)
   -n COUNT   rows at the most                                     (default: 20; also --count)
   -r         files below their datasets, whose sums are exact too    (also --by-dataset)
-  -x STATISTIC  what the console shows of them: operations, bytes, latency or latencies (also --statistic)
+  -x STATISTIC  what the console shows of them: operations, bytes, latency, latencies or classes, which are sizes or offsets (also --statistic)
   -F         replaces the worksheet that has this name             (also --force)
   -H         for programs: no header, a tab between fields, exact numbers
   -j         what the daemon says, as JSON: by second too          (also --json)

@@ -12,7 +12,8 @@ fn found() -> DrillDownFound {
         cells: vec![(7, sum(count / 2))],
         latencies: vec![(0, u32::try_from(count).expect("few") - slow), (10, slow)],
     };
-    let key = DrillDownKey { number: 7, values: vec!["READ".into()], filter: None, sum: sum(0), missing: 0 };
+    let (values, begins) = (vec!["READ".into()], vec![None]);
+    let key = DrillDownKey { number: 7, values, begins, filter: None, sum: sum(0), missing: 0 };
     DrillDownFound {
         drill_down: Told {
             id: 1,

@@ -72,7 +72,9 @@ fn loads_are_told_apart_exactly_and_each_key_leads_further_down() {
     );
     let sizes = found(&daemon, by_size);
     adds_up(&sizes);
-    assert!(sizes["keys"].as_array().expect("keys").iter().any(|key| key["values"][0] == "4K"), "{sizes}");
+    let of_4k = sizes["keys"].as_array().expect("keys").iter().find(|key| key["values"][0] == "4K");
+    let begins = &of_4k.unwrap_or_else(|| panic!("{sizes}"))["begins"];
+    assert!(begins[0] == 4096 && begins[1].is_u64() && begins[2].is_null(), "{begins}");
     assert!(
         sizes["keys"].as_array().expect("keys").iter().any(|key| key["values"][2] == "log"),
         "sync writes"
@@ -104,6 +106,7 @@ fn loads_are_told_apart_exactly_and_each_key_leads_further_down() {
     open.write(17 << 20, &[7; 512]).expect("written");
     let deeper = found(&daemon, deeper);
     assert_eq!((number(&deeper["total"]["operations"]), &deeper["keys"][0]["values"]), (1, &json!(["16M"])));
+    assert_eq!(deeper["keys"][0]["begins"], json!([16 << 20]));
 
     // It ends by itself, is kept, and takes nothing more; others that were begun go on.
     let begun = Instant::now();
