@@ -10,7 +10,7 @@ const EMPTY = { protocol: "", client: "", dataset: "", file: "", operation: "", 
 export function useFilter(): [React.ReactNode, Filter] {
   const [fields, setFields] = useState(EMPTY);
   const set = (name: keyof typeof EMPTY) => (value: string) => setFields({ ...fields, [name]: value });
-  const protocols: Option<string>[] = [{ id: "", name: t("any") }, { id: "nfs", name: t("NFS") }, { id: "iscsi", name: t("iSCSI") }, { id: "nbd", name: t("NBD") }];
+  const protocols: Option<string>[] = [{ id: "", name: t("any") }, { id: "nfs", name: t("NFS") }, { id: "iscsi", name: t("iSCSI") }, { id: "nbd", name: t("NBD") }, { id: "local", name: t("Local mounts") }];
   const shown = (
     <div className="row base">
       <Select label={t("Protocol")} options={protocols} value={fields.protocol} onChange={set("protocol")} />

@@ -7131,11 +7131,8 @@ export type components = {
             /** @description The exact form; empty where the property does not apply. */
             value: string;
         };
-        /**
-         * @description By what a client reaches data.
-         * @enum {string}
-         */
-        Protocol: "nfs" | "iscsi" | "nbd";
+        /** @description By what a client reaches data. */
+        Protocol: ("nfs" | "iscsi" | "nbd") | "local";
         /** @description See the module. Faults of one subject are in an enum of their own. */
         Reason: ("no-dataset" | "no-pool" | "dataset-exists" | "pool-exists" | "bookmark-exists" | "dataset-busy" | "pool-busy" | "importing" | "suspended" | "key-not-loaded" | "no-space" | "name-too-long" | "name-missing" | "no-parent" | "parent-not-filesystem" | "not-of-this-type" | "not-of-pool-root" | "not-by-this-pool" | "below-itself" | "other-dataset" | "no-snapshots-named" | "several-pools" | "new-name-taken" | "several-snapshots-of-one" | "snapshot-not-promoted" | "no-clone" | "invalid-permission" | "cloned" | "has-children" | "no-snapshots-found" | "tag-exists" | "no-tag" | "tag-too-long" | "invalid-tag" | "has-checkpoint" | "discarding-checkpoint" | "no-checkpoint" | "device-too-large" | "not-applicable" | "not-of-filesystems" | "not-counted" | "not-earlier" | "guid-zero" | "no-label" | "no-such-device" | "no-such-block" | "io") | {
             "no-pool-named": {
@@ -7658,7 +7655,7 @@ export type components = {
         };
         /** @description Which requests are wanted; what is not given is any. */
         RequestFilter: {
-            /** @description An address, or the name of an iSCSI initiator. */
+            /** @description An address, the name of an iSCSI initiator, or `local` for programs of this machine. */
             client?: string | null;
             /** @description A file system or volume, by its name. */
             dataset?: string | null;
@@ -7705,7 +7702,7 @@ export type components = {
         };
         /** @description Which requests are wanted; what is not given is any. */
         RequestFilterRequest: {
-            /** @description An address, or the name of an iSCSI initiator. */
+            /** @description An address, the name of an iSCSI initiator, or `local` for programs of this machine. */
             client?: string | null;
             /** @description A file system or volume, by its name. */
             dataset?: string | null;
@@ -10569,7 +10566,7 @@ export type components = {
             blocks: components["schemas"]["BlockSources"];
             /** Format: uint64 */
             bytes: number;
-            /** @description An address, or the name of an iSCSI initiator. */
+            /** @description An address, the name of an iSCSI initiator, or `local` for programs of this machine. */
             client: string;
             /** @description The file system or volume that it was about. Absent where it was about none, or where that is no more. */
             dataset?: string | null;

@@ -10,16 +10,19 @@ pub enum Protocol {
     Nfs,
     Iscsi,
     Nbd,
+    /// A mount of this machine.
+    Local,
 }
 
 impl Protocol {
-    pub const ALL: [Protocol; 3] = [Protocol::Nfs, Protocol::Iscsi, Protocol::Nbd];
+    pub const ALL: [Protocol; 4] = [Protocol::Nfs, Protocol::Iscsi, Protocol::Nbd, Protocol::Local];
 
     pub fn name(self) -> &'static str {
         match self {
             Protocol::Nfs => "nfs",
             Protocol::Iscsi => "iscsi",
             Protocol::Nbd => "nbd",
+            Protocol::Local => "local",
         }
     }
 }
@@ -55,7 +58,7 @@ impl ServedBy {
 pub struct RequestFilter {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub protocol: Option<Protocol>,
-    /// An address, or the name of an iSCSI initiator.
+    /// An address, the name of an iSCSI initiator, or `local` for programs of this machine.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client: Option<String>,
     /// The number of a user, or the name that an iSCSI initiator has proved.
@@ -162,7 +165,7 @@ pub struct TracedRequest {
     /// When all of it had come: microseconds since 1970.
     pub time: u64,
     pub protocol: Protocol,
-    /// An address, or the name of an iSCSI initiator.
+    /// An address, the name of an iSCSI initiator, or `local` for programs of this machine.
     pub client: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user: Option<String>,

@@ -59,7 +59,7 @@ pub struct Servers {
     pub nfs: OnceLock<Arc<nfs::Server>>,
     pub iscsi: OnceLock<Arc<iscsi::Server>>,
     pub nbd: OnceLock<Arc<nbd::Server>>,
-    /// Shows their requests to who looks.
+    /// Shows their requests, and those of local mounts, to who looks.
     pub observer: Arc<Observer>,
 }
 
@@ -107,13 +107,14 @@ impl Local {
         let missed = list.load().map_err(|error| {
             std::io::Error::new(error.kind(), format!("{}: {error}", list.path().display()))
         })?;
-        let (pool, mounts) = (Pool::new(limits)?, Mutex::new(Mounts { missed, ..Mounts::default() }));
+        let (servers, mounts) = (Servers::default(), Mutex::new(Mounts { missed, ..Mounts::default() }));
+        let pool = Pool::new(limits, servers.observer.clone())?;
         let (ended, ends) = sync_channel(1);
         // One that has not been taken yet tells of all.
         pool.on_end(move || {
             let _ = ended.try_send(());
         });
-        let (turns, is_stopping, servers) = (Arc::default(), AtomicBool::new(false), Servers::default());
+        let (turns, is_stopping) = (Arc::default(), AtomicBool::new(false));
         let local = Local { engine, pool, mounter, mounts, turns, list, is_stopping, search, servers };
         let local = Arc::new(local);
         let whose = Arc::downgrade(&local);

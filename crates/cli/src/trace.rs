@@ -16,7 +16,7 @@ pub const USAGE: &str = "\
 usage: cistern trace [-p PROTOCOL] [-c CLIENT] [-u USER] [-d DATASET [-f FILE]] [-o OPERATION] [-s TIME] [-S TIME]
                      [-b BYTES] [-B BYTES] [-w WHAT] [-D DEVICE] [-n COUNT] [-t SPAN] [-H] [--json]
 
-Shows requests of clients as they end: NFS, iSCSI and network block devices. For operators and administrators.
+Shows requests of clients as they end: NFS, iSCSI, network block devices and local mounts. For operators and administrators.
 
 TOOK is from when all of a request had come until its answer had gone to the system. It is made of these, to the nanosecond:
 QUEUE waited for a thread; PROTO was decoded, and its answer made; ENGINE the engine worked on it, or it waited for a lock;
@@ -24,8 +24,8 @@ DISK waited for disks that were read; LOG waited for stable storage; GROUP waite
 waited, or was taken slowly. BY is the slowest of what served it: overlay (not on disk yet), cache, log or disk. DEVICE is the
 leaf vdev that it waited for longest.
 
-  -p PROTOCOL   nfs, iscsi or nbd                                      (also --protocol)
-  -c CLIENT     an address, or the name of an iSCSI initiator          (also --client)
+  -p PROTOCOL   nfs, iscsi, nbd or local                               (also --protocol)
+  -c CLIENT     an address, the name of an iSCSI initiator, or local   (also --client)
   -u USER       the number of a user, or the CHAP name of an initiator (also --user)
   -d DATASET    a file system or volume                                (also --dataset)
   -f FILE       a file or directory of it, by its path in it           (also --file)
@@ -165,7 +165,7 @@ pub fn named<T: Copy>(text: &str, all: &[T], name: fn(T) -> &'static str) -> Res
 }
 
 /// Microseconds of 500us, 10ms, 2s.
-fn micros(text: &str) -> Result<u64, Stop> {
+pub fn micros(text: &str) -> Result<u64, Stop> {
     const UNITS: [(&str, u64); 4] = [("us", 1), ("ms", 1_000), ("s", 1_000_000), ("m", 60_000_000)];
     let wrong = || Stop::Usage(format!("'{text}' is no time, such as 500us, 10ms or 2s"));
     span::parse(text, &UNITS).ok_or_else(wrong)

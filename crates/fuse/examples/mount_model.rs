@@ -3,6 +3,7 @@
 
 use engine_api::Time;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 fn now() -> Time {
@@ -16,7 +17,7 @@ fn main() {
         std::process::exit(2);
     };
     let fs = model::MemFs::new(Box::new(now));
-    let pool = fuse::Pool::new(fuse::Limits::default()).expect("a descriptor");
+    let pool = fuse::Pool::new(fuse::Limits::default(), Arc::default()).expect("a descriptor");
     let at = fuse::At { path: &at, overlay: true };
     match fuse::mount(&pool, &mounter::Mounter::here(), fs, at, &fuse::MountOptions::default()) {
         Ok(mount) => mount.wait(),

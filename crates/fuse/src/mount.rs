@@ -185,7 +185,7 @@ fn attempt(
     let watcher: Arc<dyn Watcher> = notifier.clone();
     let origin = fs.watch(Arc::downgrade(&watcher));
     let server = Server::new(fs, inodes, origin, options.cache, current.clone());
-    let ops = Ops::new(server, notifier.clone(), pool.counting());
+    let ops = Ops::new(server, notifier.clone(), pool.counting(), pool.observer());
     let begun = device.wait(BEGIN).and_then(|()| ops.begin(&device, rings.is_some()));
     let ended = Arc::new(Ended::default());
     let session = Session { device, ops, at: at.clone(), ended: ended.clone(), told: pool.told() };

@@ -14,12 +14,14 @@ use crate::reply::{self, Answer, Entries, Fields, Limits};
 use crate::request::{self, Body, Header, Read};
 use crate::ring;
 use crate::server::{Opened, Server, WriteHow};
-use crate::stats::Requests;
+use crate::stats::{self, Requests};
 use crate::trust::Trust;
+use analytics::{Observer, Protocol};
 use engine_api::{Attr, Changed, Error, NewNode, NodeId, NodeKind, ReadBuf, Result, Seek, Watcher};
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
+use stdx::trail;
 
 /// Reads ahead and asynchronous writes that the kernel has under way at a time.
 const BACKGROUND: u16 = 64;
@@ -60,11 +62,19 @@ pub struct Ops {
     server: Server,
     notifier: Arc<Notifier>,
     requests: Arc<Requests>,
+    observer: Arc<Observer>,
+    /// As who looks at requests sees whoever sends them.
+    client: Arc<str>,
 }
 
 impl Ops {
-    pub fn new(server: Server, notifier: Arc<Notifier>, requests: Arc<Requests>) -> Ops {
-        Ops { server, notifier, requests }
+    pub fn new(
+        server: Server,
+        notifier: Arc<Notifier>,
+        requests: Arc<Requests>,
+        observer: Arc<Observer>,
+    ) -> Ops {
+        Ops { server, notifier, requests, observer, client: "local".into() }
     }
 
     /// Answers INIT, which comes first and once. `rings`: requests may come through rings; whether
@@ -128,10 +138,24 @@ impl Ops {
                 answer.ok();
                 return false;
             }
-            Ok(body) => self.answer(&header, body, answer),
+            Ok(body @ (Body::Forget { .. } | Body::BatchForget { .. })) => {
+                self.answer(&header, body, answer);
+            }
+            Ok(body) => self.observed(&header, body, answer),
             Err(request::Malformed) => answer.error(libc::EIO),
         }
         true
+    }
+
+    /// Answers what somebody has asked for, and not the kernel by itself, and shows it to who looks
+    /// at requests. The answer is given to the kernel as a part of that.
+    fn observed(&self, req: &Header, body: Body, answer: Answer) {
+        let operation = || stats::operation(req.opcode);
+        let mut live = self.observer.begin((Protocol::Local, operation), &self.client, None);
+        analytics::working(&mut live, || {
+            trail::note(|trail| trail.user = Some(req.uid));
+            self.answer(req, body, answer);
+        });
     }
 
     fn answer(&self, req: &Header, body: Body, answer: Answer) {

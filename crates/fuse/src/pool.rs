@@ -39,6 +39,7 @@ use crate::recall::{self, Thread};
 use crate::rings::{self, Attended, Rings};
 use crate::room::{Limits, Room};
 use crate::stats::Requests;
+use analytics::Observer;
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 use std::collections::HashMap;
 use std::io;
@@ -95,6 +96,7 @@ struct Inner {
     crowd: Arc<Crowd>,
     rings: rings::Budget,
     requests: Arc<Requests>,
+    observer: Arc<Observer>,
     told: Told,
     /// When it was last looked who has too many readers.
     looked: Mutex<Instant>,
@@ -167,9 +169,11 @@ impl std::fmt::Debug for Pool {
 }
 
 impl Pool {
+    /// `observer` shows what programs ask of mounts.
+    ///
     /// # Errors
     /// The operating system's, where it has no more descriptors.
-    pub fn new(limits: Limits) -> io::Result<Pool> {
+    pub fn new(limits: Limits, observer: Arc<Observer>) -> io::Result<Pool> {
         recall::prepare()?;
         let room = Room::new(limits);
         let inner = Inner {
@@ -184,6 +188,7 @@ impl Pool {
             room,
             rings: rings::Budget::new(),
             requests: Arc::default(),
+            observer,
             told: Told::default(),
             looked: Mutex::new(Instant::now()),
         };
@@ -202,6 +207,10 @@ impl Pool {
     /// Where all mounts count what kernels ask for.
     pub(crate) fn counting(&self) -> Arc<Requests> {
         self.0.requests.clone()
+    }
+
+    pub(crate) fn observer(&self) -> Arc<Observer> {
+        self.0.observer.clone()
     }
 
     /// What kernels have asked for, by name.

@@ -8,42 +8,48 @@ use crate::abi;
 /// nobody's number.
 const NUMBERS: usize = 64;
 
-/// The requests that are served, by number. All others are counted together.
-const NAMES: [(u32, &str); 33] = [
-    (abi::LOOKUP, "lookup"),
-    (abi::FORGET, "forget"),
-    (abi::GETATTR, "getattr"),
-    (abi::SETATTR, "setattr"),
-    (abi::READLINK, "readlink"),
-    (abi::SYMLINK, "symlink"),
-    (abi::MKNOD, "mknod"),
-    (abi::MKDIR, "mkdir"),
-    (abi::UNLINK, "unlink"),
-    (abi::RMDIR, "rmdir"),
-    (abi::RENAME, "rename"),
-    (abi::LINK, "link"),
-    (abi::OPEN, "open"),
-    (abi::READ, "read"),
-    (abi::WRITE, "write"),
-    (abi::STATFS, "statfs"),
-    (abi::RELEASE, "release"),
-    (abi::FSYNC, "fsync"),
-    (abi::SETXATTR, "setxattr"),
-    (abi::GETXATTR, "getxattr"),
-    (abi::LISTXATTR, "listxattr"),
-    (abi::REMOVEXATTR, "removexattr"),
-    (abi::OPENDIR, "opendir"),
-    (abi::READDIR, "readdir"),
-    (abi::RELEASEDIR, "releasedir"),
-    (abi::FSYNCDIR, "fsyncdir"),
-    (abi::CREATE, "create"),
-    (abi::BATCH_FORGET, "batch_forget"),
-    (abi::FALLOCATE, "fallocate"),
-    (abi::READDIRPLUS, "readdirplus"),
-    (abi::RENAME2, "rename2"),
-    (abi::LSEEK, "lseek"),
-    (abi::STATX, "statx"),
+/// The requests that are served, by number, as they are counted and as who looks at one sees it.
+/// All others are counted together.
+const NAMES: [(u32, &str, &str); 33] = [
+    (abi::LOOKUP, "lookup", "LOOKUP"),
+    (abi::FORGET, "forget", "FORGET"),
+    (abi::GETATTR, "getattr", "GETATTR"),
+    (abi::SETATTR, "setattr", "SETATTR"),
+    (abi::READLINK, "readlink", "READLINK"),
+    (abi::SYMLINK, "symlink", "SYMLINK"),
+    (abi::MKNOD, "mknod", "MKNOD"),
+    (abi::MKDIR, "mkdir", "MKDIR"),
+    (abi::UNLINK, "unlink", "UNLINK"),
+    (abi::RMDIR, "rmdir", "RMDIR"),
+    (abi::RENAME, "rename", "RENAME"),
+    (abi::LINK, "link", "LINK"),
+    (abi::OPEN, "open", "OPEN"),
+    (abi::READ, "read", "READ"),
+    (abi::WRITE, "write", "WRITE"),
+    (abi::STATFS, "statfs", "STATFS"),
+    (abi::RELEASE, "release", "RELEASE"),
+    (abi::FSYNC, "fsync", "FSYNC"),
+    (abi::SETXATTR, "setxattr", "SETXATTR"),
+    (abi::GETXATTR, "getxattr", "GETXATTR"),
+    (abi::LISTXATTR, "listxattr", "LISTXATTR"),
+    (abi::REMOVEXATTR, "removexattr", "REMOVEXATTR"),
+    (abi::OPENDIR, "opendir", "OPENDIR"),
+    (abi::READDIR, "readdir", "READDIR"),
+    (abi::RELEASEDIR, "releasedir", "RELEASEDIR"),
+    (abi::FSYNCDIR, "fsyncdir", "FSYNCDIR"),
+    (abi::CREATE, "create", "CREATE"),
+    (abi::BATCH_FORGET, "batch_forget", "BATCH_FORGET"),
+    (abi::FALLOCATE, "fallocate", "FALLOCATE"),
+    (abi::READDIRPLUS, "readdirplus", "READDIRPLUS"),
+    (abi::RENAME2, "rename2", "RENAME2"),
+    (abi::LSEEK, "lseek", "LSEEK"),
+    (abi::STATX, "statx", "STATX"),
 ];
+
+/// As who looks at a request of this number sees it.
+pub fn operation(number: u32) -> &'static str {
+    NAMES.iter().find(|(known, ..)| *known == number).map_or("OTHER", |(_, _, operation)| operation)
+}
 
 /// Being counted.
 #[derive(Debug, Default)]
@@ -60,7 +66,7 @@ impl Requests {
     pub fn seen(&self) -> Vec<(&'static str, u64)> {
         let mut sums = self.0.get();
         let mut take = |number: u32| sums.get_mut(number as usize).map_or(0, std::mem::take);
-        let mut seen: Vec<_> = NAMES.iter().map(|(number, name)| (*name, take(*number))).collect();
+        let mut seen: Vec<_> = NAMES.iter().map(|(number, name, _)| (*name, take(*number))).collect();
         seen.push(("other", sums.iter().sum()));
         seen
     }
@@ -80,5 +86,9 @@ mod tests {
         assert_eq!(seen.iter().map(|(_, count)| count).sum::<u64>(), 7);
         let of = |name: &str| seen.iter().find(|(known, _)| *known == name).map(|(_, count)| *count);
         assert_eq!((of("read"), of("statx"), of("other")), (Some(2), Some(1), Some(4)));
+        assert_eq!(
+            (operation(abi::FSYNC), operation(abi::IOCTL), operation(u32::MAX)),
+            ("FSYNC", "OTHER", "OTHER")
+        );
     }
 }

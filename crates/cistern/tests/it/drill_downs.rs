@@ -1,14 +1,20 @@
 //! Drill-downs: loads by clients that others wrote, and what they come to by file, client and what
 //! served them, beside what the loads count themselves.
 
+use std::fs::{self, File};
+use std::io::{ErrorKind, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use load::{Blocks, Crowd, Work};
 use serde_json::{Value, json};
 
-use crate::daemon::{Daemon, PATIENCE, Scratch, say};
+use crate::daemon::{Daemon, PATIENCE, Scratch, say, text};
 use crate::libnfs::Client;
 use crate::metrics::{number, served};
+use crate::trace::Trace;
 
 pub fn begin(daemon: &Daemon, request: &Value) -> u64 {
     let (status, told) = daemon.ask("POST", "/v1/analytics", Some(&request.to_string()));
@@ -190,5 +196,55 @@ fn who_looks_comes_and_goes_beside_readers() {
         ));
         assert!(ratios.iter().all(|ratio| *ratio > 0.0), "{what}: nothing was read: {ratios:?}");
     }
+    daemon.stop();
+}
+
+#[test]
+fn what_programs_ask_of_a_local_mount_is_told_by_user_file_and_device() {
+    let scratch = Scratch::new("looked-local");
+    let mut daemon = Daemon::start(&scratch);
+    let (image, at) = (scratch.image("a", 256), scratch.folder("mnt"));
+    daemon.zpool(&format!("create -m {} -O compression=off tank {image}", text(&at))).done();
+    daemon.zfs("mount tank").done();
+    fs::set_permissions(&at, fs::Permissions::from_mode(0o755)).expect("for everybody");
+    let by_user = begin(&daemon, &json!({"by": ["user", "operation"], "filter": {"protocol": "local"}}));
+    let all = Trace::begin(&daemon, &["-p", "local", "-c", "local", "-t", "6s"]);
+    let noise: Vec<u8> = (0..1_u32 << 18).flat_map(|n| n.wrapping_mul(0x9e37_79b9).to_le_bytes()).collect();
+    let path = at.join("file");
+    let mut file = File::create(&path).expect("made");
+    file.write_all(&noise).expect("written");
+    file.sync_all().expect("synced");
+    drop(file);
+    // Neither the kernel nor the daemon has anything of it any more.
+    daemon.zfs("unmount tank").done();
+    daemon.zfs("mount tank").done();
+    daemon.zpool("sync tank").done();
+    daemon.ask("POST", "/v1/cache/drop", Some("null"));
+    let read = Command::new("cat").arg(&path).uid(65_534).output().expect("it runs");
+    assert!(read.status.success() && read.stdout == noise, "{:?}", read.stderr);
+    assert_eq!(fs::metadata(at.join("none")).map_err(|error| error.kind()).err(), Some(ErrorKind::NotFound));
+
+    let (requests, _) = all.rest();
+    let of = |operation: &'static str, user: &'static str| {
+        requests.iter().filter(move |one| one["operation"] == operation && one["user"] == user)
+    };
+    let bytes = |operation, user| of(operation, user).map(|one| number(&one["bytes"])).sum::<u64>();
+    assert_eq!(bytes("WRITE", "0"), 1 << 20, "{requests:?}");
+    assert!(bytes("READ", "65534") >= 1 << 20 && bytes("WRITE", "65534") == 0, "{requests:?}");
+    assert!(of("READ", "65534").all(|one| one["dataset"] == "tank" && one["file"] == "/file"));
+    let device = format!("tank:{image}");
+    assert!(of("READ", "65534").any(|one| one["served"] == "disk" && one["device"] == device.as_str()));
+    let synced = of("FSYNC", "0").next().unwrap_or_else(|| panic!("{requests:?}"));
+    assert!(number(&synced["stages"]["log"]) + number(&synced["stages"]["group"]) > 0, "{synced}");
+    assert!(of("LOOKUP", "0").any(|one| one["name"] == "none"));
+    for request in &requests {
+        let stages = request["stages"].as_object().expect("stages");
+        assert_eq!(stages.values().map(number).sum::<u64>(), number(&request["took"]), "{request}");
+    }
+    let users = found(&daemon, by_user);
+    adds_up(&users);
+    let keys = users["keys"].as_array().expect("keys");
+    let read = keys.iter().find(|key| key["values"] == json!(["65534", "READ"])).expect("reads");
+    assert_eq!(read["filter"], json!({"protocol": "local", "user": "65534", "operation": "READ"}));
     daemon.stop();
 }

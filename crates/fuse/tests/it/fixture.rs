@@ -59,7 +59,7 @@ impl Fixture {
     }
 
     pub fn with(options: &MountOptions) -> Fixture {
-        Fixture::within(&Pool::new(Limits::default()).unwrap(), options)
+        Fixture::within(&Pool::new(Limits::default(), Arc::default()).unwrap(), options)
     }
 
     pub fn within(pool: &Pool, options: &MountOptions) -> Fixture {

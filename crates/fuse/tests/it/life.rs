@@ -254,7 +254,7 @@ fn mounts_share_threads_and_buffers() {
 fn mounts_alone() {
     const MOUNTS: usize = 60;
     let before = taken();
-    let pool = Pool::new(Limits::default()).unwrap();
+    let pool = Pool::new(Limits::default(), Arc::default()).unwrap();
     let fixtures: Vec<Fixture> =
         (0..MOUNTS).map(|_| Fixture::within(&pool, &MountOptions::default())).collect();
     for fixture in &fixtures {
@@ -276,7 +276,7 @@ fn mounts_alone() {
 fn the_kernel_is_asked_to_forget_what_is_too_much() {
     const FILES: usize = 6_000;
     let held = Arc::new(AtomicUsize::new(0));
-    let pool = Pool::new(Limits { nodes: 1_000, held: held.clone() }).unwrap();
+    let pool = Pool::new(Limits { nodes: 1_000, held: held.clone() }, Arc::default()).unwrap();
     let fixtures = [(); 2].map(|()| Fixture::within(&pool, &MountOptions::default()));
     let [large, small] = &fixtures;
     fs::create_dir(large.path("d")).unwrap();

@@ -6,6 +6,7 @@ use std::fs::{self, File};
 use std::io::Read;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
 use std::time::Duration;
 
 #[test]
@@ -43,7 +44,7 @@ fn more_mounts_than_threads_are_all_served() {
 #[test]
 #[ignore = "run by more_mounts_than_threads_are_all_served"]
 fn three_hundred_mounts() {
-    let pool = Pool::new(Limits::default()).unwrap();
+    let pool = Pool::new(Limits::default(), Arc::default()).unwrap();
     let fixtures: Vec<Fixture> = (0..300).map(|_| Fixture::within(&pool, &MountOptions::default())).collect();
     let processors = std::thread::available_parallelism().unwrap().get();
     assert!(threads("fuse-ring") < 300 * processors, "not each has some");
