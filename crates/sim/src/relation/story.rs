@@ -163,8 +163,8 @@ impl Run {
             20 | 21 => self.snapshot(me),
             22 => self.thin(me),
             23 => self.clear(me),
-            24..=26 => self.promote(me, false).map(drop),
-            27 => self.promote(me, true).map(drop),
+            24..=26 => self.take_over(me, false),
+            27 => self.take_over(me, true),
             28..=30 => {
                 let discard = self.prng.chance(1, 2);
                 self.reverse(me, discard).map(drop)
@@ -480,6 +480,39 @@ impl Run {
             }
         }
         Ok(true)
+    }
+
+    /// An operator promotes: mostly where the replica is, often after he has taken the original out
+    /// of use and had the rest sent; and often goes on to where the original is, which was written
+    /// to until then.
+    fn take_over(&mut self, me: usize, force: bool) -> Done {
+        let me = match self.replica()? {
+            Some(replica) if self.prng.chance(7, 8) => replica,
+            _ => me,
+        };
+        if !force && self.prng.chance(1, 2) {
+            self.set_readonly(1 - me)?;
+            self.settle()?;
+            self.turn(1 - me)?;
+            self.settle()?;
+        }
+        if self.promote(me, force)? && self.prng.chance(1, 2) {
+            let discard = self.prng.chance(1, 3);
+            self.settle()?;
+            self.write(1 - me)?;
+            self.reverse(1 - me, discard)?;
+        }
+        Ok(())
+    }
+
+    /// The place whose datasets are replicas.
+    fn replica(&self) -> Result<Option<usize>, String> {
+        for me in 0..2 {
+            if self.look(me)?.first().is_some_and(|root| root.relation.is_some()) {
+                return Ok(Some(me));
+            }
+        }
+        Ok(None)
     }
 
     /// An operator has what is at a place wait as the replica of what was promoted. Whether that
