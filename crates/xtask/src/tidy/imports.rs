@@ -18,7 +18,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("sockets", &["engine-api"]),
     ("nfs", &["analytics", "sunrpc", "sockets", "engine-api", "counters", "stdx"]),
     ("mounter", &["stdx"]),
-    ("fuse", &["engine-api", "counters", "mounter", "stdx"]),
+    ("fuse", &["engine-api", "analytics", "counters", "mounter", "stdx"]),
     ("scsi", &["engine-api"]),
     ("iscsi", &["analytics", "scsi", "sockets", "engine-api", "counters"]),
     ("nbd", &["analytics", "sockets", "engine-api", "counters"]),
