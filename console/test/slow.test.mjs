@@ -77,6 +77,22 @@ for (const Hand of [Mouse, Keyboard]) {
       await hand.press(dialog.getByRole("button", { name: "Cancel", exact: true }));
       await dialog.waitFor({ state: "detached" });
 
+      // A worksheet keeps that, and tells when one value is above a number.
+      await hand.press(page.getByRole("button", { name: "Keep what is shown", exact: true }));
+      await hand.type(dialog.getByLabel("Name", { exact: true }), "vm");
+      await hand.press(dialog.getByRole("button", { name: "Keep", exact: true }));
+      await dialog.waitFor({ state: "detached" });
+      await hand.menu(page.getByRole("button", { name: "Actions of worksheet vm", exact: true }), "Change…");
+      await hand.choose(dialog.getByRole("button", { name: /Alert of pane 1/ }), "Operations a second");
+      await hand.type(dialog.getByLabel("Only size", { exact: true }), "64K");
+      await hand.type(dialog.getByLabel("Only offset", { exact: true }), "0M");
+      await hand.type(dialog.getByLabel("Above", { exact: true }), "500");
+      await picture(page, `alert-of-a-value-${name}`);
+      await hand.press(dialog.getByRole("button", { name: "Save", exact: true }));
+      await dialog.waitFor({ state: "detached" });
+      const [{ panes }] = await daemon.ask("GET", "/v1/analytics/worksheets");
+      assert.deepEqual([panes.length, panes[0].alert], [5, { measure: "operations", above: 500, seconds: 60, values: ["64K", "0M"] }]);
+
       // Each request by itself says so, too.
       await go(page, "/trace");
       await hand.type(page.getByLabel("Device", { exact: true }), `tank:${log}`);

@@ -216,6 +216,9 @@ test("what drill-downs found: lines, middles, tables and filters", async () => {
   const lines = csv(found).split("\n");
   assert.deepEqual(lines.slice(0, 3), ["client,file,operations,bytes,nanoseconds,missing", '"=1+1","a""b",6,60,600,2', "(other),,1,5,5,0"]);
   const { rowsOf } = await load("analytics/hierarchy.ts");
+  const { withValue } = await load("analytics/worksheets.tsx");
+  const watched = { by: ["client", "operation"], alert: { values: ["a", ""] } };
+  assert.deepEqual([withValue(watched, 1, "READ"), withValue(watched, 0, ""), withValue({ by: ["client"], alert: {} }, 0, "b")], [["a", "READ"], null, ["b"]]);
   const tree = { ...found, datasets: [
     { name: "tank/a", sum: sum(10), missing: 0, keys: [7], others: sum(4), filter: { dataset: "tank/a" } },
     { name: "tank/b", sum: sum(2), missing: 1, keys: [], others: sum(2) },

@@ -32,6 +32,12 @@ const measures = (): Option<Measure>[] => [
 /** A whole number that was typed, or what it was before. */
 const wholeOr = (text: string, before: number) => (/^\d{1,15}$/.test(text.trim()) ? Number(text.trim()) : text.trim() === "" ? 0 : before);
 
+/** The values that an alert is of, one of which was typed; none where nothing is left of them: then it is of all. */
+export function withValue(pane: WorksheetPane, part: number, text: string): string[] | null {
+  const values = (pane.by ?? []).map((_, at) => (at === part ? text : pane.alert?.values?.[at] ?? ""));
+  return values.some((value) => value !== "") ? values : null;
+}
+
 /** A worksheet that is looked at: its drill-downs, in the order of its panes. */
 export interface Opened {
   name: string;
@@ -189,6 +195,9 @@ function Change({ name, shown, close }: { name: string; shown: WorksheetPane[]; 
             <span>{about(pane)}</span>
             <Select label={t("Shown of pane {number}", { number: at + 1 })} options={statistics()} value={pane.statistic ?? "operations"} onChange={(statistic) => set(at, { ...pane, statistic })} />
             <Select label={t("Alert of pane {number}", { number: at + 1 })} options={measures()} value={pane.alert?.measure ?? ""} onChange={(measure) => alertOf(at, pane, measure ? { measure, values: measure === "p99" ? null : pane.alert?.values ?? null } : undefined)} />
+            {pane.alert && pane.alert.measure !== "p99" && (pane.by ?? []).map((one, part) => (
+              <Field key={one} isNarrow label={t("Only {dimension}", { dimension: nameOf(one).toLowerCase() })} value={pane.alert?.values?.[part] ?? ""} onChange={(text) => alertOf(at, pane, { values: withValue(pane, part, text) })} spellCheck="false" />
+            ))}
             {pane.alert && <Field isNarrow label={t("Above")} value={String(pane.alert.above)} onChange={(text) => alertOf(at, pane, { above: wholeOr(text, pane.alert!.above) })} inputMode="numeric" />}
             {pane.alert && <Field isNarrow label={t("For seconds")} value={String(pane.alert.seconds)} onChange={(text) => alertOf(at, pane, { seconds: wholeOr(text, pane.alert!.seconds) })} inputMode="numeric" />}
             <Button aria-label={t("Take out pane {number}", { number: at + 1 })} onPress={() => set(at, undefined)}>{t("Take out")}</Button>

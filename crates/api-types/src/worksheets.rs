@@ -62,6 +62,18 @@ pub enum PaneMeasure {
     P99,
 }
 
+impl PaneMeasure {
+    pub const ALL: [PaneMeasure; 3] = [PaneMeasure::Operations, PaneMeasure::Bytes, PaneMeasure::P99];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            PaneMeasure::Operations => "operations",
+            PaneMeasure::Bytes => "bytes",
+            PaneMeasure::P99 => "p99",
+        }
+    }
+}
+
 /// When a pane is an alert: the mean of some time, or the latencies of that time, are above a
 /// number.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

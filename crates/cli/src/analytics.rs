@@ -23,6 +23,8 @@ usage: cistern analytics BY[,BY[,BY]] [FILTER]... [-t SPAN] [-n COUNT] [-r] [-H]
        cistern analytics worksheet list [-H] [--json]
        cistern analytics worksheet show NAME [-H] [--json]
        cistern analytics worksheet save NAME ID... [-x STATISTIC] [-F]
+       cistern analytics worksheet alert NAME PANE MEASURE ABOVE [-v VALUE]... [-t SPAN]
+       cistern analytics worksheet alert NAME PANE off
        cistern analytics worksheet run NAME [-t SPAN] [-n COUNT] [-H] [--json]
        cistern analytics worksheet delete NAME
 
@@ -35,13 +37,17 @@ of no row is (other), and all of it together is exact. Drill-downs that the cons
 asked and what they cost; end stops one and keeps what it has found.
 
 A worksheet keeps drill-downs under a name, for all operators: 'save' takes them from the list; 'run' has them run, waits, and
-shows what each found. They are shared: others who have them run at the time see the same.
+shows what each found. They are shared: others who have them run at the time see the same. 'alert' has a pane, of which the first is
+1, watched for good: it is a fault when MEASURE is above a number in the mean of a time. MEASURE is operations or bytes, each a second,
+of the whole pane or of one value in it, or p99, the time that 99 of 100 requests of the pane take at the most.
 
   FILTER     as of 'cistern trace': -p, -c, -u, -d, -f, -o, -s, -S, -b, -B, -w, -D
   -t SPAN    how long: 10s, 5m; a day at the most                 (default: 10s; also --time)
   -n COUNT   rows at the most                                     (default: 20; also --count)
   -r         files below their datasets, whose sums are exact too    (also --by-dataset)
   -x STATISTIC  what the console shows of them: operations, bytes, latency, latencies or classes, which are sizes or offsets (also --statistic)
+  -v VALUE   only what has this value, as the pane shows it; one for each BY of it (also --value)
+             The time that an alert looks at is -t SPAN: 10s to 1h  (default: 1m)
   -F         replaces the worksheet that has this name             (also --force)
   -H         for programs: no header, a tab between fields, exact numbers
   -j         what the daemon says, as JSON: by second too          (also --json)
@@ -53,6 +59,8 @@ examples:
   cistern analytics device,file -o write -s 10ms
   cistern analytics list
   cistern analytics worksheet save 'slow writes' 3 4 -x latencies
+  cistern analytics worksheet alert 'slow writes' 1 operations 500 -v 192.0.2.7
+  cistern analytics worksheet alert 'slow writes' 2 p99 20ms -t 5m
 ";
 
 /// How long a drill-down takes that is waited for.

@@ -15,7 +15,7 @@ mod tls;
 use crate::fail::Stop;
 use api_types::{LogIn, LoggedIn, Problem, kind, routes};
 use exchange::{Answer, Channel, Outgoing};
-use hyper::header::{CONTENT_TYPE, HOST, HeaderMap, HeaderValue};
+use hyper::header::{CONTENT_TYPE, ETAG, HOST, HeaderMap, HeaderValue, IF_MATCH};
 use hyper::{Method, Request};
 use line::{Line, Transport};
 use serde::Serialize;
@@ -188,12 +188,32 @@ impl Client {
     }
 
     pub fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, CallError> {
-        self.call(Method::GET, path, Vec::new()).map(|(_, answer)| answer)
+        self.get_tagged(path).map(|(_, answer)| answer)
+    }
+
+    /// With the tag of what was answered, for [`Client::post_if`].
+    pub fn get_tagged<T: DeserializeOwned>(&self, path: &str) -> Result<(Option<HeaderValue>, T), CallError> {
+        let request = self.request(Method::GET, path, Outgoing::whole(Vec::new()))?;
+        self.call(request).map(|(headers, answer)| (headers.get(ETAG).cloned(), answer))
     }
 
     pub fn post<T: DeserializeOwned>(&self, path: &str, body: &impl Serialize) -> Result<T, CallError> {
+        self.post_if(path, body, None)
+    }
+
+    /// Refused where what can be set of the thing is not as this tag says any more.
+    pub fn post_if<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        body: &impl Serialize,
+        tag: Option<HeaderValue>,
+    ) -> Result<T, CallError> {
         let body = serde_json::to_vec(body).map_err(|error| CallError::Transport(error.to_string()))?;
-        self.call(Method::POST, path, body).map(|(_, answer)| answer)
+        let mut request = self.request(Method::POST, path, Outgoing::whole(body))?;
+        if let Some(tag) = tag {
+            request.headers_mut().insert(IF_MATCH, tag);
+        }
+        self.call(request).map(|(_, answer)| answer)
     }
 
     /// Begins a session on another machine; the client that comes back is in it.
@@ -204,7 +224,8 @@ impl Client {
         let body = serde_json::to_vec(request).map_err(|error| CallError::Transport(error.to_string()))?;
         let bare =
             Client { place: Place::Remote(Box::new(remote.with(Credential::Nothing))), ..self.clone() };
-        let (headers, answer) = bare.call::<LoggedIn>(Method::POST, routes::LOGIN, body)?;
+        let request = bare.request(Method::POST, routes::LOGIN, Outgoing::whole(body))?;
+        let (headers, answer) = bare.call::<LoggedIn>(request)?;
         let session = Credential::of_session(&headers, &answer.csrf.0).ok_or_else(|| {
             CallError::Transport("the Cistern daemon begins a session without a cookie".into())
         })?;
@@ -212,13 +233,7 @@ impl Client {
         Ok((answer, Client { place, ..self.clone() }))
     }
 
-    fn call<T: DeserializeOwned>(
-        &self,
-        method: Method,
-        path: &str,
-        body: Vec<u8>,
-    ) -> Result<(HeaderMap, T), CallError> {
-        let request = self.request(method, path, Outgoing::whole(body))?;
+    fn call<T: DeserializeOwned>(&self, request: Request<Outgoing>) -> Result<(HeaderMap, T), CallError> {
         self.wait(async {
             let mut answer = match self.take_kept() {
                 Some(channel) if request.method() == Method::GET => self.ask_again(channel, request).await?,

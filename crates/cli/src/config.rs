@@ -34,8 +34,8 @@ pub const EXPORT: &str = "\
 usage: cistern export-config [-o FILE] [--json] [--secrets]
 
 Writes what this appliance is set to, as a file that 'cistern diff' and 'cistern apply' take: datasets with their properties,
-shares, iSCSI mappings and delegations, services, routes and settings of alerts, accounts, tunables. No data, no snapshots, no
-passwords, no secrets of routes.
+shares, iSCSI mappings and delegations, services, routes and settings of alerts, worksheets of analytics with their alerts, accounts,
+tunables. No data, no snapshots, no passwords, no secrets of routes.
 
   -o FILE     into this file, which is there whole or as it was     (default: standard output)
   --json      as JSON, for programs; 'diff' and 'apply' do not take that
@@ -68,7 +68,7 @@ fails; run again, it goes on from there.
   -n, --dry-run   show the steps, and do nothing
   -y, --yes       do not ask
   --prune         also take away what the file does not have: accounts, delegations, properties that are set, tunables,
-                  services, routes
+                  services, routes, worksheets
 
 examples:
   cistern apply -n appliance.toml

@@ -11,6 +11,7 @@ use crate::daemon::{Daemon, PROGRAM, Ran, Scratch};
 use crate::delegation::{JOE, command_as};
 
 const HOSTILE: &str = "\"\"\"\\u0000 = ]\n[end]\t# '' \u{e9}\u{7f}";
+const SHEET: &str = "who ] writes \u{e9}";
 const SECRET: &str = "correcthorse1";
 const MUTUAL: &str = "batterystaple";
 
@@ -74,6 +75,13 @@ fn fill(daemon: &Daemon) {
     ] {
         daemon.run(&line.split_whitespace().collect::<Vec<_>>()).done();
     }
+    let by = r#"{"by":["file","operation"],"filter":{"dataset":"tank/vm","slower_us":100}}"#;
+    let (status, begun) = daemon.ask("POST", "/v1/analytics", Some(by));
+    assert_eq!(status, 200, "{begun}");
+    let id = begun["id"].to_string();
+    let worksheet = |words: &[&str]| daemon.run(&[&["analytics", "worksheet"], words].concat()).done();
+    worksheet(&["save", SHEET, &id, &id, "-x", "latencies"]);
+    worksheet(&["alert", SHEET, "2", "operations", "500", "-v", "tank/vm", "-v", "READ \"x\""]);
 }
 
 fn export(daemon: &Daemon) -> String {
@@ -100,6 +108,7 @@ fn what_one_appliance_exports_makes_another_one_equal() {
     assert!(fs::read_to_string(&full).expect("read").contains(SECRET));
     let json: Value = serde_json::from_str(&one.run(&["export-config", "--json"]).done()).expect("JSON");
     assert_eq!(json["dataset"]["tank/shares/a"]["properties"]["com.example:note"], HOSTILE);
+    assert_eq!(json["worksheet"][SHEET]["panes"][1]["alert"]["values"][1], "READ \"x\"");
     for file in [&open, &full] {
         let equal = one.run(&["diff", file]);
         assert_eq!(equal, Ran { status: 0, out: String::new(), err: String::new() });
@@ -162,6 +171,7 @@ fn what_a_file_does_not_have_stays_and_is_taken_away_when_asked_for() {
         "only with --prune: tunable zfs_txg_timeout: back to 5 (is 7)",
         "only with --prune: service home: remove; what it has made stays",
         "only with --prune: route ops: remove, with its secret",
+        "only with --prune: worksheet who ] writes \u{e9}: remove, with its alerts",
         "alerts: set full_warning=80 (is 75), ups_stops=on (is off)",
     ] {
         assert!(kept.contains(line), "{line}: {kept}");

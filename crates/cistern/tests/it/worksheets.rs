@@ -92,7 +92,26 @@ fn what_one_operator_keeps_others_open_change_and_remove() {
     assert_eq!(cli(&["save", "mine", "99"]).status, 1);
     let shown = cli(&["list", "-H"]).done();
     assert!(shown.lines().any(|line| line.starts_with("mine\t1\t")), "{shown}");
-    assert_eq!(cli(&["show", "mine", "-H"]).done(), "operations\tclient,operation\tprotocol=nfs\n");
+    assert_eq!(cli(&["show", "mine", "-H"]).done(), "1\toperations\tclient,operation\tprotocol=nfs\t-\n");
+    let of_one = ["alert", "mine", "1", "bytes", "64M", "-v", "192.0.2.7", "-v", "WRITE", "-t", "30s"];
+    cli(&of_one).done();
+    assert!(cli(&["show", "mine", "-H"]).done().ends_with("\tbytes>67108864 30s 192.0.2.7 WRITE\n"));
+    cli(&["alert", "mine", "1", "p99", "20ms"]).done();
+    assert!(cli(&["show", "mine", "-H"]).done().ends_with("\tp99>20000 60s\n"));
+    for (wrong, why) in [
+        (&["alert", "mine", "2", "p99", "20ms"][..], "there is no pane 2: 'mine' has 1"),
+        (&["alert", "mine", "1", "bytes", "1", "-v", "192.0.2.7"], "the pane is by 2"),
+        (&["alert", "mine", "1", "p99", "20ms", "-v", "a", "-v", "b"], "latencies are of a whole pane"),
+        (&["alert", "mine", "1", "operations", "1", "-t", "9s"], "an alert looks at 10 to 3600 seconds"),
+        (&["alert", "none", "1", "operations", "1"], "there is none of this name"),
+    ] {
+        let ran = cli(wrong);
+        assert!(ran.status == 1 && ran.err.contains(why), "{wrong:?}: {}", ran.err);
+    }
+    assert_eq!(cli(&["alert", "mine", "1", "p99", "20"]).status, 2);
+    assert!(cli(&["show", "mine", "-H"]).done().ends_with("\tp99>20000 60s\n"));
+    cli(&["alert", "mine", "1", "off"]).done();
+    assert!(cli(&["show", "mine", "-H"]).done().ends_with("\t-\n"));
     let ran = cli(&["run", "mine", "-t", "1s"]).done();
     assert!(ran.starts_with("protocol=nfs\n") && ran.contains("(all)"), "{ran}");
     assert_eq!(cli(&["delete", "mine"]).status, 0);

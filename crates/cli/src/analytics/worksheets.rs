@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use api_types::{
-    DrillDown, DrillDownFound, PaneStatistic, RequestFilter, Worksheet, WorksheetAdd, WorksheetChange,
-    WorksheetOpen, WorksheetPane, routes,
+    DrillDown, DrillDownFound, PaneAlert, PaneMeasure, PaneStatistic, RequestFilter, Worksheet, WorksheetAdd,
+    WorksheetChange, WorksheetOpen, WorksheetPane, routes,
 };
+use stdx::number;
 
 use super::{How, USAGE, USUAL, dimensions, show as show_found};
 use crate::client::Client;
@@ -13,13 +14,23 @@ use crate::command::Io;
 use crate::fail::{Stop, usage};
 use crate::getopt::{self, Parsed};
 use crate::table;
-use crate::trace::{named, seconds};
+use crate::trace::{micros, named, seconds};
 
-const LONG: [(&str, &str); 6] =
-    [("statistic", "x"), ("force", "F"), ("count", "n"), ("time", "t"), ("json", "j"), ("help", "h")];
+const LONG: [(&str, &str); 7] = [
+    ("statistic", "x"),
+    ("force", "F"),
+    ("value", "v"),
+    ("count", "n"),
+    ("time", "t"),
+    ("json", "j"),
+    ("help", "h"),
+];
+
+/// How long an alert looks at, in seconds.
+const WATCHED: u64 = 60;
 
 pub fn run(args: &[String], client: &Client, io: &mut Io<'_>) -> Result<(), Stop> {
-    let options = getopt::parse_as(args, "x:Fn:t:Hjh", &LONG)?;
+    let options = getopt::parse_as(args, "x:Fv:n:t:Hjh", &LONG)?;
     if options.has("h") {
         return Ok(write!(io.out, "{USAGE}")?);
     }
@@ -29,9 +40,15 @@ pub fn run(args: &[String], client: &Client, io: &mut Io<'_>) -> Result<(), Stop
         ["list"] => list(&client.get::<Vec<Worksheet>>(routes::WORKSHEETS)?, how, io),
         ["show", name] => show(&client.get(&routes::at(routes::WORKSHEET, name))?, how, io),
         ["save", name, ref ids @ ..] if !ids.is_empty() => save(name, ids, &options, client),
+        ["alert", name, pane, "off"] => set_alert(name, pane, None, client),
+        ["alert", name, pane, measure, above] => {
+            set_alert(name, pane, Some(alert(measure, above, &options)?), client)
+        }
         ["run", name] => open(name, seconds(&options)?.unwrap_or(USUAL), how, client, io),
         ["delete", name] => Ok(client.post::<()>(&routes::at(routes::WORKSHEET_REMOVE, name), &())?),
-        _ => usage("one of list, show NAME, save NAME ID..., run NAME and delete NAME is wanted"),
+        _ => usage(
+            "one of list, show NAME, save NAME ID..., alert NAME PANE ..., run NAME and delete NAME is wanted",
+        ),
     }
 }
 
@@ -61,9 +78,48 @@ fn show(worksheet: &Worksheet, how: How, io: &mut Io<'_>) -> Result<(), Stop> {
     if how.is_json {
         return table::json(io, worksheet);
     }
-    let row =
-        |pane: &WorksheetPane| [pane.statistic.name().to_owned(), dimensions(&pane.by), said(&pane.filter)];
-    table::print(io, ["STATISTIC", "BY", "FILTER"], worksheet.panes.iter().map(row).collect(), how.is_bare)
+    let row = |(number, pane): (usize, &WorksheetPane)| {
+        let alert = pane.alert.as_ref().map_or_else(|| "-".to_owned(), watched);
+        let statistic = pane.statistic.name().to_owned();
+        [(number + 1).to_string(), statistic, dimensions(&pane.by), said(&pane.filter), alert]
+    };
+    let rows = worksheet.panes.iter().enumerate().map(row).collect();
+    table::print(io, ["PANE", "STATISTIC", "BY", "FILTER", "ALERT"], rows, how.is_bare)
+}
+
+/// What an alert looks at, with exact numbers: `p99>20000 60s`.
+fn watched(alert: &PaneAlert) -> String {
+    let PaneAlert { measure, above, seconds, values } = alert;
+    let values: String = values.iter().flatten().map(|value| format!(" {}", table::plain(value))).collect();
+    format!("{}>{above} {seconds}s{values}", measure.name())
+}
+
+fn alert(measure: &str, above: &str, options: &Parsed) -> Result<PaneAlert, Stop> {
+    let measure = named(measure, &PaneMeasure::ALL, PaneMeasure::name)?;
+    let above = match measure {
+        PaneMeasure::P99 => micros(above)?,
+        PaneMeasure::Bytes => number::parse(above).or_else(usage)?,
+        PaneMeasure::Operations => {
+            above.parse().or_else(|_| usage(format!("'{above}' is no number of operations")))?
+        }
+    };
+    let values: Vec<String> = options.values("v").map(str::to_owned).collect();
+    let seconds = seconds(options)?.unwrap_or(WATCHED);
+    Ok(PaneAlert { measure, above, seconds, values: (!values.is_empty()).then_some(values) })
+}
+
+/// What another has changed meanwhile is not overwritten.
+fn set_alert(name: &str, pane: &str, alert: Option<PaneAlert>, client: &Client) -> Result<(), Stop> {
+    let (tag, worksheet): (_, Worksheet) = client.get_tagged(&routes::at(routes::WORKSHEET, name))?;
+    let (mut panes, number) = (worksheet.panes, pane.parse::<usize>().ok());
+    let count = panes.len();
+    let Some(changed) = number.and_then(|number| panes.get_mut(number.checked_sub(1)?)) else {
+        return Err(Stop::Fail(format!("there is no pane {pane}: '{}' has {count}", table::plain(name))));
+    };
+    changed.alert = alert;
+    let change = WorksheetChange { panes };
+    client.post_if::<Worksheet>(&routes::at(routes::WORKSHEET_CHANGE, name), &change, tag)?;
+    Ok(())
 }
 
 fn save(name: &str, ids: &[&str], options: &Parsed, client: &Client) -> Result<(), Stop> {

@@ -6,12 +6,12 @@ use std::io::Read;
 use api_types::{
     AlertRoute, AlertSettings, Allow, Changed, DatasetCreate, Inherit, LogFilter, PropertiesSet,
     PropertyChange, RouteAdd, RouteChange, Secret, ServiceAsk, ServiceCommand, ServiceCreate, ServiceSet,
-    TunableSet, Unallow, User, UserAdd, UserChange, Warnings, routes,
+    TunableSet, Unallow, User, UserAdd, UserChange, Warnings, WorksheetAdd, WorksheetChange, routes,
 };
 use stdx::os_error::words;
 
 use super::plan::Step;
-use super::state::{Account, Dataset, Kind, Route, Service, grant, unset_value};
+use super::state::{Account, Dataset, Kind, Route, Service, Worksheet, grant, unset_value};
 use crate::client::Client;
 use crate::fail::Stop;
 
@@ -93,6 +93,20 @@ pub fn carry_out(step: &Step, client: &Client) -> Result<Warnings, Stop> {
         Step::AddService { name, is: Service { disabled, spec } } => {
             let new = ServiceCreate { id: name.clone(), spec: spec.clone(), enabled: !disabled };
             client.post::<api_types::Service>(routes::SERVICES, &new)?;
+            Ok(Warnings::default())
+        }
+        Step::AddWorksheet { name, is: Worksheet { panes } } => {
+            let new = WorksheetAdd { name: name.clone(), panes: panes.clone() };
+            client.post::<api_types::Worksheet>(routes::WORKSHEETS, &new)?;
+            Ok(Warnings::default())
+        }
+        Step::ChangeWorksheet { name, is: Worksheet { panes }, .. } => {
+            let change = WorksheetChange { panes: panes.clone() };
+            client.post::<api_types::Worksheet>(&routes::at(routes::WORKSHEET_CHANGE, name), &change)?;
+            Ok(Warnings::default())
+        }
+        Step::RemoveWorksheet { name } => {
+            client.post::<()>(&routes::at(routes::WORKSHEET_REMOVE, name), &())?;
             Ok(Warnings::default())
         }
         Step::ChangeService { name, before, is } => change_service(client, name, before, is),

@@ -11,13 +11,16 @@ use std::io::Read;
 use std::marker::PhantomData;
 use std::path::Path;
 
+use api_types::{WORKSHEET_NAME, WORKSHEET_PANES};
 use serde::de::{DeserializeSeed, Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use stdx::number;
 use stdx::os_error::words;
 use toml::de::DeTable;
 
-use super::state::{Account, Dataset, Place, Route, Service, State, VERSION, canonical, grant, place};
+use super::state::{
+    Account, Dataset, Place, Route, Service, State, VERSION, Worksheet, canonical, grant, place,
+};
 use crate::fail::{Stop, fail};
 use crate::table::plain;
 use crate::zfs::{is_permission, name_fault};
@@ -51,6 +54,10 @@ const SERVICES: &str = "
 # What looks after the data. A file without [service] or [route] says nothing of these.
 [service]
 ";
+const WORKSHEETS: &str = "
+# Panes of analytics that are kept, with their alerts. A file without [worksheet] says nothing of these.
+[worksheet]
+";
 const DATASETS: &str = "
 # File systems and volumes. 'created' is fixed since the dataset was made; 'properties' are those that are set here, all
 # others are inherited; 'received' came with a stream, and is told only; 'allow' is what 'zfs allow' delegates here.
@@ -78,6 +85,12 @@ pub fn write(state: &State) -> Result<String, Stop> {
             let at = format!("service.{}", key(name));
             text.push_str(&format!("[{at}]\ndisabled = {}\n", service.disabled));
             write_table(&mut text, &format!("{at}.spec"), table(&service.spec)?);
+        }
+    }
+    if let Some(worksheets) = &state.worksheet {
+        text.push_str(WORKSHEETS);
+        for (name, worksheet) in worksheets {
+            write_table(&mut text, &format!("worksheet.{}", key(name)), table(worksheet)?);
         }
     }
     let _ = write_datasets(&mut text, state);
@@ -335,6 +348,27 @@ pub fn services<'de, D: Deserializer<'de>>(from: D) -> Result<Option<BTreeMap<St
     };
     let service = |_: &str, Service { disabled, spec }: Service| Ok(Service::new(disabled, spec));
     from.deserialize_map(Table(name, service)).map(Some)
+}
+
+pub fn worksheets<'de, D: Deserializer<'de>>(
+    from: D,
+) -> Result<Option<BTreeMap<String, Worksheet>>, D::Error> {
+    let name = |name: &str| {
+        let is_name = (1..=WORKSHEET_NAME).contains(&name.len())
+            && !name.chars().any(char::is_control)
+            && !name.bytes().all(|byte| byte == b'.');
+        let why = || {
+            format!(
+                "a worksheet's name has 1 to {WORKSHEET_NAME} bytes, no control character, and not only dots"
+            )
+        };
+        (!is_name).then(why)
+    };
+    let worksheet = |_: &str, worksheet: Worksheet| match worksheet.panes.len() {
+        1..=WORKSHEET_PANES => Ok(worksheet),
+        _ => Err(format!("a worksheet has 1 to {WORKSHEET_PANES} panes")),
+    };
+    from.deserialize_map(Table(name, worksheet)).map(Some)
 }
 
 pub fn datasets<'de, D: Deserializer<'de>>(from: D) -> Result<BTreeMap<String, Dataset>, D::Error> {

@@ -12,8 +12,8 @@ use api_types::{
 };
 
 use super::state::{
-    Account, Dataset, Kind, Known, Place, Route, Service, State, VERSION, canonical, grantees, place, shown,
-    unset_value,
+    Account, Dataset, Kind, Known, Place, Route, Service, State, VERSION, Worksheet, canonical, grantees,
+    place, shown, unset_value,
 };
 use crate::client::{CallError, Client};
 use crate::command::Io;
@@ -50,6 +50,9 @@ pub fn gather(client: &Client, with_secrets: bool, io: &mut Io<'_>) -> Result<St
         (service.id, Service::new(service.state == ServiceState::Disabled, service.spec))
     };
     state.service = Some(services.into_iter().map(service).collect());
+    let worksheets: Vec<api_types::Worksheet> = client.get(routes::WORKSHEETS)?;
+    let worksheet = |api_types::Worksheet { name, panes, .. }| (name, Worksheet { panes });
+    state.worksheet = Some(worksheets.into_iter().map(worksheet).collect());
     let datasets: Vec<DatasetInfo> = match with_secrets {
         true => client.post(routes::DATASET_SECRETS, &DatasetQuery::default())?,
         false => client.get(routes::DATASETS)?,

@@ -11,7 +11,9 @@ use api_types::{AlertSettings, DEFAULT_VOLBLOCKSIZE, PropertyDef, RouteTarget, W
 use serde::Serialize;
 use serde_json::Value;
 
-use super::state::{Account, Dataset, Kind, Known, Route, Service, State, revealed, shown, unset_value};
+use super::state::{
+    Account, Dataset, Kind, Known, Route, Service, State, Worksheet, revealed, shown, unset_value,
+};
 use crate::alert::shown as shown_value;
 use crate::notify::place;
 use crate::props::{Domain, ISCSI};
@@ -110,6 +112,18 @@ pub enum Step {
         is: Box<Service>,
     },
     RemoveService {
+        name: String,
+    },
+    AddWorksheet {
+        name: String,
+        is: Worksheet,
+    },
+    ChangeWorksheet {
+        name: String,
+        before: Worksheet,
+        is: Worksheet,
+    },
+    RemoveWorksheet {
         name: String,
     },
 }
@@ -243,6 +257,7 @@ pub fn compare(current: &State, wanted: &State) -> Comparison {
     found.compare_machine(current, wanted);
     found.compare_routes(current, wanted);
     found.compare_services(current, wanted);
+    found.compare_worksheets(current, wanted);
     found.steps.sort_by_key(|step| (rank(step), number(step)));
     found
 }
@@ -276,11 +291,14 @@ fn rank(step: &Step) -> u8 {
         | Step::AddRoute { .. }
         | Step::ChangeRoute { .. }
         | Step::AddService { .. }
-        | Step::ChangeService { .. } => 5,
+        | Step::ChangeService { .. }
+        | Step::AddWorksheet { .. }
+        | Step::ChangeWorksheet { .. } => 5,
         Step::Unallow { .. }
         | Step::Untune { .. }
         | Step::RemoveRoute { .. }
-        | Step::RemoveService { .. } => 6,
+        | Step::RemoveService { .. }
+        | Step::RemoveWorksheet { .. } => 6,
         // There is always an administrator; and who does all this may lose his own rights by it.
         Step::ChangeUser { account, .. } if account.is_administrator() => 7,
         Step::ChangeUser { .. } => 8,
@@ -549,6 +567,22 @@ impl Comparison {
         let gone = there.keys().filter(|name| !wanted.contains_key(*name));
         self.steps.extend(gone.map(|name| Step::RemoveService { name: name.clone() }));
     }
+
+    fn compare_worksheets(&mut self, current: &State, wanted: &State) {
+        let (Some(there), Some(wanted)) = (&current.worksheet, &wanted.worksheet) else { return };
+        for (name, is) in wanted {
+            let (name, is) = (name.clone(), is.clone());
+            match there.get(&name) {
+                None => self.steps.push(Step::AddWorksheet { name, is }),
+                Some(before) if *before != is => {
+                    self.steps.push(Step::ChangeWorksheet { name, before: before.clone(), is });
+                }
+                Some(_) => {}
+            }
+        }
+        let gone = there.keys().filter(|name| !wanted.contains_key(*name));
+        self.steps.extend(gone.map(|name| Step::RemoveWorksheet { name: name.clone() }));
+    }
 }
 
 /// Where a webhook goes.
@@ -580,6 +614,7 @@ impl Step {
                 | Step::Untune { .. }
                 | Step::RemoveRoute { .. }
                 | Step::RemoveService { .. }
+                | Step::RemoveWorksheet { .. }
         )
     }
 
@@ -655,9 +690,22 @@ impl fmt::Display for Step {
             Step::RemoveService { name } => {
                 format!("service {name}: remove; what it has made stays")
             }
+            Step::AddWorksheet { name, is } => {
+                format!("worksheet {name}: add, {}", panes(&is))
+            }
+            Step::ChangeWorksheet { name, before, is } => {
+                format!("worksheet {name}: {}, set {}", panes(&is), differences(&before, &is))
+            }
+            Step::RemoveWorksheet { name } => format!("worksheet {name}: remove, with its alerts"),
         };
         f.write_str(&plain(&text))
     }
+}
+
+fn panes(worksheet: &Worksheet) -> String {
+    let alerts = worksheet.panes.iter().filter(|pane| pane.alert.is_some()).count();
+    let count = |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
+    format!("{} with {}", count(worksheet.panes.len(), "pane"), count(alerts, "alert"))
 }
 
 fn off(disabled: bool) -> &'static str {

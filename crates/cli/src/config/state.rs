@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use api_types::{
     AlertSettings, DatasetKind, Edit, Grant, Grantee, PropType, Role, RouteTarget, Secret, ServiceSpec,
-    Setting, Severity, is_dataset_at_property, is_user_property,
+    Setting, Severity, WorksheetPane, is_dataset_at_property, is_user_property,
 };
 use serde::{Deserialize, Serialize};
 use stdx::number;
@@ -54,6 +54,9 @@ pub struct State {
     /// What looks after the data; a file may leave it open.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "super::file::services")]
     pub service: Option<BTreeMap<String, Service>>,
+    /// Drill-downs that are kept, with their alerts; a file may leave them open.
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "super::file::worksheets")]
+    pub worksheet: Option<BTreeMap<String, Worksheet>>,
     #[serde(deserialize_with = "super::file::datasets")]
     pub dataset: BTreeMap<String, Dataset>,
     /// All tunables that an appliance has; no file has them.
@@ -129,6 +132,13 @@ impl Route {
     pub fn tells_secret(&self) -> bool {
         *self != self.public()
     }
+}
+
+/// A worksheet of analytics.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Worksheet {
+    pub panes: Vec<WorksheetPane>,
 }
 
 /// A service, and whether it is at work.

@@ -1,9 +1,10 @@
 use std::collections::BTreeSet;
 
 use api_types::{
-    AlertSettings, AutoSnapPolicy, AutoSyncPolicy, MailRoute, Role, Schedule, ScriptLimits, ScriptPolicy,
-    Secret, ServiceSpec, Severity, SnapBudget, SnapKeep, SnapLevel, SnapNaming, SnapTarget, SpaceBudget,
-    SyncAbsence, SyncKeep, SyncOrigin, SyncTarget, UpkeepPolicy, When, Window,
+    AlertSettings, AutoSnapPolicy, AutoSyncPolicy, Dimension, MailRoute, PaneAlert, PaneMeasure,
+    PaneStatistic, RequestFilter, Role, Schedule, ScriptLimits, ScriptPolicy, Secret, ServiceSpec, Severity,
+    SnapBudget, SnapKeep, SnapLevel, SnapNaming, SnapTarget, SpaceBudget, SyncAbsence, SyncKeep, SyncOrigin,
+    SyncTarget, UpkeepPolicy, When, Window, WorksheetPane,
 };
 use stdx::prng::Prng;
 
@@ -101,6 +102,21 @@ fn random_service(random: &mut Prng, kind: u64) -> Service {
     Service::new(random.chance(1, 2), spec)
 }
 
+fn random_worksheet(random: &mut Prng) -> Worksheet {
+    let pane = |random: &mut Prng| {
+        let file = random.chance(1, 2).then(|| TEXTS.concat());
+        let alert = random.chance(1, 2).then(|| PaneAlert {
+            measure: PaneMeasure::Bytes,
+            above: random.below(1 << 40),
+            seconds: 60,
+            values: random.chance(1, 2).then(|| TEXTS.map(str::to_owned).to_vec()),
+        });
+        let filter = RequestFilter { file, slower_us: Some(random.below(9)), ..RequestFilter::default() };
+        WorksheetPane { statistic: PaneStatistic::Classes, by: vec![Dimension::Device], filter, alert }
+    };
+    Worksheet { panes: (0..=random.below(3)).map(|_| pane(random)).collect() }
+}
+
 fn watch(random: &mut Prng, state: &mut State) {
     if random.chance(4, 5) {
         let full_warning = random.below(3) as u8 + 70;
@@ -115,6 +131,12 @@ fn watch(random: &mut Prng, state: &mut State) {
         let kinds: Vec<u64> = (0..4).filter(|_| random.chance(1, 2)).collect();
         let service = |kind| (format!("s-{kind}"), random_service(random, kind));
         state.service = Some(kinds.into_iter().map(service).collect());
+    }
+    if random.chance(4, 5) {
+        let names: Vec<&str> =
+            ["who writes", "\"] \u{e9}", "c"].into_iter().filter(|_| random.chance(1, 2)).collect();
+        let worksheet = |name: &str| (name.to_owned(), random_worksheet(random));
+        state.worksheet = Some(names.into_iter().map(worksheet).collect());
     }
 }
 
@@ -156,6 +178,7 @@ fn told(mut state: State) -> State {
     state.alerts.get_or_insert_default();
     state.route.get_or_insert_default();
     state.service.get_or_insert_default();
+    state.worksheet.get_or_insert_default();
     for dataset in state.dataset.values_mut() {
         dataset.properties.retain(|name, value| unset_value(name).is_none_or(|unset| unset != *value));
     }
@@ -227,6 +250,7 @@ fn carry(state: &mut State, step: &Step) {
 
 fn carry_named(state: &mut State, step: Step) {
     let (routes, services) = (state.route.as_mut().expect("told"), state.service.as_mut().expect("told"));
+    let worksheets = state.worksheet.as_mut().expect("told");
     match step {
         Step::AddRoute { name, is } => {
             assert!(!is.lacks_url() && routes.insert(name, is.public()).is_none());
@@ -236,6 +260,11 @@ fn carry_named(state: &mut State, step: Step) {
         Step::AddService { name, is } => assert!(services.insert(name, is).is_none()),
         Step::ChangeService { name, before, is } => assert_eq!(services.insert(name, *is), Some(before)),
         Step::RemoveService { name } => assert!(services.remove(&name).is_some()),
+        Step::AddWorksheet { name, is } => assert!(worksheets.insert(name, is).is_none()),
+        Step::ChangeWorksheet { name, before, is } => {
+            assert_eq!(worksheets.insert(name, is), Some(before));
+        }
+        Step::RemoveWorksheet { name } => assert!(worksheets.remove(&name).is_some()),
         other => panic!("{other}"),
     }
 }
@@ -280,6 +309,7 @@ fn a_plan_that_is_done_leaves_what_was_wanted() {
         expected.alerts = wanted.alerts.clone().or(open.alerts);
         expected.route = wanted.route.clone().or(open.route);
         expected.service = wanted.service.clone().or(open.service);
+        expected.worksheet = wanted.worksheet.clone().or(open.worksheet);
         for (name, dataset) in &before.dataset {
             expected.dataset.entry(name.clone()).or_insert_with(|| dataset.clone());
         }
@@ -546,4 +576,27 @@ fn what_the_file_does_not_have_is_told_once() {
     let found = compare(&current, &state(&[("p", came), ("p/a", fs(&[])), ("q", fs(&[])), ("q/a", fs(&[]))]));
     assert_eq!(found.untouched.len(), 1);
     assert!(found.steps.is_empty() && !found.is_equal());
+}
+
+#[test]
+fn a_worksheet_is_kept_changed_and_taken_away_and_a_file_may_say_nothing_of_them() {
+    let mut random = Prng::new(5);
+    let worksheets = |list: &[&Worksheet]| {
+        let named = list.iter().map(|one| ("who writes".to_owned(), (*one).clone())).collect();
+        State { worksheet: Some(named), ..State::default() }
+    };
+    let mut one = Worksheet { panes: random_worksheet(&mut random).panes.drain(..1).collect() };
+    one.panes[0].alert = None;
+    let mut watched = one.clone();
+    watched.panes[0].alert =
+        Some(PaneAlert { measure: PaneMeasure::P99, above: 5, seconds: 60, values: None });
+    let (none, there) = (worksheets(&[]), worksheets(&[&one]));
+    let added = "worksheet who writes: add, 1 pane with 0 alerts";
+    assert_eq!(lines(&none, &there), [added]);
+    let changed = lines(&there, &worksheets(&[&watched]));
+    assert!(
+        changed.len() == 1 && changed[0].starts_with("worksheet who writes: 1 pane with 1 alert, set panes=")
+    );
+    assert_eq!(lines(&there, &none), ["worksheet who writes: remove, with its alerts"]);
+    assert_eq!(lines(&there, &State::default()), [""; 0]);
 }
