@@ -29,6 +29,7 @@ const Analytics = page(() => import("./pages/analytics"));
 const Trace = page(() => import("./pages/trace"));
 const Audit = page(() => import("./pages/audit"));
 const Settings = page(() => import("./pages/settings"));
+const Shell = page(() => import("./pages/shell"));
 const Setup = page(() => import("./pages/setup"));
 const About = page(() => import("./pages/about"));
 
@@ -67,6 +68,7 @@ const PLACES: { name: () => string; places: Place[] }[] = [
     { path: "/users", name: () => t("Users and tokens"), page: Users },
     { path: "/audit", name: () => t("Audit log"), page: Audit, isForAdministrators: true },
     { path: "/settings", name: () => t("Settings"), page: Settings },
+    { path: "/shell", name: () => t("Shell"), page: Shell },
     { path: "/about", name: () => t("About"), page: About },
   ] },
 ];

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { Daemon, Keyboard, Mouse, PASSWORD, begin, end, go, judge, picture, signIn, visit } from "./kit.mjs";
 
-const PAGES = ["", "faults", "analytics", "trace", "pools", "setup", "datasets", "datasets/tank%2Fdata", "snapshots", "snapshots/tank%2Fdata%40first/files", "advisor", "shares", "volumes", "services", "replication", "jobs", "users", "audit", "settings", "about"];
+const PAGES = ["", "faults", "analytics", "trace", "pools", "setup", "datasets", "datasets/tank%2Fdata", "snapshots", "snapshots/tank%2Fdata%40first/files", "advisor", "shares", "volumes", "services", "replication", "jobs", "users", "audit", "settings", "shell", "about"];
 
 before(begin);
 after(end);
@@ -673,6 +673,38 @@ for (const Hand of [Mouse, Keyboard]) {
         await closed(page);
         await page.getByRole("row", { name: /zfs_txg_timeout.*4/ }).waitFor();
         await picture(page, `settings-tunables-${name}`);
+      });
+
+      await task("shell: what the account may do, and nothing with files; left by a key, found again, closed", async () => {
+        const shows = (text) => page.locator(".xterm-accessibility-tree").getByText(text).first().waitFor();
+        const enter = () => (Hand === Mouse ? page.locator(".shell-screen").click() : hand.reach(page.getByLabel(/^Terminal:/)));
+        await hand.press(page.getByRole("link", { name: "Shell", exact: true }));
+        await shows("'help' says what there is");
+        await page.getByText("Open", { exact: true }).waitFor();
+        await enter();
+        await page.keyboard.type("zfs create tank/of-the-shell\n");
+        await page.keyboard.type("apply /etc/passwd\n");
+        await shows(/this shell has no files/);
+        await page.keyboard.type("zfs list -o na\t");
+        await picture(page, `shell-${name}`);
+        await page.keyboard.press("Control+C");
+        const names = (await daemon.ask("GET", "/v1/datasets?kinds=filesystem")).map((one) => one.name);
+        assert.ok(names.includes("tank/of-the-shell"));
+        await page.keyboard.press("F6");
+        assert.equal(await page.evaluate(() => document.activeElement.textContent), "Close the shell");
+        await page.reload();
+        await shows(/this shell has no files/);
+        // Tab alone stays in the terminal.
+        await enter();
+        await page.keyboard.press("F6");
+        await hand.press(button(page, "Close the shell"));
+        await page.getByText("The shell was closed.").waitFor();
+        await hand.press(button(page, "Open a new shell"));
+        await page.getByText("Open", { exact: true }).waitFor();
+        await shows("cistern local administrator>");
+        // It has the keys already.
+        await page.keyboard.type("exit\n");
+        await page.getByText("The shell has ended.").waitFor();
       });
 
       await task("audit log: what was done is there", async () => {

@@ -118,6 +118,31 @@ test("a daemon that restarts is found again, and what happened meanwhile is seen
   await page.getByRole("row", { name: /reborn/ }).waitFor();
 }));
 
+test("a shell ends with its session, and where the daemon has restarted", () => as("ada", async (page) => {
+  await go(page, "/shell");
+  const open = () => page.locator(".xterm-accessibility-tree").getByText("cistern local administrator>").first().waitFor();
+  await open();
+  const again = page.getByRole("heading", { name: "Your session has ended" });
+  for (const { id } of await daemon.ask("GET", "/v1/sessions")) await daemon.ask("POST", `/v1/sessions/${id}/end`);
+  await page.getByText("because the session that opened it has").waitFor();
+  // Whatever the page has asked for first, it asks for the password.
+  if (!(await again.isVisible())) await button(page, "Open a new shell").click();
+  await again.waitFor();
+  await page.getByLabel("Password").fill(PASSWORD);
+  await button(page, "Sign in").click();
+  await again.waitFor({ state: "detached" });
+  if (await button(page, "Open a new shell").isVisible()) await button(page, "Open a new shell").click();
+  await open();
+  daemon.https = daemon.url.slice("https://".length);
+  await daemon.stop();
+  await page.getByText("The connection is lost; it is tried again").waitFor();
+  await daemon.start();
+  await page.getByText("This shell is there no more.").waitFor({ timeout: 40_000 });
+  await button(page, "Open a new shell").click();
+  await open();
+  assert.equal(await daemon.violations(), 0);
+}));
+
 test("a list of more than a thousand is a page of few", () => as("ada", async (page) => {
   const [datasets, rounds] = [40, 30];
   const named = (at) => String(at).padStart(2, "0");

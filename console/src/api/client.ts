@@ -155,9 +155,10 @@ export async function post<P extends PathsOf<"post">>(path: P, params: Params<P,
   return (await answered<AnswerOf<P, "post">>(await send("post", url, params.body, headers, params.signal))).value;
 }
 
-/** Sends a request whose answer is events, and gives them as they come, until there are no more. */
-export async function listen<E>(path: PathsOf<"post">, body: unknown, each: (events: E[]) => void, signal: AbortSignal): Promise<void> {
-  const answer = await send("post", path, body, {}, signal);
+/** Sends a request whose answer is events, says when they begin, and gives them as they come, until there are no more. */
+export async function listen<E, V extends Verb, P extends PathsOf<V>>(verb: V, path: P, params: Params<P, V>, each: (events: E[]) => void, begun?: () => void): Promise<void> {
+  const answer = await send(verb, address(path, params.path as never, params.query as never), params.body, {}, params.signal);
+  begun?.();
   const reader = answer.body?.pipeThrough(new TextDecoderStream()).getReader();
   let come = "";
   for (;;) {

@@ -2453,6 +2453,91 @@ export type paths = {
         patch?: never;
         trace?: never;
     };
+    "/v1/shells": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Opens a shell of the console, for the session that asks. */
+        post: operations["post_shells"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/shells/{name}/close": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Ends a shell. */
+        post: operations["post_shells_name_close"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/shells/{name}/input": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Types into a shell. */
+        post: operations["post_shells_name_input"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/shells/{name}/output": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Shows what a shell shows, until it has ended. */
+        get: operations["get_shells_name_output"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/shells/{name}/size": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Sets how large the terminal of a shell is. */
+        post: operations["post_shells_name_size"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/snapshots": {
         parameters: {
             query?: never;
@@ -8829,6 +8914,47 @@ export type components = {
              * @default
              */
             target: string;
+        };
+        /** @description Why a shell has ended. */
+        ShellEnd: "exited" | "closed" | "idle" | "unread" | "session";
+        /** @description One event of `GET /v1/shells/{name}/output`. */
+        ShellEvent: {
+            output: {
+                /** Format: uint64 */
+                at: number;
+                /** Format: uint64 */
+                next: number;
+                text: string;
+            };
+        } | "taken" | {
+            ended: {
+                why: components["schemas"]["ShellEnd"];
+            };
+        };
+        /** @description `POST /v1/shells/{name}/input` */
+        ShellInput: {
+            /**
+             * @description What is typed, as a terminal sends it: no more than 64 KiB.
+             * @default
+             */
+            text: string;
+        };
+        /** @description A shell that was opened. */
+        ShellOpened: {
+            id: string;
+        };
+        /** @description `POST /v1/shells`, and `POST /v1/shells/{name}/size`. */
+        ShellSize: {
+            /**
+             * Format: uint16
+             * @default 80
+             */
+            columns: number;
+            /**
+             * Format: uint16
+             * @default 24
+             */
+            rows: number;
         };
         /** @description `GET /v1/service-policies`: one that a dataset keeps, and that is not at work. */
         SleepingPolicy: {
@@ -15490,6 +15616,136 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["MountOutcome"];
+                };
+            };
+        };
+    };
+    post_shells: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description An empty body stands for the default of every member. */
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["ShellSize"];
+            };
+        };
+        responses: {
+            /** @description It is done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ShellOpened"];
+                };
+            };
+        };
+    };
+    post_shells_name_close: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description One segment: a slash travels as `%2F`. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": null;
+                };
+            };
+        };
+    };
+    post_shells_name_input: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description One segment: a slash travels as `%2F`. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        /** @description An empty body stands for the default of every member. */
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["ShellInput"];
+            };
+        };
+        responses: {
+            /** @description It is done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": null;
+                };
+            };
+        };
+    };
+    get_shells_name_output: {
+        parameters: {
+            query?: {
+                /** @description Where to go on: the `next` of the last event that was taken. What is kept from there on is told, and no more than 256 KiB of what was told before. */
+                after?: number;
+            };
+            header?: never;
+            path: {
+                /** @description One segment: a slash travels as `%2F`. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Server-sent events: the `data` of each is JSON, which `x-event` describes. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
+                };
+            };
+        };
+    };
+    post_shells_name_size: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description One segment: a slash travels as `%2F`. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        /** @description An empty body stands for the default of every member. */
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["ShellSize"];
+            };
+        };
+        responses: {
+            /** @description It is done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": null;
                 };
             };
         };

@@ -70,7 +70,7 @@ export default function Trace() {
       if (come.length) setRows((before) => [...come.toReversed(), ...before].slice(0, KEPT));
     };
     try {
-      await listen<Event>("/v1/trace", { filter, seconds: 5 * MINUTE }, take, own.signal);
+      await listen<Event, "post", "/v1/trace">("post", "/v1/trace", { body: { filter, seconds: 5 * MINUTE }, signal: own.signal }, take);
     } catch (error) {
       if (!own.signal.aborted) setFailure(error);
     }

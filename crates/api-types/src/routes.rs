@@ -84,6 +84,16 @@ pub const STATISTICS: &str = "/v1/statistics";
 pub const STATISTICS_HISTORY: &str = "/v1/statistics/history";
 /// POST [`crate::TraceRequest`] → [`crate::TraceEvent`]s, as they happen
 pub const TRACE: &str = "/v1/trace";
+/// POST [`crate::ShellSize`] → [`crate::ShellOpened`]
+pub const SHELLS: &str = "/v1/shells";
+/// GET [`crate::ShellOutputQuery`] → [`crate::ShellEvent`]s, as they happen
+pub const SHELL_OUTPUT: &str = "/v1/shells/{name}/output";
+/// POST [`crate::ShellInput`]. Answered with nothing once it was typed
+pub const SHELL_INPUT: &str = "/v1/shells/{name}/input";
+/// POST [`crate::ShellSize`]. Answered with nothing
+pub const SHELL_SIZE: &str = "/v1/shells/{name}/size";
+/// POST. Answered with nothing
+pub const SHELL_CLOSE: &str = "/v1/shells/{name}/close";
 /// GET [`crate::DrillDown`]s · POST [`crate::DrillDownRequest`], answered with its
 /// [`crate::DrillDown`]
 pub const ANALYTICS: &str = "/v1/analytics";
@@ -340,8 +350,19 @@ pub fn is_stream(path: &str) -> bool {
 
 /// Whether a GET of this path gives out what users have stored: each is noted in the audit log.
 pub fn gives_contents(path: &str) -> bool {
-    let Some((before, after)) = DATASET_FILE.split_once("{name}") else { return false };
-    let name = path.strip_prefix(before).and_then(|rest| rest.strip_suffix(after));
+    is_at(DATASET_FILE, path)
+}
+
+/// Whether a POST of this path is keys that are typed into a shell, or the size of its window. What
+/// a shell does for them it asks for by requests of its own.
+pub fn is_typing(path: &str) -> bool {
+    is_at(SHELL_INPUT, path) || is_at(SHELL_SIZE, path)
+}
+
+/// Whether a path is that of a route with one parameter.
+fn is_at(route: &str, path: &str) -> bool {
+    let (Some(open), Some(close)) = (route.find('{'), route.find('}')) else { return route == path };
+    let name = path.strip_prefix(&route[..open]).and_then(|rest| rest.strip_suffix(&route[close + 1..]));
     name.is_some_and(|name| !name.contains('/'))
 }
 

@@ -14,6 +14,7 @@ use crate::problem::{Refusal, defect, refuse, refused};
 use crate::program::Program;
 use crate::recorder::Recorder;
 use crate::shares::{Shares, Turn};
+use crate::shells::{self, Shells};
 use crate::tally::Tally;
 use crate::words::warnings;
 use api_types::{Changed, Job, JobResult, JobState, kind};
@@ -27,6 +28,7 @@ use engine_api::{Change, Committed, Engine, Pool};
 use peers::Book;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
@@ -44,7 +46,7 @@ const PROMPT: usize = 16;
 const GUESTS: usize = 16;
 const OF_GUEST: usize = 4;
 /// Together.
-pub const BLOCKING: usize = PATIENT + PROMPT + GUESTS + accounts::THREADS;
+pub const BLOCKING: usize = PATIENT + PROMPT + GUESTS + accounts::THREADS + shells::THREADS;
 /// Streams, and requests that wait for what is to happen: each has a thread of its own.
 const APART: usize = 256;
 const GUESTS_APART: usize = 32;
@@ -66,6 +68,7 @@ pub struct App {
     /// Places of traces.
     pub traces: Arc<Semaphore>,
     pub drill_downs: DrillDowns,
+    pub shells: Arc<Shells>,
     house: House,
 }
 
@@ -85,6 +88,8 @@ pub struct House {
     pub desk: Option<Arc<dyn AlertDesk>>,
     /// Other appliances.
     pub peers: Option<Arc<Book>>,
+    /// The program whose command `shell` is the console's.
+    pub shell: Option<PathBuf>,
 }
 
 /// Traces at a time.
@@ -167,6 +172,7 @@ impl App {
         };
         let jobs = Jobs::new(record, ledger, &interrupted, changed);
         let (room, traces) = (Room::new(), Arc::new(Semaphore::new(TRACES)));
+        let shells = Shells::new(house.shell.clone());
         App {
             appliance,
             program,
@@ -179,6 +185,7 @@ impl App {
             history,
             traces,
             drill_downs: DrillDowns::default(),
+            shells,
             house,
         }
     }

@@ -12,6 +12,10 @@
 //! A request that begins a job is answered before the job has ended. Where the job then fails, that
 //! is a record of its own, [`FAILED`] ([`JobNote`]).
 //!
+//! A shell of the console outlives the request that has opened it, too: its end is a record,
+//! [`ENDED`] ([`EndNote`]). What is typed into it is none; what it asks for then is noted as
+//! anybody's.
+//!
 //! What other appliances do here is noted as well, and has a weight of its own: one that sends each
 //! second pushes out nothing but what appliances did.
 //!
@@ -69,6 +73,8 @@ const LOSS: &str = "LOST";
 
 /// What the record of a job that has failed is called.
 const FAILED: &str = "FAILED";
+/// What the record of a shell that has ended is called.
+const ENDED: &str = "ENDED";
 
 /// What only the handler of a request knows; in the extensions of its answer.
 #[derive(Clone, Debug, Default)]
@@ -292,10 +298,11 @@ impl Asked {
     /// `None`: it changes nothing, gives no contents away, and is not noted.
     pub fn of(request: &Request) -> Option<Asked> {
         let verb = request.method();
-        let is_question = routes::is_question(request.uri().path());
+        let path = request.uri().path();
+        let is_question = routes::is_question(path) || routes::is_typing(path);
         let reads = verb == Method::GET || verb == Method::HEAD;
-        let is_noted = if reads { routes::gives_contents(request.uri().path()) } else { !is_question };
-        is_noted.then(|| Asked { verb: cut(verb.as_str()), path: cut(request.uri().path()) })
+        let is_noted = if reads { routes::gives_contents(path) } else { !is_question };
+        is_noted.then(|| Asked { verb: cut(verb.as_str()), path: cut(path) })
     }
 }
 
@@ -457,6 +464,29 @@ impl Drop for JobNote {
     fn drop(&mut self) {
         let Some(Handled { auditor, mut asked }) = self.0.take() else { return };
         asked.time = auditor.outside.now();
+        if auditor.to.try_send(Order::Write(Box::new(asked))).is_err() {
+            auditor.lose_one();
+        }
+    }
+}
+
+/// The end of a shell that is opened by the request of this task.
+pub struct EndNote(Option<Handled>);
+
+impl EndNote {
+    /// Notes nothing where no request of this task is noted.
+    pub fn of_this() -> EndNote {
+        EndNote(HANDLED.try_with(Clone::clone).ok())
+    }
+
+    /// It has ended, and why.
+    pub fn ended(self, id: &str, why: &str) {
+        let Some(Handled { auditor, mut asked }) = self.0 else { return };
+        asked.time = auditor.outside.now();
+        asked.verb = ENDED.to_owned();
+        asked.path = format!("{}/{id}", routes::SHELLS);
+        asked.target = Some(why.to_owned());
+        asked.status = StatusCode::OK.as_u16();
         if auditor.to.try_send(Order::Write(Box::new(asked))).is_err() {
             auditor.lose_one();
         }

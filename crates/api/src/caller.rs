@@ -82,6 +82,7 @@ impl Asker {
             Came::Https(_, Some(identity)) => match identity.by {
                 Credential::Session { id, .. } => By::Session { id },
                 Credential::Token { id, .. } => By::Token { id },
+                Credential::Shell { session } => By::Session { id: session },
             },
         }
     }

@@ -65,7 +65,8 @@ pub async fn pass(
 /// Has a change made.
 async fn change(gate: &Gate, asker: &Asker, request: Request, next: Next) -> Response {
     let Common { app, under_way, .. } = &*gate.common;
-    let told = (!routes::is_stream(request.uri().path()))
+    let path = request.uri().path();
+    let told = (!routes::is_stream(path) && !routes::is_typing(path))
         .then(|| (request.method().to_string(), request.uri().path().to_owned()));
     let answer = held((app, gate.subject, under_way), asker, request, next).await;
     if let Some((verb, path)) = told.filter(|_| answer.status().is_success()) {

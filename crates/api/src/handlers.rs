@@ -20,6 +20,7 @@ pub mod projects;
 pub mod replicas;
 pub mod services;
 pub mod session;
+pub mod shells;
 pub mod snapshots;
 pub mod streams;
 pub mod tokens;

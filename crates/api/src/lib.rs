@@ -53,6 +53,7 @@ mod rights;
 mod server;
 mod service_words;
 mod shares;
+mod shells;
 mod silence;
 mod statistics;
 mod table;

@@ -16,6 +16,7 @@ use crate::keeper::StateKeeper;
 use crate::peering::neighbours;
 use crate::program::Program;
 use crate::recorder::{HistoryConfig, Recorder};
+use crate::shells::line::Reach;
 use crate::statistics;
 use crate::table::router;
 use crate::watching::{self, WatchedPane};
@@ -23,10 +24,10 @@ use crate::web::Web;
 use crate::words::failure;
 use api_types::{CertificateInfo, History, SeriesQuery, Statistics};
 use appliance::{Appliance, Ledger, MOST_JOBS, Record, Services, untold};
-use axum::Router;
 use axum::extract::ConnectInfo;
 use axum::http::Extensions;
 use axum::middleware::from_fn_with_state;
+use axum::{Extension, Router};
 use machine::{Machine, Outside};
 use peers::Book;
 use std::convert::Infallible;
@@ -74,6 +75,8 @@ pub struct Config {
     pub desk: Option<Arc<dyn AlertDesk>>,
     /// Other appliances; `None`: the database could not be opened.
     pub peers: Option<Arc<Book>>,
+    /// The program whose command `shell` is the console's; `None`: the console has none.
+    pub shell: Option<PathBuf>,
 }
 
 /// The machine's database, and what it takes beside it.
@@ -171,6 +174,7 @@ pub fn serve(
         services: config.services.clone(),
         desk: config.desk.clone(),
         peers: config.peers.clone(),
+        shell: config.shell,
     };
     let history = config.history.and_then(Recorder::open);
     let app = Shared::new(App::new(appliance, program, config.version, jobs, house, history));
@@ -190,8 +194,9 @@ pub fn serve(
         };
         let certificates = certificates?;
         let acme = acme.ok_or("there is nobody to ask for certificates")?;
+        let reach = Reach { routes: routes.clone(), accounts: accounts.clone() };
         let front = Front { accounts, certificates: certificates.clone(), auditor: auditor.clone() };
-        let routes = routes.clone().merge(console_files::files());
+        let routes = routes.clone().layer(Extension(reach)).merge(console_files::files());
         let routes = routes.layer(from_fn_with_state(Arc::new(front), identify));
         let routes = routes.merge(console_files::reports(app.tally.clone()));
         let neighbours = neighbours(&app, config.peers, auditor)?;

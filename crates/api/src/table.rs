@@ -10,8 +10,8 @@ use crate::feed::Whom;
 use crate::gate::{Common, Gate, pass};
 use crate::handlers::{
     accounts, alerts, analytics, certificate, datasets, events, faults, files, jobs, keeping, keys, measure,
-    mounts, peers, permissions, pools, projects, replicas, services, session, snapshots, streams, tokens,
-    trace, tunables, worksheets,
+    mounts, peers, permissions, pools, projects, replicas, services, session, shells, snapshots, streams,
+    tokens, trace, tunables, worksheets,
 };
 use crate::openapi::{
     Contents, Description, Document, Events, Frames, Line, Listed, Metrics, Nothing, Operation, Started,
@@ -41,11 +41,12 @@ use api_types::{
     ReplicaLoss, ReplicaPromote, ReplicaPromoted, ReplicaQuery, ReplicaTest, ReplicaTested, Rollback,
     RouteAdd, RouteChange, RouteStatus, RouteTested, SecurityKey, SendRequest, SeriesQuery, Service,
     ServiceAsk, ServiceClock, ServiceCreate, ServiceLog, ServicePlan, ServicePlanQuery, ServiceReverse,
-    ServiceReversed, ServiceSet, ServiceSpec, Share, ShareRequest, SleepingPolicy, SnapshotCreate,
-    SpaceExplained, SpaceUse, SpaceUseQuery, StateRestore, StateRestored, StateVersion, StateVersionsQuery,
-    Statistics, Token, TokenAdd, TokenMade, TotpBegin, TotpConfirm, TotpOffer, TraceEvent, TraceRequest,
-    Tunable, TunableSet, Unallow, UnmountRequest, Upgradable, User, UserAdd, UserChange, UserSession,
-    VdevTallies, Version, Worksheet, WorksheetAdd, WorksheetChange, WorksheetOpen, Zevent, kind, routes,
+    ServiceReversed, ServiceSet, ServiceSpec, Share, ShareRequest, ShellEvent, ShellInput, ShellOpened,
+    ShellOutputQuery, ShellSize, SleepingPolicy, SnapshotCreate, SpaceExplained, SpaceUse, SpaceUseQuery,
+    StateRestore, StateRestored, StateVersion, StateVersionsQuery, Statistics, Token, TokenAdd, TokenMade,
+    TotpBegin, TotpConfirm, TotpOffer, TraceEvent, TraceRequest, Tunable, TunableSet, Unallow,
+    UnmountRequest, Upgradable, User, UserAdd, UserChange, UserSession, VdevTallies, Version, Worksheet,
+    WorksheetAdd, WorksheetChange, WorksheetOpen, Zevent, kind, routes,
 };
 use axum::Router;
 use axum::body::Bytes;
@@ -152,6 +153,16 @@ requests! {
             Nothing, Nothing => (), "Removes a worksheet.");
         single(Operator, routes::WORKSHEET_OPEN, worksheets::open;
             Nothing, WorksheetOpen => Vec<DrillDown>, "Has the drill-downs of a worksheet run: one for each pane.");
+        single(Reader, routes::SHELLS, shells::open;
+            Nothing, ShellSize => ShellOpened, "Opens a shell of the console, for the session that asks.");
+        read(Reader, routes::SHELL_OUTPUT, shells::output;
+            ShellOutputQuery, Nothing => Streamed<ShellEvent>, "Shows what a shell shows, until it has ended.");
+        single(Reader, routes::SHELL_INPUT, shells::input;
+            Nothing, ShellInput => (), "Types into a shell.");
+        single(Reader, routes::SHELL_SIZE, shells::size;
+            Nothing, ShellSize => (), "Sets how large the terminal of a shell is.");
+        single(Reader, routes::SHELL_CLOSE, shells::close;
+            Nothing, Nothing => (), "Ends a shell.");
         read(Reader, routes::METRICS, measure::metrics;
             Nothing, Nothing => Metrics, "The same and more, in the text format of Prometheus.");
         read(Anyone, routes::CACHE, measure::cache;

@@ -139,6 +139,8 @@ impl Daemon {
             history: Some(history(&state, calendar, trial.is_some())),
             desk: desk.clone().map(|desk| desk as Arc<dyn AlertDesk>),
             peers,
+            // This program, whatever has taken the place of its file since.
+            shell: Some(PathBuf::from("/proc/self/exe")),
         };
         let appliance = Appliance::new(engine.clone(), local.clone(), options.automount);
         let api = api::serve(config, appliance, local.clone(), jobs)

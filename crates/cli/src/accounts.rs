@@ -13,10 +13,10 @@ pub struct Accounts {
 }
 
 impl Accounts {
-    /// Of the machine that the daemon is on. What another one calls its users is not known here: it
-    /// names nobody, and nor does a file that cannot be read.
+    /// Of the machine that the daemon is on. What another one calls its users is not known here,
+    /// nor where there are no files: it names nobody, and nor does a file that cannot be read.
     pub fn around(client: &Client) -> Accounts {
-        if client.host().is_some() {
+        if client.socket().is_none() {
             return Accounts::default();
         }
         let read = |path| std::fs::read_to_string(path).unwrap_or_default();

@@ -8,6 +8,7 @@ mod fields;
 use crate::client::Client;
 use crate::command::{Io, end};
 use crate::fail::{Stop, fail, usage};
+use crate::files;
 use crate::getopt::{self, Parsed};
 use crate::json::Json;
 use api_types::routes;
@@ -81,6 +82,7 @@ fn try_run(args: &[String], client: &Client, io: &mut Io<'_>) -> Result<(), Stop
     match options.value("o") {
         None => watch(&wish, client, first, io.out),
         Some(path) => {
+            files::check(path)?;
             let mut file = File::create(path).or_else(|_| fail(format!("Cannot open {path} for writing")))?;
             watch(&wish, client, first, &mut file)
         }

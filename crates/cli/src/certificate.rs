@@ -6,9 +6,8 @@ use std::io::Read;
 use crate::client::{CallError, Client};
 use crate::command::Io;
 use crate::fail::{Stop, no_command};
-use crate::{getopt, table};
+use crate::{files, getopt, table};
 use api_types::{Acme, AcmeSet, AcmeStatus, CertificateInfo, CertificateSet, Secret, kind, routes};
-use stdx::os_error::words;
 
 pub const USAGE: &str = "\
 usage: cistern certificate show [--json]
@@ -71,7 +70,7 @@ pub fn run(args: &[String], client: &Client, io: &mut Io<'_>) -> Result<(), Stop
 fn read(path: &str) -> Result<String, Stop> {
     let mut text = String::new();
     let read = File::open(path).and_then(|file| file.take(LONGEST).read_to_string(&mut text));
-    read.map_err(|error| Stop::Fail(format!("cannot read {path}: {}", words(&error))))?;
+    read.map_err(|error| Stop::Fail(format!("cannot read {path}: {}", files::words(&error))))?;
     Ok(text)
 }
 

@@ -7,6 +7,7 @@
 
 mod exchange;
 mod flow;
+mod given;
 mod line;
 mod listen;
 mod remote;
@@ -15,12 +16,14 @@ mod tls;
 use crate::fail::Stop;
 use api_types::{LogIn, LoggedIn, Problem, kind, routes};
 use exchange::{Answer, Channel, Outgoing};
+use given::Given;
 use hyper::header::{CONTENT_TYPE, ETAG, HOST, HeaderMap, HeaderValue, IF_MATCH};
 use hyper::{Method, Request};
 use line::{Line, Transport};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::io;
+use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -99,6 +102,8 @@ impl CallError {
 #[derive(Clone, Debug)]
 enum Place {
     Socket(PathBuf),
+    /// That of this machine, for a process that has no files.
+    Given(Given),
     Remote(Box<Remote>),
 }
 
@@ -126,6 +131,11 @@ pub struct Client {
 impl Client {
     pub fn new(socket: &Path) -> Client {
         Client::at(Place::Socket(socket.to_owned()))
+    }
+
+    /// The daemon at the other end of a line, which hands connections over.
+    pub fn given(line: OwnedFd) -> Client {
+        Client::at(Place::Given(Given::new(line)))
     }
 
     pub fn remote(remote: Remote) -> Client {
@@ -161,28 +171,33 @@ impl Client {
         })
     }
 
-    /// Its socket; `None` where it is on another machine.
+    /// Its socket; `None` where it is on another machine, or this process has no files.
     pub fn socket(&self) -> Option<&Path> {
         match &self.place {
             Place::Socket(path) => Some(path),
-            Place::Remote(_) => None,
+            Place::Given(_) | Place::Remote(_) => None,
         }
     }
 
     /// The other machine that it is on.
     pub fn host(&self) -> Option<&Address> {
         match &self.place {
-            Place::Socket(_) => None,
+            Place::Socket(_) | Place::Given(_) => None,
             Place::Remote(remote) => Some(remote.address()),
         }
     }
 
-    /// Stops where the daemon is on another machine; `what` looks at things of this one.
+    /// Stops where things of the daemon's machine cannot be seen, which `what` looks at.
     pub fn must_be_here(&self, what: &str) -> Result<(), Stop> {
-        match self.host() {
-            None => Ok(()),
-            Some(host) => Err(Stop::Fail(format!(
-                "'{what}' is about this machine, and the daemon is on another one, {host}: run it there"
+        match &self.place {
+            Place::Socket(_) => Ok(()),
+            Place::Given(_) => Err(Stop::Fail(format!(
+                "'{what}' looks at files or devices of the machine, and this shell has none: \
+                 run it on the machine itself"
+            ))),
+            Place::Remote(remote) => Err(Stop::Fail(format!(
+                "'{what}' is about this machine, and the daemon is on another one, {}: run it there",
+                remote.address()
             ))),
         }
     }
@@ -290,7 +305,7 @@ impl Client {
         let headers = request.headers_mut();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         let known = match &self.place {
-            Place::Socket(_) => {
+            Place::Socket(_) | Place::Given(_) => {
                 headers.insert(HOST, HeaderValue::from_static("cistern"));
                 Some(())
             }
@@ -378,6 +393,13 @@ impl Client {
                 });
                 connected.map_err(|error| unreachable_at(path, &error))
             }
+            Place::Given(line) => {
+                let connected = line.connect().and_then(|stream| {
+                    stream.set_nonblocking(true)?;
+                    Ok(Stream::Unix(stream))
+                });
+                connected.map_err(|error| self.lost(&error))
+            }
             Place::Remote(remote) => {
                 remote.reach().await.map(Stream::Tcp).map_err(|why| unreached(remote, &why))
             }
@@ -393,7 +415,9 @@ impl Client {
             (Stream::Tcp(stream), Place::Remote(remote)) => {
                 remote.secure(stream).await.map_err(|why| unreached(remote, &why))
             }
-            (Stream::Tcp(_), Place::Socket(_)) => Err(self.lost(&io::ErrorKind::NotConnected.into())),
+            (Stream::Tcp(_), Place::Socket(_) | Place::Given(_)) => {
+                Err(self.lost(&io::ErrorKind::NotConnected.into()))
+            }
         }
     }
 

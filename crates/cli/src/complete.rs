@@ -23,6 +23,7 @@ use api_types::{DatasetInfo, DatasetProperty, Edit, PoolProperty, PropType, Prop
 use crate::client::Client;
 use crate::command::{Command, Io};
 use crate::program::{Program, find};
+use crate::{OWN, files, run_own};
 
 /// How long the daemon may take.
 const PATIENCE: Duration = Duration::from_millis(300);
@@ -53,16 +54,32 @@ pub fn run(args: &[String], client: &Client, io: &mut Io<'_>) -> i32 {
 
 /// What could stand in the place of the last of these words.
 pub fn words(words: &[String], client: &Client) -> Vec<String> {
-    candidates(words, &Sources { help: &own_help, names: &|path| ask(client, path) })
+    candidates(words, &Sources { help: &|words| own_help(words, client), names: &|path| ask(client, path) })
 }
 
 /// What this program says of itself.
-fn own_help(words: &[&str]) -> String {
+fn own_help(words: &[&str], client: &Client) -> String {
+    if files::are_absent() {
+        return told_here(words, client);
+    }
     let Ok(program) = std::env::current_exe() else { return String::new() };
     let told = Process::new(program).args(words).arg("--help").stdin(Stdio::null()).output();
     // Usage of a command goes to either.
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     told.map(|told| text(&told.stdout) + &text(&told.stderr)).unwrap_or_default()
+}
+
+/// The same of its commands that ask a daemon, where no program can be run.
+fn told_here(words: &[&str], client: &Client) -> String {
+    let [name] = words else {
+        let names = ["zpool", "zfs"].into_iter().chain(OWN.iter().map(|(name, _)| *name));
+        return names.map(|name| format!("  cistern {name}\n")).collect();
+    };
+    let (mut out, mut err) = (Vec::new(), Vec::new());
+    let (colour, progress, asks) = (false, false, false);
+    let mut io = Io { out: &mut out, err: &mut err, colour, progress, asks, title: |_| () };
+    run_own(name, &["--help".to_owned()], client, &mut io);
+    String::from_utf8_lossy(&[out, err].concat()).into_owned()
 }
 
 fn ask(client: &Client, path: String) -> Vec<String> {

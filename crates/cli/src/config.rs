@@ -17,14 +17,12 @@ use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
-use stdx::os_error::words;
-
 use crate::client::Client;
 use crate::command::Io;
 use crate::fail::Stop;
 use crate::getopt::{self, Parsed};
 use crate::table::plain;
-use crate::{ask, table};
+use crate::{ask, files, table};
 use carry::carry_out;
 use gather::gather;
 use plan::{Step, compare, plan};
@@ -128,7 +126,8 @@ fn write_file(path: &Path, text: &str, mode: u32) -> Result<(), Stop> {
         // What is left of it helps nobody, whether it can be removed or not.
         put().inspect_err(|_| drop(remove_file(&new)))
     };
-    written().map_err(|error| Stop::Fail(format!("cannot write {}: {}", path.display(), words(&error))))
+    written()
+        .map_err(|error| Stop::Fail(format!("cannot write {}: {}", path.display(), files::words(&error))))
 }
 
 /// The appliance and the file. Secrets are asked for only where the file has a mapping with one.

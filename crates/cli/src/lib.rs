@@ -23,6 +23,7 @@ mod ddt;
 mod dedup_estimate;
 mod explain;
 mod fail;
+mod files;
 mod getopt;
 mod hosts;
 mod human;
@@ -69,7 +70,7 @@ pub use program::{Program, run};
 
 use command::{RunOwn, end_own};
 use fail::Stop;
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Write};
 use term::Screen;
 
 /// `zpool` with these arguments (without the program's name), on this process's standard streams,
@@ -107,9 +108,20 @@ fn own_of_user(name: &str, args: &[String], io: &mut Io<'_>) -> Option<i32> {
     }
 }
 
-/// `cistern shell`, likewise.
+/// `cistern shell`, likewise. With `--confined` it is the console's, which has given up what it
+/// needs not before it writes or reads anything.
 pub fn shell(args: &[String], host: Option<&str>) -> i32 {
-    with_standard_streams(|io| shell::run(args, host, io))
+    match (args, host) {
+        ([confined], None) if confined == "--confined" => match shell::confine() {
+            Ok(line) => with_standard_streams(|io| shell::run_confined(line, io)),
+            Err(why) => {
+                // There is nowhere left to say that this failed.
+                let _ = writeln!(std::io::stdout(), "{why}");
+                1
+            }
+        },
+        _ => with_standard_streams(|io| shell::run(args, host, io)),
+    }
 }
 
 /// A command of the appliance itself by its name, with its arguments, as [`run`] for `zpool` and
@@ -153,46 +165,48 @@ impl Own {
     }
 }
 
-fn find_own(name: &str) -> Option<Own> {
-    Some(match name {
-        "arcstat" => Own::Itself(arcstat::run),
-        "complete" => Own::Itself(complete::run),
-        "zilstat" => Own::Itself(zilstat::run),
-        "zinject" => Own::Itself(zinject::run),
-        "advise" => Own::Plain(advise::USAGE, advise::run),
-        "alert" => Own::Plain(alert::USAGE, alert::run),
-        "analytics" => Own::Plain(analytics::USAGE, analytics::run),
-        "apply" => Own::Plain(config::APPLY, config::apply),
-        "audit" => Own::Plain(audit::USAGE, audit::run),
-        "certificate" => Own::Plain(certificate::USAGE, certificate::run),
-        "config" => Own::Plain(keeping::USAGE, keeping::run),
-        "dedup-estimate" => Own::Plain(dedup_estimate::USAGE, dedup_estimate::run),
-        "diff" => Own::Question(config::DIFF, config::diff),
-        "explain-space" => Own::Plain(explain::USAGE, explain::run),
-        "export-config" => Own::Plain(config::EXPORT, config::export),
-        "fsstat" => Own::Plain(statistics::FSSTAT, statistics::fsstat),
-        "history" => Own::Plain(statistics::HISTORY, statistics::history),
-        "iscsi" => Own::Plain(iscsi::USAGE, iscsi::run),
-        "iscsistat" => Own::Plain(statistics::ISCSISTAT, statistics::iscsistat),
-        "job" => Own::Plain(job::USAGE, job::run),
-        "kstat" => Own::Plain(kstat::USAGE, kstat::run),
-        "log" => Own::Plain(log::USAGE, log::run),
-        "nfsstat" => Own::Plain(statistics::NFSSTAT, statistics::nfsstat),
-        "notify" => Own::Plain(notify::USAGE, notify::run),
-        "peer" => Own::Plain(peer::USAGE, peer::run),
-        "replica" => Own::Plain(replica::USAGE, replica::run),
-        "session" => Own::Plain(session::USAGE, session::run),
-        "snapshot" => Own::Plain(snapshot::USAGE, snapshot::run),
-        "svc" => Own::Plain(svc::USAGE, svc::run),
-        "token" => Own::Plain(token::USAGE, token::run),
-        "top" => Own::Plain(statistics::TOP, statistics::top),
-        "trace" => Own::Plain(trace::USAGE, trace::run),
-        "tunable" => Own::Plain(tunable::USAGE, tunable::run),
-        "user" => Own::Plain(user::USAGE, user::run),
-        "volume" => Own::Plain(volume::USAGE, volume::run),
-        "whoami" => Own::Plain(login::WHOAMI, login::whoami),
-        _ => return None,
-    })
+/// All of them, by their names.
+const OWN: &[(&str, Own)] = &[
+    ("arcstat", Own::Itself(arcstat::run)),
+    ("complete", Own::Itself(complete::run)),
+    ("zilstat", Own::Itself(zilstat::run)),
+    ("zinject", Own::Itself(zinject::run)),
+    ("advise", Own::Plain(advise::USAGE, advise::run)),
+    ("alert", Own::Plain(alert::USAGE, alert::run)),
+    ("analytics", Own::Plain(analytics::USAGE, analytics::run)),
+    ("apply", Own::Plain(config::APPLY, config::apply)),
+    ("audit", Own::Plain(audit::USAGE, audit::run)),
+    ("certificate", Own::Plain(certificate::USAGE, certificate::run)),
+    ("config", Own::Plain(keeping::USAGE, keeping::run)),
+    ("dedup-estimate", Own::Plain(dedup_estimate::USAGE, dedup_estimate::run)),
+    ("diff", Own::Question(config::DIFF, config::diff)),
+    ("explain-space", Own::Plain(explain::USAGE, explain::run)),
+    ("export-config", Own::Plain(config::EXPORT, config::export)),
+    ("fsstat", Own::Plain(statistics::FSSTAT, statistics::fsstat)),
+    ("history", Own::Plain(statistics::HISTORY, statistics::history)),
+    ("iscsi", Own::Plain(iscsi::USAGE, iscsi::run)),
+    ("iscsistat", Own::Plain(statistics::ISCSISTAT, statistics::iscsistat)),
+    ("job", Own::Plain(job::USAGE, job::run)),
+    ("kstat", Own::Plain(kstat::USAGE, kstat::run)),
+    ("log", Own::Plain(log::USAGE, log::run)),
+    ("nfsstat", Own::Plain(statistics::NFSSTAT, statistics::nfsstat)),
+    ("notify", Own::Plain(notify::USAGE, notify::run)),
+    ("peer", Own::Plain(peer::USAGE, peer::run)),
+    ("replica", Own::Plain(replica::USAGE, replica::run)),
+    ("session", Own::Plain(session::USAGE, session::run)),
+    ("snapshot", Own::Plain(snapshot::USAGE, snapshot::run)),
+    ("svc", Own::Plain(svc::USAGE, svc::run)),
+    ("token", Own::Plain(token::USAGE, token::run)),
+    ("top", Own::Plain(statistics::TOP, statistics::top)),
+    ("trace", Own::Plain(trace::USAGE, trace::run)),
+    ("tunable", Own::Plain(tunable::USAGE, tunable::run)),
+    ("user", Own::Plain(user::USAGE, user::run)),
+    ("volume", Own::Plain(volume::USAGE, volume::run)),
+    ("whoami", Own::Plain(login::WHOAMI, login::whoami)),
+];
+
+fn find_own(name: &str) -> Option<&'static Own> {
+    OWN.iter().find(|(known, _)| *known == name).map(|(_, own)| own)
 }
 
 /// A command that is asked before there is a daemon that knows us.

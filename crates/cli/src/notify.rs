@@ -9,12 +9,11 @@ use crate::command::Io;
 use crate::fail::{Stop, no_command, usage};
 use crate::getopt::Parsed;
 use crate::table::plain;
-use crate::{ask, getopt, table};
+use crate::{ask, files, getopt, table};
 use api_types::{
     AlertRoute, MailRoute, MailTls, RouteAdd, RouteChange, RouteStatus, RouteTarget, RouteTested, Secret,
     SyslogRoute, WebhookForm, WebhookRoute, routes,
 };
-use stdx::os_error::words;
 
 pub const USAGE: &str = "\
 usage: cistern notify list [-H] [--json]
@@ -291,6 +290,6 @@ fn secret(options: &Parsed, io: &mut Io<'_>) -> Result<Option<Secret>, Stop> {
 fn read(path: &str) -> Result<String, Stop> {
     let mut text = String::new();
     let read = File::open(path).and_then(|file| file.take(LONGEST).read_to_string(&mut text));
-    read.map_err(|error| Stop::Fail(format!("cannot read {path}: {}", words(&error))))?;
+    read.map_err(|error| Stop::Fail(format!("cannot read {path}: {}", files::words(&error))))?;
     Ok(text)
 }

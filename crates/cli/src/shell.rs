@@ -5,10 +5,14 @@
 //! gives it names, [`fill`] makes a request of a line, [`appliance`] carries it out. A line that
 //! begins with `zpool`, `zfs` or a command of `cistern` runs that command in this process.
 //!
+//! The shell of the console is the same in a process that has no files ([`confined`]): it talks to
+//! one appliance, by connections that the daemon hands to it, and records nothing.
+//!
 //! Invariants: no line comes to the shell of the operating system; no secret is written down; a
 //! command that destroys something asks before, unless it was told not to.
 
 mod appliance;
+mod confined;
 mod document;
 mod fill;
 mod help;
@@ -22,15 +26,21 @@ mod terminal;
 mod value;
 mod words;
 
+pub use confined::confine;
+
 use appliance::Appliance;
 use fill::{Filled, Nobody, Question, Somebody, fill};
 use interrupt::{Cut, Interrupt};
+use keys::Places;
 use nouns::{Command, VERBS, find};
 use recording::Recording;
 use target::{Target, groups, places};
 use terminal::{Terminal, Wizard};
 use words::{ASKED, Typed};
 
+use std::os::fd::OwnedFd;
+
+use crate::client::Client;
 use crate::command::{Io, end};
 use crate::fail::{Outcome, Stop, fail, usage};
 use crate::{Program, ask, hosts, own_of_user, program, run_own};
@@ -60,8 +70,24 @@ fn start(host: Option<&str>, io: &mut Io<'_>) -> Outcome {
     if terminal.is_there_somebody() {
         interrupt.listen()?;
     }
-    let (recording, yes, dry, depth, has_ended, status) = (None, false, false, 0, false, 0);
-    Shell { terminal, target, recording, yes, dry, depth, has_ended, status, interrupt }.talk(io)
+    Shell::new(terminal, target, interrupt, true).talk(io)
+}
+
+/// Runs that of the console, whose appliance is at the other end of the line, and gives the status
+/// of its last line.
+pub fn run_confined(line: OwnedFd, io: &mut Io<'_>) -> i32 {
+    let outcome = start_confined(line, io);
+    end(io, outcome, misused)
+}
+
+fn start_confined(line: OwnedFd, io: &mut Io<'_>) -> Outcome {
+    let interrupt = Interrupt::new();
+    let target = Target::one(Client::given(line), &interrupt);
+    let terminal = Terminal::new(target.first().clone(), Places::default())?;
+    interrupt.listen()?;
+    writeln!(io.out, "{}", help::CONFINED)?;
+    io.out.flush()?;
+    Shell::new(terminal, target, interrupt, false).talk(io)
 }
 
 struct Shell {
@@ -78,6 +104,8 @@ struct Shell {
     /// Of the last line that was carried out.
     status: i32,
     interrupt: Interrupt,
+    /// Files, other appliances and logins: the console's has none.
+    has_machine: bool,
 }
 
 /// How a line ended.
@@ -95,6 +123,11 @@ impl Ended {
 }
 
 impl Shell {
+    fn new(terminal: Terminal, target: Target, interrupt: Interrupt, has_machine: bool) -> Shell {
+        let (recording, yes, dry, depth, has_ended, status) = (None, false, false, 0, false, 0);
+        Shell { terminal, target, recording, yes, dry, depth, has_ended, status, interrupt, has_machine }
+    }
+
     fn talk(&mut self, io: &mut Io<'_>) -> Outcome {
         while !self.has_ended {
             self.interrupt.forget();
@@ -151,18 +184,19 @@ impl Shell {
             writeln!(io.out, "{}", words::joined(&hidden))?;
             return Ok(0);
         }
+        self.check_machine(first, rest)?;
         match (first.as_str(), rest) {
             ("exit" | "quit", []) => {
                 self.has_ended = true;
                 Ok(self.status)
             }
-            ("help" | "?", rest) => help::tell(io, rest, || self.target.commands()),
+            ("help" | "?", rest) => help::tell(io, rest, self.own_help(), || self.target.commands()),
             ("record", rest) => self.record(rest, io),
             ("run", rest) => self.replay(rest, io),
             (verb, rest) if is_verb && help::asks(rest) => {
                 *ended = Ended::plainly(0);
                 let words = [&[verb.to_owned()], rest].concat();
-                help::tell(io, &words, || self.target.commands())
+                help::tell(io, &words, "", || self.target.commands())
             }
             ("switch", rest) => {
                 ended.text = Some(words::joined(&hidden));
@@ -179,6 +213,26 @@ impl Shell {
                 ended.text = Some(words::joined(&hidden)).filter(|_| !self.dry);
                 self.program(words, io)
             }
+        }
+    }
+
+    fn own_help(&self) -> &'static str {
+        if self.has_machine { help::OF_MACHINE } else { "" }
+    }
+
+    /// Refuses what needs files, or other appliances, where there are none.
+    fn check_machine(&self, first: &str, rest: &[String]) -> Result<(), Stop> {
+        let is_of_machine = match first {
+            "switch" | "record" | "run" | "login" | "logout" => true,
+            "show" | "create" | "destroy" => rest.first().is_some_and(|noun| noun == "group"),
+            _ => false,
+        };
+        match is_of_machine && !self.has_machine {
+            true => fail(format!(
+                "'{first}' is not in this shell: it has no files, and talks to this appliance alone. \
+                 'cistern shell' on a machine of yours has it."
+            )),
+            false => Ok(()),
         }
     }
 
@@ -283,7 +337,8 @@ impl Shell {
 
     /// Has Tab know whom lines are for, and what can be switched to.
     fn look_around(&mut self) {
-        self.terminal.set_sources(self.target.first().clone(), places());
+        let places = if self.has_machine { places() } else { Places::default() };
+        self.terminal.set_sources(self.target.first().clone(), places);
     }
 
     fn record(&mut self, rest: &[String], io: &mut Io<'_>) -> Outcome {

@@ -26,6 +26,10 @@ pub enum Credential {
         id: u64,
         name: String,
     },
+    /// A shell that this session has opened, and that is good for as much as it.
+    Shell {
+        session: u64,
+    },
 }
 
 impl std::fmt::Debug for Credential {
@@ -33,6 +37,7 @@ impl std::fmt::Debug for Credential {
         match self {
             Credential::Session { id, .. } => write!(f, "Session {id}"),
             Credential::Token { id, name } => write!(f, "Token {id} {name:?}"),
+            Credential::Shell { session } => write!(f, "Shell of session {session}"),
         }
     }
 }

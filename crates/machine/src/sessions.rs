@@ -57,6 +57,24 @@ impl Machine {
         Ok(Some(identity))
     }
 
+    /// Whose session a number is, for a shell that was opened in it; `None` for none that lasts. It
+    /// lasts no longer by being asked about.
+    pub fn of_shell(&self, session: u64) -> Result<Option<Identity>, Fault> {
+        let Ok(id) = i64::try_from(session) else { return Ok(None) }; // No session has such an id.
+        let now = self.outside.now();
+        let sql = "SELECT s.created, s.seen, u.name, u.uid, u.role FROM sessions s
+            JOIN users u ON u.id = s.user WHERE s.id = ?1 AND u.disabled = 0";
+        let found: Option<(i64, i64, Identity)> = self.store.read(|db| {
+            let row = db.query_row(sql, [id], |row| {
+                let by = Credential::Shell { session };
+                let (user, uid, role) = (row.get(2)?, row.get(3)?, role(row, 4)?);
+                Ok((row.get(0)?, row.get(1)?, Identity { user, uid, role, by, dataset: None }))
+            });
+            row.optional().map_err(Fault::from)
+        })?;
+        Ok(found.filter(|(created, seen, _)| lasts(*created, *seen, now)).map(|(_, _, identity)| identity))
+    }
+
     /// Ends a session. One that has ended is fine.
     pub fn log_out(&self, session: u64) -> Result<(), Fault> {
         let Ok(id) = i64::try_from(session) else { return Ok(()) }; // No session has such an id.

@@ -25,7 +25,7 @@ use axum::extract::rejection::QueryRejection;
 use axum::extract::{ConnectInfo, Query, State};
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
-use machine::{AuditFilter, Credential, Machine, Second};
+use machine::{AuditFilter, Credential, Identity, Machine, Second};
 use std::fs;
 use std::io;
 use std::net::IpAddr;
@@ -53,8 +53,8 @@ impl Manages<'_> {
             return Manages::All;
         }
         match asker.identity() {
-            Some(identity) if matches!(identity.by, Credential::Session { .. }) => {
-                Manages::Own(&identity.user)
+            Some(Identity { user, by: Credential::Session { .. } | Credential::Shell { .. }, .. }) => {
+                Manages::Own(user)
             }
             _ => Manages::Nothing,
         }

@@ -83,7 +83,7 @@ fn me_of(asker: &Asker) -> Me {
     };
     let csrf = match &identity.by {
         Credential::Session { csrf, .. } => Some(Secret(csrf.clone())),
-        Credential::Token { .. } => None,
+        Credential::Token { .. } | Credential::Shell { .. } => None,
     };
     let (name, role) = (Some(identity.user.clone()), Some(identity.role));
     Me { name, uid, role, by, dataset: identity.dataset.clone(), csrf }

@@ -69,7 +69,11 @@ impl Site {
     }
 
     pub fn start_with(scratch: &Scratch, more: &[&str]) -> Site {
-        let daemon = Daemon::start_with(scratch, "state", &[&["--https", "127.0.0.1:0"], more].concat());
+        Site::of(Daemon::start_with(scratch, "state", &[&["--https", "127.0.0.1:0"], more].concat()))
+    }
+
+    /// A daemon that was started with HTTPS, and has no account.
+    pub fn of(daemon: Daemon) -> Site {
         let mut site = Site { port: port_of(&daemon), daemon, token: String::new() };
         let code = site.code();
         let first = json!({"code": code, "name": "ada", "password": PASSWORD});

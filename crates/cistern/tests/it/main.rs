@@ -18,6 +18,7 @@ mod commands;
 mod conditions;
 mod config;
 mod console;
+mod console_shell;
 mod copies;
 mod crash;
 mod crowd;

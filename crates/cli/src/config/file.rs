@@ -15,13 +15,13 @@ use api_types::{WORKSHEET_NAME, WORKSHEET_PANES};
 use serde::de::{DeserializeSeed, Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use stdx::number;
-use stdx::os_error::words;
 use toml::de::DeTable;
 
 use super::state::{
     Account, Dataset, Place, Route, Service, State, VERSION, Worksheet, canonical, grant, place,
 };
 use crate::fail::{Stop, fail};
+use crate::files;
 use crate::table::plain;
 use crate::zfs::{is_permission, name_fault};
 
@@ -211,7 +211,7 @@ fn quoted(text: &str) -> String {
 /// Reads a file.
 pub fn read(path: &Path) -> Result<State, Stop> {
     let shown = path.display();
-    let cannot = |error| Stop::Fail(format!("cannot read {shown}: {}", words(&error)));
+    let cannot = |error| Stop::Fail(format!("cannot read {shown}: {}", files::words(&error)));
     let mut bytes = Vec::new();
     File::open(path).and_then(|file| file.take(LARGEST + 1).read_to_end(&mut bytes)).map_err(cannot)?;
     if bytes.len() as u64 > LARGEST {

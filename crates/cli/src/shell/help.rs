@@ -18,13 +18,22 @@ examples:
   echo 'run -y setup.cistern' | cistern shell
 ";
 
-const OVERVIEW: &str = "\
+/// What the console's says first.
+pub const CONFINED: &str = "\
+The shell of this appliance. 'help' says what there is, Tab completes, 'exit' ends it. It has no files: what reads or writes
+one is for 'cistern' on a machine of yours.";
+
+/// What a shell has that may use its machine.
+pub const OF_MACHINE: &str = "\
 \x20 switch HOST | local        lines are for that appliance from now on
   switch group NAME          … for all of a group at the same time (create group NAME HOST …)
   record start FILE | stop   writes lines down; a line that failed as a comment, a secret as '?'
   run [-n] [-y] [--keep-going] FILE
                              types them again; with -n it only shows what would be done
-  zpool …, zfs …, user …     and every other command of cistern
+";
+
+const OVERVIEW: &str = "\
+\x20 zpool …, zfs …, user …     and every other command of cistern
   exit
 
 What is left out is asked for. VERB ? and VERB NOUN ? tell more; Tab completes. -y agrees to what is destroyed, -n shows what
@@ -44,10 +53,12 @@ pub fn asks(words: &[String]) -> bool {
     words.last().is_some_and(|word| matches!(word.as_str(), "?" | "-h" | "--help"))
 }
 
-/// How the shell, a verb or a verb with a noun is used.
+/// How the shell, a verb or a verb with a noun is used. `more` is what the shell has beside verbs
+/// and programs.
 pub fn tell<'a>(
     io: &mut Io<'_>,
     words: &[String],
+    more: &str,
     commands: impl FnOnce() -> Result<&'a [Command], Stop>,
 ) -> Outcome {
     let words: Vec<&str> =
@@ -57,7 +68,7 @@ pub fn tell<'a>(
             for (verb, about) in VERBS {
                 writeln!(io.out, "  {:<26} {about}", format!("{verb} NOUN …"))?;
             }
-            write!(io.out, "{OVERVIEW}")?;
+            write!(io.out, "{more}{OVERVIEW}")?;
         }
         [verb] if VERBS.iter().any(|(known, _)| *known == verb) => {
             let all = commands()?;

@@ -11,11 +11,15 @@ use crate::{complete, find_own};
 
 /// More candidates help nobody.
 const MOST: usize = 1000;
-const BUILT_IN: [&str; 6] = ["exit", "help", "record", "run", "switch", "cistern"];
+const BUILT_IN: [&str; 3] = ["exit", "help", "cistern"];
+/// What takes files of the machine, and other ones.
+const OF_MACHINE: [&str; 3] = ["record", "run", "switch"];
 
 /// What the shell knows without an appliance.
 #[derive(Clone, Debug, Default)]
 pub struct Places {
+    /// Whether the shell may use its machine.
+    pub has_machine: bool,
     pub hosts: Vec<String>,
     pub groups: Vec<String>,
 }
@@ -60,7 +64,8 @@ fn of_words(typed: &[String], current: &str, appliance: &Appliance, places: &Pla
     let Some((verb, rest)) = typed.split_first() else {
         let verbs = VERBS.iter().map(|(verb, _)| (*verb).to_owned());
         let programs = of_program().into_iter().filter(|name| is_program(name));
-        return verbs.chain(owned(&BUILT_IN)).chain(programs).collect();
+        let of_machine = owned(&OF_MACHINE).into_iter().filter(|_| places.has_machine);
+        return verbs.chain(owned(&BUILT_IN)).chain(of_machine).chain(programs).collect();
     };
     match (verb.as_str(), rest) {
         ("switch", []) => places.hosts.iter().cloned().chain(owned(&["local", "group"])).collect(),

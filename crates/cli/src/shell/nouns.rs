@@ -131,9 +131,14 @@ const ROWS: &[Row] = &[
 ];
 
 /// Requests that are no commands of the shell: `login` is one of the program, a certificate has
-/// lines of its own, `destroy` shows what would be destroyed, and no answer is a list of secrets.
+/// lines of its own, `destroy` shows what would be destroyed, no answer is a list of secrets, and
+/// shells are for browsers.
 const HIDDEN: &[&str] = &[
     "get_openapi_json",
+    "post_shells",
+    "post_shells_name_close",
+    "post_shells_name_input",
+    "post_shells_name_size",
     "get_datasets_name_destroy",
     "post_datasets_plan",
     "post_datasets_secrets",

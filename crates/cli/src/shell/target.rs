@@ -152,7 +152,11 @@ pub fn places() -> Places {
     let hosts = Hosts::of_user();
     let addresses = hosts.as_ref().ok().and_then(|hosts| hosts.addresses().ok());
     let groups = hosts.as_ref().ok().and_then(|hosts| hosts.groups().ok());
-    Places { hosts: addresses.unwrap_or_default(), groups: groups.unwrap_or_default().into_keys().collect() }
+    Places {
+        has_machine: true,
+        hosts: addresses.unwrap_or_default(),
+        groups: groups.unwrap_or_default().into_keys().collect(),
+    }
 }
 
 /// Shows, makes or forgets groups, which are this user's and no appliance's.

@@ -499,7 +499,7 @@ fn every_row_is_a_request_of_the_daemon() {
 #[test]
 fn tab_offers_what_could_stand_there() {
     let appliance = Appliance::new(Client::new(Path::new("/nowhere")));
-    let places = Places { hosts: vec!["nas:8443".into()], groups: vec!["lab".into()] };
+    let places = Places { has_machine: true, hosts: vec!["nas:8443".into()], groups: vec!["lab".into()] };
     appliance.know(document());
     let offered = |line: &str| candidates(line, &appliance, &places);
     let words = |line: &str| offered(line).1;

@@ -3,6 +3,7 @@
 use super::schedule::{self, age, shown_age};
 use super::value::{bytes, number, schedule_of, shown_place, ssh_place};
 use crate::fail::{Stop, usage};
+use crate::files;
 use crate::getopt::Parsed;
 use crate::human::nicebytes;
 use api_types::{AutoTierPolicy, SnapTarget, TierAction, TierChoice, TierTarget};
@@ -91,7 +92,7 @@ fn listed(path: &str) -> Result<Vec<String>, Stop> {
             Ok(text.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect())
         }
         Ok(_) => usage(format!("{path}: it has more than {}", nicebytes(LONGEST_LIST))),
-        Err(error) => usage(format!("{path}: {error}")),
+        Err(error) => usage(format!("{path}: {}", files::words(&error))),
     }
 }
 

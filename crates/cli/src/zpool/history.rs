@@ -43,7 +43,7 @@ fn print(cx: &mut Cx<'_>, record: &HistoryRecord, long: bool) -> Result<(), Stop
         write!(cx.io.out, " [")?;
         if let Some(user) = &record.user {
             // Another machine has other users.
-            let user = if cx.client.host().is_some() { user.clone() } else { with_name(user) };
+            let user = if cx.client.socket().is_none() { user.clone() } else { with_name(user) };
             write!(cx.io.out, "user {user} ")?;
         }
         if let Some(host) = record.host.as_ref().filter(|host| !host.is_empty()) {

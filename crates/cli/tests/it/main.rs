@@ -167,6 +167,7 @@ fn config(socket: PathBuf) -> Config {
         history: None,
         desk: None,
         peers: None,
+        shell: None,
     }
 }
 

@@ -40,7 +40,12 @@ fn a_login_is_an_identity_until_it_ends() {
     assert!(csrf.len() == 43 && !begun.secret.contains(&csrf));
     assert_eq!(machine.sessions(Some("ann")).expect("read").len(), 1);
     assert_eq!(machine.sessions(Some("root")).expect("read").len(), 0);
+    // A shell of it is the account.
+    let of_shell = machine.of_shell(id).expect("read").expect("it lasts");
+    assert_eq!((of_shell.uid, of_shell.by), (begun.identity.uid, Credential::Shell { session: id }));
     machine.log_out(id).expect("ended");
+    assert_eq!(machine.of_shell(id), Ok(None));
+    assert_eq!(machine.of_shell(u64::MAX), Ok(None));
     machine.log_out(id).expect("twice is fine");
     machine.log_out(u64::MAX).expect("so is none");
     assert_eq!(machine.session(&begun.secret), Ok(None));
@@ -50,7 +55,11 @@ fn a_login_is_an_identity_until_it_ends() {
     assert!(machine.session(&idle.secret).expect("read").is_some());
     world.pass(30 * 60 - 1);
     assert!(machine.session(&idle.secret).expect("read").is_some(), "the use before counts");
-    world.pass(30 * 60);
+    let Credential::Session { id, .. } = idle.identity.by else { panic!("it is a session") };
+    world.pass(30 * 60 - 1);
+    assert!(machine.of_shell(id).expect("read").is_some());
+    world.pass(1);
+    assert_eq!(machine.of_shell(id), Ok(None), "a shell is no use of it");
     assert_eq!(machine.session(&idle.secret), Ok(None));
 
     let busy = login(&machine, "ann");
