@@ -1,6 +1,6 @@
 /** Snapshots of a dataset or of all, read in pages as they come into sight: a hundred thousand are no more work than fifty. */
 import { useInfiniteQuery, useQueryClient } from "@tanstack/react-query";
-import { useMemo, useState } from "react";
+import { useEffect, useMemo, useState } from "react";
 import { follow, get, post, type Answered } from "../api/client";
 import { renew, useRead } from "../api/queries";
 import { useLocation } from "wouter";
@@ -75,6 +75,8 @@ function Snapshots({ begin }: { begin: string }) {
     setOf(next);
     select(new Set());
   };
+  // It may have been typed before it was known which there are.
+  useEffect(() => choose(typed), [parents.data]);
   return (
     <div className="page">
       <Head title={t("Snapshots")} about={t("Select with the space bar or the boxes; Enter opens the files of one. “Frees” is what comes back if that snapshot alone goes.")}>
