@@ -126,6 +126,18 @@ for (const Hand of [Mouse, Keyboard]) {
         const pictured = page.waitForEvent("download");
         await hand.press(pane.getByRole("button", { name: "Save picture" }));
         assert.match((await pictured).suggestedFilename(), /\.png$/);
+        // What it finds is kept, and shown for a month.
+        await hand.menu(button(page, `Actions of worksheet ${sheet}`), "Change…");
+        await dialog(page).getByText("Requests by user").first().waitFor();
+        await hand.tick(dialog(page).getByRole("checkbox", { name: "Keep what it finds for a year" }));
+        await hand.press(dialog(page).getByRole("button", { name: "Save", exact: true }));
+        await closed(page);
+        await hand.press(button(page, `Open worksheet ${sheet}`));
+        await hand.choose(page.getByRole("button", { name: /Time shown/ }), "31 days");
+        await pane.getByText("on for a worksheet").waitFor();
+        await pane.getByRole("row").nth(1).waitFor();
+        await picture(page, `worksheet-kept-${name}`);
+        await hand.choose(page.getByRole("button", { name: /Time shown/ }), "5 minutes");
         await hand.press(button(page, "Show all drill-downs"));
         await page.getByRole("region", { name: "Requests by client" }).waitFor();
         const kept = await daemon.ask("GET", "/v1/analytics/worksheets");

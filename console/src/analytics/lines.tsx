@@ -1,6 +1,6 @@
 /** What the heaviest keys come to by second, drawn by uPlot; the figures stand in the table below. */
 import { useRef } from "react";
-import { axis, clock, line, usePlot } from "../parts/plot";
+import { axis, clock, days, line, usePlot } from "../parts/plot";
 import { plainly, t } from "../words";
 import type { Found } from "./request";
 
@@ -10,6 +10,7 @@ type Sum = Found["total"];
 
 /** Lines of keys that are drawn; the others are one line. */
 export const LINES = 4;
+const DAY = 86_400;
 const SHADES = ["--accent", "--warn", "--good", "--bad", "--muted"];
 
 /** By second; of latency the mean in milliseconds, and nothing where no request was. */
@@ -53,10 +54,10 @@ export function Lines({ found, statistic, from, to }: { found: Found; statistic:
   const shade = (at: number) => (at === count - 1 ? "--muted" : SHADES[at % SHADES.length]!);
   const options = () => ({
     scales: { x: { range: () => [shown.current.from, shown.current.to] }, y: { range: (_: unknown, __: number, most: number) => [0, Math.max((most || 0) * 1.1, 0.001)] } },
-    axes: [{ ...axis(), values: clock(8) }, { ...axis(), size: 60 }],
+    axes: [{ ...axis(), values: shown.current.to - shown.current.from > 2 * DAY ? days : clock(8) }, { ...axis(), size: 60 }],
     series: [{}, ...Array.from({ length: count }, (_, at) => line(shade(at)))],
   });
-  const box = usePlot(options, linesOf(found, statistic, from, to), count);
+  const box = usePlot(options, linesOf(found, statistic, from, to), `${count} ${to - from > 2 * DAY}`);
   return (
     <figure className="stack tight" aria-label={t("The heaviest over time")}>
       <div ref={box} className="chart" aria-hidden="true" />

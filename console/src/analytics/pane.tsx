@@ -18,11 +18,28 @@ interface PaneProps {
   onShow: (statistic: PaneStatistic | undefined) => void;
   from: number;
   to: number;
+  /** Where what it found before is kept: a worksheet, and which of its panes. */
+  kept?: { name: string; pane: number } | undefined;
   /** Somebody wants to know more of what a filter takes, which was told apart by these. */
   onDrill: (filter: Filter, by: Dimension[]) => void;
 }
 
-export function Pane({ id, statistic, onShow, from, to, onDrill }: PaneProps) {
+/** From this many seconds on what is kept is shown, and not what the drill-down has. */
+const PAST = 86_400;
+
+/** What a pane that is kept found in a time, read anew each minute; nothing where that is not asked for. */
+function usePast(kept: PaneProps["kept"], from: number, to: number) {
+  const last = useRef<Found | undefined>(undefined);
+  const isWanted = kept !== undefined && to - from >= PAST;
+  const minute = Math.ceil(to / 60) * 60;
+  const params = { path: { name: kept?.name ?? "" }, query: { pane: kept?.pane ?? 1, from: minute - (to - from), to: minute } };
+  const read = useRead("/v1/analytics/worksheets/{name}/history", params as never, { enabled: isWanted });
+  if (read.data) last.current = read.data.value as Found;
+  // What was shown stays until the next minute has come.
+  return isWanted ? { found: last.current, error: read.error } : undefined;
+}
+
+export function Pane({ id, statistic, onShow, from, to, kept, onDrill }: PaneProps) {
   const area = useRef<HTMLDivElement>(null);
   const [isTree, setTree] = useState(false);
   const [closed, setClosed] = useState<ReadonlySet<string>>(new Set());
@@ -30,8 +47,9 @@ export function Pane({ id, statistic, onShow, from, to, onDrill }: PaneProps) {
   const path = { id: String(id) } as never;
   const end = useChange(() => post("/v1/analytics/{id}/end", { path }), ["/v1/analytics"]);
   const remove = useChange(() => post("/v1/analytics/{id}/remove", { path }), ["/v1/analytics"]);
-  const found = read.data?.value as Found | undefined;
-  if (!found) return <section className="card stack" aria-label={t("Drill-down {id}", { id })}>{read.error ? <Failure error={read.error} /> : <p className="muted" role="status">{t("Loading…")}</p>}</section>;
+  const past = usePast(kept, from, to);
+  const found = past ? past.found : read.data?.value as Found | undefined;
+  if (!found) return <section className="card stack" aria-label={t("Drill-down {id}", { id })}>{read.error ?? past?.error ? <Failure error={read.error ?? past?.error} /> : <p className="muted" role="status">{t("Loading…")}</p>}</section>;
   const { by, filter, owner, running, left, watched, cost } = found.drill_down;
   const title = t("Requests by {dimensions}", { dimensions: by.map((one) => nameOf(one).toLowerCase()).join(", ") });
   const hasFiles = !!found.datasets?.length;
@@ -54,7 +72,7 @@ export function Pane({ id, statistic, onShow, from, to, onDrill }: PaneProps) {
     <section className="card stack" aria-label={title}>
       <div className="row">
         <h2>{title}</h2>
-        <State tone={running ? "busy" : "idle"}>{watched ? t("on for an alert") : running ? t("ends in {time}", { time: span(left) }) : t("ended, kept")}</State>
+        <State tone={running ? "busy" : "idle"}>{watched ? t("on for a worksheet") : running ? t("ends in {time}", { time: span(left) }) : t("ended, kept")}</State>
       </div>
       <p className="small muted">
         {said(filter) || t("All requests")} · {t("begun by {owner}", { owner: plainly(owner) })} · {t("{count} requests looked at, {time} of processor, {size} of memory", { count: number(cost.requests), time: short(cost.time), size: size(cost.bytes) })}

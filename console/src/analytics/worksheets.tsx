@@ -6,7 +6,7 @@ import { useEffect, useState } from "react";
 import { useQueryClient } from "@tanstack/react-query";
 import { get, post, Refusal, type Schemas } from "../api/client";
 import { renew, useChange, useRead } from "../api/queries";
-import { Button, Deeds, Failure, Field, Form, Loaded, Name, NameTyped, Select, Sheet, type Option } from "../parts/ui";
+import { Button, Check, Deeds, Failure, Field, Form, Loaded, Name, NameTyped, Select, Sheet, type Option } from "../parts/ui";
 import { ago, plainly, t, tn } from "../words";
 import { csv, nameOf, said, save, type Found } from "./request";
 
@@ -53,11 +53,11 @@ interface WorksheetsProps {
 }
 
 /** A pane in words. */
-const about = ({ by, filter, alert }: WorksheetPane): string => {
+const about = ({ by, filter, alert, kept }: WorksheetPane): string => {
   const what = t("Requests by {dimensions}", { dimensions: (by ?? []).map((one) => nameOf(one).toLowerCase()).join(", ") });
   const only = said(filter ?? {});
   const limit = alert ? t("alert above {number} {measure} in {seconds} s", { number: alert.above, measure: measures().find(({ id }) => id === alert.measure)?.name ?? "", seconds: alert.seconds }) : "";
-  return [only ? `${what} (${only})` : what, ...(limit ? [limit] : []), ...(alert?.values ? [plainly(alert.values.join("  "))] : [])].join("; ");
+  return [only ? `${what} (${only})` : what, ...(limit ? [limit] : []), ...(kept ? [t("kept for a year")] : []), ...(alert?.values ? [plainly(alert.values.join("  "))] : [])].join("; ");
 };
 
 export function Worksheets({ shown, opened, onOpen }: WorksheetsProps) {
@@ -200,6 +200,7 @@ function Change({ name, shown, close }: { name: string; shown: WorksheetPane[]; 
             ))}
             {pane.alert && <Field isNarrow label={t("Above")} value={String(pane.alert.above)} onChange={(text) => alertOf(at, pane, { above: wholeOr(text, pane.alert!.above) })} inputMode="numeric" />}
             {pane.alert && <Field isNarrow label={t("For seconds")} value={String(pane.alert.seconds)} onChange={(text) => alertOf(at, pane, { seconds: wholeOr(text, pane.alert!.seconds) })} inputMode="numeric" />}
+            <Check isSelected={pane.kept ?? false} onChange={(kept) => set(at, { ...pane, kept })}>{t("Keep what it finds for a year")}</Check>
             <Button aria-label={t("Take out pane {number}", { number: at + 1 })} onPress={() => set(at, undefined)}>{t("Take out")}</Button>
           </li>
         ))}

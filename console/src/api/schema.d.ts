@@ -346,6 +346,23 @@ export type paths = {
         patch?: never;
         trace?: never;
     };
+    "/v1/analytics/worksheets/{name}/history": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What a pane that is kept found, of up to a year. */
+        get: operations["get_analytics_worksheets_name_history"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/analytics/worksheets/{name}/open": {
         parameters: {
             query?: never;
@@ -4499,7 +4516,7 @@ export type components = {
             /** @description Who has asked for it. */
             owner: string;
             running: boolean;
-            /** @description An alert of a worksheet's pane needs it: it goes on for as long as there is that alert. */
+            /** @description A worksheet's pane that has an alert, or is kept, needs it: it goes on for as long as that does. */
             watched: boolean;
         };
         /** @description What a drill-down costs. */
@@ -11565,6 +11582,8 @@ export type components = {
             by: components["schemas"]["Dimension"][];
             /** @default {} */
             filter: components["schemas"]["RequestFilter"];
+            /** @description Its drill-down always runs, and what it finds is kept for a year. */
+            kept?: boolean;
             /** @default operations */
             statistic: components["schemas"]["PaneStatistic"];
         };
@@ -11579,6 +11598,8 @@ export type components = {
             by: components["schemas"]["Dimension"][];
             /** @default {} */
             filter: components["schemas"]["RequestFilterRequest"];
+            /** @description Its drill-down always runs, and what it finds is kept for a year. */
+            kept?: boolean;
             /** @default operations */
             statistic: components["schemas"]["PaneStatistic"];
         };
@@ -12192,6 +12213,35 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Worksheet"];
+                };
+            };
+        };
+    };
+    get_analytics_worksheets_name_history: {
+        parameters: {
+            query?: {
+                /** @description In seconds since 1970; absent: an hour before `to`, and now. */
+                from?: number;
+                /** @description Which of its panes; absent: the first, which is 1. */
+                pane?: number;
+                to?: number;
+            };
+            header?: never;
+            path: {
+                /** @description One segment: a slash travels as `%2F`. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DrillDownFound"];
                 };
             };
         };

@@ -51,7 +51,11 @@ export default function Analytics() {
     return what ? { ...rest, [id]: what } : rest;
   });
   const panes = shown.map(({ id, by, filter }) => ({ statistic: others[id] ?? statistic, by, filter }));
-  const windows = [{ id: "60", name: t("1 minute") }, { id: "300", name: t("5 minutes") }, { id: "3600", name: t("1 hour") }, { id: "86400", name: t("1 day") }];
+  const windows = [{ id: "60", name: t("1 minute") }, { id: "300", name: t("5 minutes") }, { id: "3600", name: t("1 hour") }, { id: "86400", name: t("1 day") }, { id: "2678400", name: t("31 days") }, { id: "31622400", name: t("1 year") }];
+  const keptOf = (id: number) => {
+    const at = opened?.ids.indexOf(id) ?? -1;
+    return opened?.panes[at]?.kept ? { name: opened.name, pane: at + 1 } : undefined;
+  };
   const next = (filter: Filter, by: Dimension[]) => {
     // What was told apart is known now: what comes next is another, and is to be seen.
     setOpened(undefined);
@@ -73,7 +77,7 @@ export default function Analytics() {
       {list.error && <Failure error={list.error} />}
       {list.isPending ? <p role="status" className="muted">{t("Loading…")}</p>
         : shown.length === 0 ? <Empty action={<Button onPress={() => next({}, [])}>{t("Begin one")}</Button>}>{t("No drill-down runs. What is always counted is on the dashboard.")}</Empty>
-          : shown.map(({ id }) => <Pane key={id} id={id} statistic={others[id] ?? statistic} onShow={(what) => show(id, what)} from={now - Number(window)} to={now} onDrill={next} />)}
+          : shown.map(({ id }) => <Pane key={id} id={id} statistic={others[id] ?? statistic} onShow={(what) => show(id, what)} from={now - Number(window)} to={now} kept={keptOf(id)} onDrill={next} />)}
       <Sheet title={t("Drill down")} isOpen={!!wanted} onClose={() => setWanted(undefined)} isWide>
         {wanted && <Begin wanted={wanted} close={() => setWanted(undefined)} run={(request) => begin.mutateAsync(request)} />}
       </Sheet>

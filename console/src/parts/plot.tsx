@@ -14,6 +14,9 @@ export const axis = () => ({ stroke: colour("--muted"), grid: { stroke: colour("
 /** Times of day on an axis of seconds since 1970. */
 export const clock = (length: number) => (_: unknown, marks: number[]) => marks.map((mark) => new Date(mark * 1000).toTimeString().slice(0, length));
 
+/** Days on such an axis, for a time of more than one of them. */
+export const days = (_: unknown, marks: number[]) => marks.map((mark) => new Date(mark * 1000).toLocaleDateString(undefined, { day: "numeric", month: "short" }));
+
 /** A line in a colour of the theme. */
 export const line = (shade: string, label = "") => ({ label, stroke: colour(shade), width: 1.75, points: { show: false } });
 

@@ -92,7 +92,8 @@ pub struct DrillDown {
     pub began: u64,
     /// Seconds until it ends by itself; 0: it has ended.
     pub left: u64,
-    /// An alert of a worksheet's pane needs it: it goes on for as long as there is that alert.
+    /// A worksheet's pane that has an alert, or is kept, needs it: it goes on for as long as that
+    /// does.
     pub watched: bool,
     pub cost: DrillDownCost,
 }

@@ -115,6 +115,9 @@ pub const WORKSHEET_REMOVE: &str = "/v1/analytics/worksheets/{name}/remove";
 /// POST [`crate::WorksheetOpen`]: its drill-downs run. Answered with a [`crate::DrillDown`] for
 /// each of its panes
 pub const WORKSHEET_OPEN: &str = "/v1/analytics/worksheets/{name}/open";
+/// GET with a [`crate::PaneHistoryQuery`]: what a pane that is kept found, as a
+/// [`crate::DrillDownFound`] of that time, whose keys have no filters
+pub const WORKSHEET_HISTORY: &str = "/v1/analytics/worksheets/{name}/history";
 /// GET the metrics, in the text format of Prometheus
 pub const METRICS: &str = "/metrics";
 /// POST: nothing of any pool stays in memory that could be read again. Answered with nothing

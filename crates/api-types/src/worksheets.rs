@@ -89,8 +89,8 @@ pub struct PaneAlert {
     pub values: Option<Vec<String>>,
 }
 
-/// Panes of all worksheets that may have an alert.
-pub const PANE_ALERTS: usize = 8;
+/// Panes of all worksheets that may have an alert, or be kept.
+pub const PANES_WATCHED: usize = 8;
 /// Seconds that an alert looks at, at the least and at the most.
 pub const PANE_ALERT_SECONDS: (u64, u64) = (10, 3_600);
 
@@ -105,6 +105,30 @@ pub struct WorksheetPane {
     /// Its drill-down runs for as long as there is an alert.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub alert: Option<PaneAlert>,
+    /// Its drill-down always runs, and what it finds is kept for a year.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub kept: bool,
+}
+
+impl WorksheetPane {
+    /// Its drill-down always runs.
+    pub fn is_watched(&self) -> bool {
+        self.alert.is_some() || self.kept
+    }
+}
+
+/// `GET /v1/analytics/worksheets/{name}/history`
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct PaneHistoryQuery {
+    /// Which of its panes; absent: the first, which is 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pane: Option<u64>,
+    /// In seconds since 1970; absent: an hour before `to`, and now.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub to: Option<u64>,
 }
 
 /// `POST /v1/analytics/worksheets`

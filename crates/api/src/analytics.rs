@@ -51,7 +51,7 @@ pub fn open(
     worksheet.panes.iter().map(run).collect()
 }
 
-/// Has the drill-down of a pane run for so many seconds from now on, for an alert.
+/// Has the drill-down of a pane run for so many seconds from now on, for what always needs it.
 pub fn watch(app: &App, pane: &WorksheetPane, seconds: u64, owner: String) -> Result<Told, Refusal> {
     let request =
         DrillDownRequest { by: pane.by.clone(), filter: pane.filter.clone(), seconds: Some(seconds) };
@@ -152,6 +152,13 @@ fn percentile<'a>(rows: impl Iterator<Item = &'a DrillDownRow>, percent: u64, bu
         left = left.saturating_sub(count);
     }
     0
+}
+
+/// What a sum has that is of no part of it.
+pub fn take_away(sum: &mut RequestSum, part: &RequestSum) {
+    sum.operations = sum.operations.saturating_sub(part.operations);
+    sum.bytes = sum.bytes.saturating_sub(part.bytes);
+    sum.time = sum.time.saturating_sub(part.time);
 }
 
 fn sum(sum: &Sum) -> RequestSum {

@@ -10,6 +10,7 @@ use crate::drill_downs::DrillDowns;
 use crate::feed::Feed;
 use crate::https::certificate::Certificates;
 use crate::keeper::StateKeeper;
+use crate::pane_history::PaneHistory;
 use crate::problem::{Refusal, defect, refuse, refused};
 use crate::program::Program;
 use crate::recorder::Recorder;
@@ -69,6 +70,8 @@ pub struct App {
     pub traces: Arc<Semaphore>,
     pub drill_downs: DrillDowns,
     pub shells: Arc<Shells>,
+    /// `None`: nothing is kept of what panes find.
+    pub panes: Option<PaneHistory>,
     house: House,
 }
 
@@ -155,7 +158,7 @@ impl App {
         version: String,
         (record, ledger): (Record, impl Ledger + 'static),
         house: House,
-        history: Option<Recorder>,
+        (history, panes): (Option<Recorder>, Option<PaneHistory>),
     ) -> App {
         let (tell, job_changes) = watch::channel(());
         let Refusal(interrupted) = refused(kind::INTERRUPTED, Refused::because(JobFault::Interrupted));
@@ -186,6 +189,7 @@ impl App {
             traces,
             drill_downs: DrillDowns::default(),
             shells,
+            panes,
             house,
         }
     }

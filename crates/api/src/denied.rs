@@ -155,7 +155,7 @@ fn most(limit: Limit) -> &'static str {
         Limit::Routes => "there are as many routes as there may be",
         Limit::Peers => "there are as many peers as there may be",
         Limit::Worksheets => "there are as many worksheets as there may be",
-        Limit::PaneAlerts => "as many panes of worksheets have an alert as may: eight",
+        Limit::PanesWatched => "as many panes of worksheets have an alert or are kept as may: eight",
         Limit::Panes => "a worksheet has at most eight panes, and 16 KiB of them",
     }
 }

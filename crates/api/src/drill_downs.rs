@@ -2,7 +2,7 @@
 //!
 //! Invariants: there are [`MOST`] at a time at the most, each with a bound of memory
 //! ([`analytics::DrillDown`]). One that has ended is kept until somebody removes it, or a new one
-//! needs its place. One that an alert needs is ended and removed by nobody while it does.
+//! needs its place. One that a worksheet needs is ended and removed by nobody while it does.
 
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -35,7 +35,7 @@ pub struct Kept {
     pub request: DrillDownRequest,
     owner: String,
     began: u64,
-    /// Until then an alert needs it, which says so again before.
+    /// Until then a worksheet needs it, for which that is said again before.
     watched: Option<Instant>,
     pub drill_down: Arc<DrillDown>,
 }
@@ -45,12 +45,13 @@ impl Kept {
         self.watched.is_some_and(|until| now < until)
     }
 
-    /// Refused while an alert needs it.
+    /// Refused while a worksheet needs it.
     fn may_end(&self) -> Result<(), Refusal> {
         match self.is_watched(Instant::now()) {
-            true => {
-                Err(refuse(kind::BUSY, "an alert of a worksheet needs this drill-down: take that away first"))
-            }
+            true => Err(refuse(
+                kind::BUSY,
+                "a worksheet keeps what this drill-down finds, or has an alert for it: change that first",
+            )),
             false => Ok(()),
         }
     }
@@ -104,7 +105,7 @@ impl DrillDowns {
     }
 
     /// One that runs and asks for the same, which goes on as if it began now; and whether that is
-    /// for an alert.
+    /// for a worksheet that always needs it.
     pub fn extended(&self, request: &DrillDownRequest, is_watched: bool) -> Option<Told> {
         let now = Instant::now();
         let mut state = lock(&self.0);

@@ -1,5 +1,6 @@
 //! Notes what the appliance does, every ten seconds: a thread makes a row of all counts
-//! ([`statistics`]), rates of what is counted, and sizes as they are.
+//! ([`statistics`]), rates of what is counted, and sizes as they are. Each minute it notes what kept
+//! panes of worksheets have found ([`crate::pane_history`]).
 
 use std::sync::Weak;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -10,6 +11,9 @@ use stdx::patience::hurried;
 
 use crate::app::App;
 use crate::statistics;
+
+/// Rows after which what kept panes found is noted: a minute.
+const PANES_EVERY: u64 = 6;
 
 /// Notes what came every [`EVERY`] seconds of the recorder's clock, until nobody can send any more.
 pub fn follow(app: &Weak<App>, stopped: &Receiver<()>) {
@@ -27,6 +31,11 @@ pub fn follow(app: &Weak<App>, stopped: &Receiver<()>) {
         let row = recorder.now() / EVERY;
         if noted.replace(row) == Some(row) {
             continue;
+        }
+        if row.is_multiple_of(PANES_EVERY)
+            && let Some(panes) = &app.panes
+        {
+            hurried(|| panes.note(&app));
         }
         let (pools, seen) = hurried(|| {
             let pools = statistics::pools(&app);

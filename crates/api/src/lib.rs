@@ -40,6 +40,7 @@ mod metrics;
 mod openapi;
 mod origin;
 mod page;
+mod pane_history;
 mod path;
 mod peer_words;
 mod peering;

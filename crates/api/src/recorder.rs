@@ -24,6 +24,8 @@ const MOST_SERIES: usize = 16;
 pub struct HistoryConfig {
     /// The file, which need not be there.
     pub path: PathBuf,
+    /// Likewise, for what kept panes of worksheets find ([`crate::pane_history`]).
+    pub panes: PathBuf,
     /// What time it is: seconds since 1970.
     pub clock: Box<dyn Fn() -> u64 + Send + Sync>,
     /// How often it is looked what time it is.
@@ -42,7 +44,7 @@ pub struct Recorder {
 impl Recorder {
     /// Opens a history, or begins one. `None`: that cannot be, which was told.
     pub fn open(config: HistoryConfig) -> Option<Recorder> {
-        let HistoryConfig { path, clock, look } = config;
+        let HistoryConfig { path, clock, look, .. } = config;
         let shown = path.display();
         let kept = match history::History::open(&path) {
             Ok((kept, Opened::New | Opened::AsItWas)) => kept,

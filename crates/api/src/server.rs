@@ -13,6 +13,7 @@ use crate::history;
 use crate::https::certificate::Certificates;
 use crate::identify::{Front, identify};
 use crate::keeper::StateKeeper;
+use crate::pane_history::PaneHistory;
 use crate::peering::neighbours;
 use crate::program::Program;
 use crate::recorder::{HistoryConfig, Recorder};
@@ -176,8 +177,9 @@ pub fn serve(
         peers: config.peers.clone(),
         shell: config.shell,
     };
+    let panes = config.history.as_ref().and_then(|history| PaneHistory::open(&history.panes));
     let history = config.history.and_then(Recorder::open);
-    let app = Shared::new(App::new(appliance, program, config.version, jobs, house, history));
+    let app = Shared::new(App::new(appliance, program, config.version, jobs, house, (history, panes)));
     if let Some(services) = &config.services {
         let feed = app.feed.clone();
         services.tell(move |event| feed.service(event));

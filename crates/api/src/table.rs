@@ -33,20 +33,20 @@ use api_types::{
     FileVersionsQuery, FilesQuery, FirstAdministrator, History, HistoryQuery, HistoryRecord, Hold,
     HoldRequest, ImportSearch, Importable, Inherit, IscsiSession, Job, JobLog, JobQuery, KeepIn, Keeping,
     KeyBegin, KeyConfirm, KeyMade, KeyRemove, LabelClear, LogFilter, LogIn, LoggedIn, MachineBackup, Me,
-    Mount, MountOutcome, MountRequest, Peer, PeerAdd, PeerChange, PeerChecked, PeerIdentity, PeerInvite,
-    PeerInvited, PeerJoin, PeerRelation, PolicyWake, PoolAdd, PoolAttach, PoolCheckpoint, PoolClear,
-    PoolImport, PoolInitialize, PoolOffline, PoolOnline, PoolReguid, PoolRelease, PoolReopen, PoolScan,
-    PoolSpec, PoolStatus, PoolTrim, PoolVdev, ProjectPage, ProjectQuery, ProjectSet, ProjectsSet, Promote,
-    PropValue, PropertiesQuery, PropertiesSet, PropertyTables, Receive, RecoveryCodes, Rename, Replica,
-    ReplicaLoss, ReplicaPromote, ReplicaPromoted, ReplicaQuery, ReplicaTest, ReplicaTested, Rollback,
-    RouteAdd, RouteChange, RouteStatus, RouteTested, SecurityKey, SendRequest, SeriesQuery, Service,
-    ServiceAsk, ServiceClock, ServiceCreate, ServiceLog, ServicePlan, ServicePlanQuery, ServiceReverse,
-    ServiceReversed, ServiceSet, ServiceSpec, Share, ShareRequest, ShellEvent, ShellInput, ShellOpened,
-    ShellOutputQuery, ShellSize, SleepingPolicy, SnapshotCreate, SpaceExplained, SpaceUse, SpaceUseQuery,
-    StateRestore, StateRestored, StateVersion, StateVersionsQuery, Statistics, Token, TokenAdd, TokenMade,
-    TotpBegin, TotpConfirm, TotpOffer, TraceEvent, TraceRequest, Tunable, TunableSet, Unallow,
-    UnmountRequest, Upgradable, User, UserAdd, UserChange, UserSession, VdevTallies, Version, Worksheet,
-    WorksheetAdd, WorksheetChange, WorksheetOpen, Zevent, kind, routes,
+    Mount, MountOutcome, MountRequest, PaneHistoryQuery, Peer, PeerAdd, PeerChange, PeerChecked,
+    PeerIdentity, PeerInvite, PeerInvited, PeerJoin, PeerRelation, PolicyWake, PoolAdd, PoolAttach,
+    PoolCheckpoint, PoolClear, PoolImport, PoolInitialize, PoolOffline, PoolOnline, PoolReguid, PoolRelease,
+    PoolReopen, PoolScan, PoolSpec, PoolStatus, PoolTrim, PoolVdev, ProjectPage, ProjectQuery, ProjectSet,
+    ProjectsSet, Promote, PropValue, PropertiesQuery, PropertiesSet, PropertyTables, Receive, RecoveryCodes,
+    Rename, Replica, ReplicaLoss, ReplicaPromote, ReplicaPromoted, ReplicaQuery, ReplicaTest, ReplicaTested,
+    Rollback, RouteAdd, RouteChange, RouteStatus, RouteTested, SecurityKey, SendRequest, SeriesQuery,
+    Service, ServiceAsk, ServiceClock, ServiceCreate, ServiceLog, ServicePlan, ServicePlanQuery,
+    ServiceReverse, ServiceReversed, ServiceSet, ServiceSpec, Share, ShareRequest, ShellEvent, ShellInput,
+    ShellOpened, ShellOutputQuery, ShellSize, SleepingPolicy, SnapshotCreate, SpaceExplained, SpaceUse,
+    SpaceUseQuery, StateRestore, StateRestored, StateVersion, StateVersionsQuery, Statistics, Token,
+    TokenAdd, TokenMade, TotpBegin, TotpConfirm, TotpOffer, TraceEvent, TraceRequest, Tunable, TunableSet,
+    Unallow, UnmountRequest, Upgradable, User, UserAdd, UserChange, UserSession, VdevTallies, Version,
+    Worksheet, WorksheetAdd, WorksheetChange, WorksheetOpen, Zevent, kind, routes,
 };
 use axum::Router;
 use axum::body::Bytes;
@@ -153,6 +153,8 @@ requests! {
             Nothing, Nothing => (), "Removes a worksheet.");
         single(Operator, routes::WORKSHEET_OPEN, worksheets::open;
             Nothing, WorksheetOpen => Vec<DrillDown>, "Has the drill-downs of a worksheet run: one for each pane.");
+        read(Operator, routes::WORKSHEET_HISTORY, worksheets::history;
+            PaneHistoryQuery, Nothing => DrillDownFound, "What a pane that is kept found, of up to a year.");
         single(Reader, routes::SHELLS, shells::open;
             Nothing, ShellSize => ShellOpened, "Opens a shell of the console, for the session that asks.");
         read(Reader, routes::SHELL_OUTPUT, shells::output;

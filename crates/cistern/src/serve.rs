@@ -336,6 +336,7 @@ fn history(state: &Path, clock: Arc<dyn Clock>, leaps: bool) -> HistoryConfig {
     let clock = Box::new(move || u64::try_from(clock.wall().secs).unwrap_or(0));
     HistoryConfig {
         path: state.join("history"),
+        panes: state.join("analytics.db"),
         clock,
         look: if leaps { HISTORY_LOOK / 10 } else { HISTORY_LOOK },
     }

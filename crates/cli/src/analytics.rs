@@ -22,10 +22,11 @@ usage: cistern analytics BY[,BY[,BY]] [FILTER]... [-t SPAN] [-n COUNT] [-r] [-H]
        cistern analytics remove ID
        cistern analytics worksheet list [-H] [--json]
        cistern analytics worksheet show NAME [-H] [--json]
-       cistern analytics worksheet save NAME ID... [-x STATISTIC] [-F]
+       cistern analytics worksheet save NAME ID... [-x STATISTIC] [-k] [-F]
        cistern analytics worksheet alert NAME PANE MEASURE ABOVE [-v VALUE]... [-t SPAN]
        cistern analytics worksheet alert NAME PANE off
        cistern analytics worksheet run NAME [-t SPAN] [-n COUNT] [-H] [--json]
+       cistern analytics worksheet history NAME [PANE] [-t SPAN] [-n COUNT] [-H] [--json]
        cistern analytics worksheet delete NAME
 
 Begins a drill-down, waits until its time is over, and shows what requests of clients came to, the heaviest first; then it is
@@ -40,6 +41,8 @@ A worksheet keeps drill-downs under a name, for all operators: 'save' takes them
 shows what each found. They are shared: others who have them run at the time see the same. 'alert' has a pane, of which the first is
 1, watched for good: it is a fault when MEASURE is above a number in the mean of a time. MEASURE is operations or bytes, each a second,
 of the whole pane or of one value in it, or p99, the time that 99 of 100 requests of the pane take at the most.
+'save -k' keeps what its panes find for a year, finer for a month and a day: they always run, and 'history' shows what one has found
+in the last hour, or SPAN.
 
   FILTER     as of 'cistern trace': -p, -c, -u, -d, -f, -o, -s, -S, -b, -B, -w, -D
   -t SPAN    how long: 10s, 5m; a day at the most                 (default: 10s; also --time)
@@ -48,6 +51,7 @@ of the whole pane or of one value in it, or p99, the time that 99 of 100 request
   -x STATISTIC  what the console shows of them: operations, bytes, latency, latencies or classes, which are sizes or offsets (also --statistic)
   -v VALUE   only what has this value, as the pane shows it; one for each BY of it (also --value)
              The time that an alert looks at is -t SPAN: 10s to 1h  (default: 1m)
+  -k         keeps what they find                                  (also --keep)
   -F         replaces the worksheet that has this name             (also --force)
   -H         for programs: no header, a tab between fields, exact numbers
   -j         what the daemon says, as JSON: by second too          (also --json)
@@ -61,6 +65,7 @@ examples:
   cistern analytics worksheet save 'slow writes' 3 4 -x latencies
   cistern analytics worksheet alert 'slow writes' 1 operations 500 -v 192.0.2.7
   cistern analytics worksheet alert 'slow writes' 2 p99 20ms -t 5m
+  cistern analytics worksheet history 'slow writes' 2 -t 30d
 ";
 
 /// How long a drill-down takes that is waited for.
@@ -136,7 +141,7 @@ fn list(all: &[DrillDown], how: How, io: &mut Io<'_>) -> Result<(), Stop> {
     }
     let row = |one: &DrillDown| {
         let state = match (one.watched, one.running) {
-            (true, _) => "on for an alert".to_owned(),
+            (true, _) => "on for a worksheet".to_owned(),
             (false, true) => format!("{}s left", one.left),
             (false, false) => "ended".to_owned(),
         };

@@ -81,7 +81,7 @@ pub enum Limit {
     /// Panes of a worksheet, and bytes of them.
     Panes,
     /// Panes that have an alert, of all worksheets.
-    PaneAlerts,
+    PanesWatched,
 }
 
 /// Why a request was refused. No variant tells a stranger whether an account exists.

@@ -19,6 +19,7 @@ mod backup;
 mod contents;
 mod fault;
 mod files;
+pub mod findings;
 mod first_code;
 pub mod history;
 mod identity;

@@ -1,10 +1,11 @@
 //! Worksheets: panes of analytics under a name, which all who may see them share.
 //!
 //! Invariants: there are at most [`MOST`], each of at most [`LONGEST`] bytes, and of all their
-//! panes at most [`PANE_ALERTS`] have an alert, for the drill-downs of these always run. A name is
-//! any text that an address can name: no control character is in it, and it is not of dots alone.
+//! panes at most [`PANES_WATCHED`] have an alert or are kept, for the drill-downs of these always
+//! run. A name is any text that an address can name: no control character is in it, and it is not
+//! of dots alone.
 
-use api_types::{PANE_ALERTS, WORKSHEET_NAME, WORKSHEET_PANES, Worksheet};
+use api_types::{PANES_WATCHED, WORKSHEET_NAME, WORKSHEET_PANES, Worksheet};
 use rusqlite::types::Type;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
@@ -42,7 +43,7 @@ impl Machine {
                 (false, true) => return Err(Denied::TooMany(Limit::Worksheets)),
                 (false, false) => {}
             }
-            check_alerts(db, new)?;
+            check_watched(db, new)?;
             db.execute(
                 "INSERT INTO worksheets (name, panes, changed, changed_by) VALUES (?1, ?2, ?3, ?4)",
                 params![new.name, panes, new.changed as i64, new.by],
@@ -55,7 +56,7 @@ impl Machine {
     pub fn change_worksheet(&self, worksheet: &Worksheet) -> Result<(), Denied> {
         let panes = panes(worksheet)?;
         self.store.change_accounts(|db| {
-            check_alerts(db, worksheet)?;
+            check_watched(db, worksheet)?;
             let changed = db.execute(
                 "UPDATE worksheets SET panes = ?2, changed = ?3, changed_by = ?4 WHERE name = ?1",
                 params![worksheet.name, panes, worksheet.changed as i64, worksheet.by],
@@ -80,13 +81,13 @@ fn all(db: &Connection) -> Result<Vec<Worksheet>, Fault> {
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
-/// Refuses alerts that are too many with those of the other worksheets.
-fn check_alerts(db: &Connection, new: &Worksheet) -> Result<(), Denied> {
-    let alerts = |one: &Worksheet| one.panes.iter().filter(|pane| pane.alert.is_some()).count();
-    let others = all(db)?.iter().filter(|one| one.name != new.name).map(alerts).sum::<usize>();
-    match alerts(new) == 0 || others + alerts(new) <= PANE_ALERTS {
+/// Refuses panes that always run where they are too many with those of the other worksheets.
+fn check_watched(db: &Connection, new: &Worksheet) -> Result<(), Denied> {
+    let watched = |one: &Worksheet| one.panes.iter().filter(|pane| pane.is_watched()).count();
+    let others = all(db)?.iter().filter(|one| one.name != new.name).map(watched).sum::<usize>();
+    match watched(new) == 0 || others + watched(new) <= PANES_WATCHED {
         true => Ok(()),
-        false => Err(Denied::TooMany(Limit::PaneAlerts)),
+        false => Err(Denied::TooMany(Limit::PanesWatched)),
     }
 }
 

@@ -1,21 +1,22 @@
 //! Worksheets: kept, changed, and opened, which has their drill-downs run.
 
 use api_types::{
-    DrillDown, PANE_ALERT_SECONDS, PaneAlert, PaneMeasure, Worksheet, WorksheetAdd, WorksheetChange,
-    WorksheetOpen, WorksheetPane,
+    DrillDown, DrillDownFound, PANE_ALERT_SECONDS, PaneAlert, PaneHistoryQuery, PaneMeasure, Worksheet,
+    WorksheetAdd, WorksheetChange, WorksheetOpen, WorksheetPane, kind,
 };
 use axum::Json;
 use axum::extract::{ConnectInfo, State};
 
 use super::accounts::Answer;
 use super::analytics::owner;
+use super::pools::{Asked, query};
 use crate::analytics;
 use crate::app::{Body, Shared, parse, patient};
 use crate::caller::Asker;
 use crate::denied::Unserved;
 use crate::drill_downs::wall;
 use crate::path::Path;
-use crate::problem::Refusal;
+use crate::problem::{Refusal, refuse};
 
 /// Of what somebody asks for now; what a pane asks for is judged first.
 fn kept(asker: &Asker, name: String, panes: Vec<WorksheetPane>) -> Result<Worksheet, Unserved> {
@@ -84,6 +85,21 @@ pub async fn change(
 
 pub async fn remove(State(app): State<Shared>, Path(name): Path<String>) -> Answer<()> {
     app.accounts()?.quick(move |machine| machine.remove_worksheet(&name)).await.map(Json)
+}
+
+/// What a pane that is kept found.
+pub async fn history(
+    State(app): State<Shared>,
+    Path(name): Path<String>,
+    asked: Asked<PaneHistoryQuery>,
+) -> Answer<DrillDownFound> {
+    let asked = query(asked)?;
+    let worksheet = find(&app, name).await?;
+    let read = move |app: &crate::app::App| match &app.panes {
+        Some(panes) => panes.read(app, &worksheet, asked),
+        None => Err(refuse(kind::UNAVAILABLE, "what panes find cannot be kept: the log says why")),
+    };
+    Ok(patient(app, read).await.map(Json)?)
 }
 
 pub async fn open(

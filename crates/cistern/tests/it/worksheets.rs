@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use load::{Blocks, Crowd, Work};
+use load::{Blocks, Crowd, Share, Work};
 use serde_json::{Value, json};
 
 use crate::alerts::{Sink, alert, notify};
@@ -92,7 +92,7 @@ fn what_one_operator_keeps_others_open_change_and_remove() {
     assert_eq!(cli(&["save", "mine", "99"]).status, 1);
     let shown = cli(&["list", "-H"]).done();
     assert!(shown.lines().any(|line| line.starts_with("mine\t1\t")), "{shown}");
-    assert_eq!(cli(&["show", "mine", "-H"]).done(), "1\toperations\tclient,operation\tprotocol=nfs\t-\n");
+    assert_eq!(cli(&["show", "mine", "-H"]).done(), "1\toperations\tclient,operation\tprotocol=nfs\t-\t-\n");
     let of_one = ["alert", "mine", "1", "bytes", "64M", "-v", "192.0.2.7", "-v", "WRITE", "-t", "30s"];
     cli(&of_one).done();
     assert!(cli(&["show", "mine", "-H"]).done().ends_with("\tbytes>67108864 30s 192.0.2.7 WRITE\n"));
@@ -162,7 +162,7 @@ fn an_alert_of_a_pane_is_told_once_and_over_with_its_cause() {
     for what in ["end", "remove"] {
         assert_eq!(daemon.ask("POST", &format!("/v1/analytics/{id}/{what}"), None).0, 409, "{what}");
     }
-    assert!(daemon.run(&["analytics", "list"]).done().contains("on for an alert"));
+    assert!(daemon.run(&["analytics", "list"]).done().contains("on for a worksheet"));
 
     let blocks = Blocks { block: 4096, size: 1 << 20, is_random: true };
     let write = Work::Write { blocks, is_sync: false };
@@ -190,5 +190,85 @@ fn an_alert_of_a_pane_is_told_once_and_over_with_its_cause() {
     };
     until("nothing is left to look at", || check()["state"] == "off");
     assert!(running()["left"].as_u64().is_some_and(|left| left <= 120), "{}", running());
+    daemon.stop();
+}
+
+#[test]
+fn what_a_kept_pane_finds_is_there_after_a_kill_until_nobody_keeps_it() {
+    let scratch = Scratch::new("pane-kept");
+    let mut daemon = Daemon::start(&scratch);
+    let share = served(&daemon, &scratch, 256);
+    let pane = |kept: bool| {
+        let filter = json!({"dataset": "tank/a", "protocol": "nfs"});
+        json!({"by": ["file", "operation"], "filter": filter, "kept": kept})
+    };
+    let both = json!({"name": "writers", "panes": [{"by": ["client"]}, pane(true)]});
+    assert_eq!(daemon.ask("POST", ALL, Some(&both.to_string())).0, 200);
+    let many = json!({"name": "many", "panes": vec![pane(true); 8]});
+    assert_eq!(daemon.ask("POST", ALL, Some(&many.to_string())).0, 409, "eight are kept at the most");
+    let history =
+        |daemon: &Daemon, what: &str| daemon.ask("GET", &format!("{ALL}/writers/history{what}"), None);
+    for (what, status) in
+        [("", 422), ("?pane=0", 404), ("?pane=3", 404), ("?pane=2&from=9&to=8", 422), ("?pane=x", 400)]
+    {
+        assert_eq!(history(&daemon, what).0, status, "{what}");
+    }
+    let (status, none) = history(&daemon, "?pane=2");
+    assert_eq!(
+        (status, &none["total"]["operations"], none["drill_down"]["watched"] == true),
+        (200, &json!(0), true)
+    );
+
+    let blocks = Blocks { block: 4096, size: 1 << 20, is_random: true };
+    let write = Work::Write { blocks, is_sync: false };
+    let crowd = Crowd::new(2, Duration::from_secs(3));
+    share.run(write, &crowd).expect("written");
+    let writes = |daemon: &Daemon| {
+        let (status, found) = history(daemon, "?pane=2");
+        assert_eq!(status, 200, "{found}");
+        let keys = found["keys"].as_array().cloned().unwrap_or_default();
+        let of = |key: &Value| {
+            key["values"][1] == "WRITE"
+                && key["values"][0].as_str().is_some_and(|it| it.starts_with("tank/a:/"))
+        };
+        let sums = keys.iter().filter(|key| of(key)).filter_map(|key| key["sum"]["operations"].as_u64());
+        (sums.sum::<u64>(), found)
+    };
+    // All that the drill-down has is there, once: asked for again and again.
+    let found_now = |daemon: &Daemon| {
+        let (_, found) = writes(daemon);
+        let path = format!("/v1/analytics/{}", found["drill_down"]["id"]);
+        daemon.ask("GET", &path, None).1["total"].clone()
+    };
+    until("all of it is there", || writes(&daemon).1["total"] == found_now(&daemon) && writes(&daemon).0 > 0);
+    let (before, found) = writes(&daemon);
+    assert!(found["rows"][0]["seconds"] == 60 && found["rows"][0]["latencies"][0].is_array(), "{found}");
+
+    // A kill takes away what the drill-down had, and nothing of that.
+    daemon.kill();
+    let mut daemon = Daemon::start(&scratch);
+    let (after, found) = writes(&daemon);
+    assert_eq!((after, &found["keys"][0]["filter"]), (before, &Value::Null));
+    let server = format!("{}:{}", daemon.host, daemon.port).parse().expect("an address");
+    Share::new(server, "/srv/a").run(write, &crowd).expect("written");
+    until("what comes then is added", || writes(&daemon).0 > before);
+    let month = history(&daemon, "?pane=2&from=0").1;
+    assert_eq!(month["rows"][0]["seconds"], 86_400);
+    let shown = daemon.run(&["analytics", "worksheet", "history", "writers", "2", "-t", "1d"]).done();
+    assert!(shown.contains("WRITE") && shown.contains("(all)"), "{shown}");
+    assert_ne!(daemon.run(&["analytics", "worksheet", "history", "writers", "1"]).status, 0);
+
+    // Once nobody keeps it, it is gone.
+    let change = |daemon: &Daemon, panes: Value| {
+        let change = json!({"panes": panes});
+        assert_eq!(daemon.ask("POST", &format!("{ALL}/writers/change"), Some(&change.to_string())).0, 200);
+    };
+    let other = json!({"by": ["user"], "kept": true});
+    change(&daemon, json!([other, pane(false)]));
+    assert_eq!(history(&daemon, "").0, 200);
+    daemon.kill();
+    let mut daemon = Daemon::start(&scratch);
+    change(&daemon, json!([other, pane(true)]));
+    assert_eq!(writes(&daemon).0, 0);
     daemon.stop();
 }

@@ -10,16 +10,18 @@ use stdx::number;
 
 use super::{How, USAGE, USUAL, dimensions, show as show_found};
 use crate::client::Client;
+use crate::clock;
 use crate::command::Io;
 use crate::fail::{Stop, usage};
 use crate::getopt::{self, Parsed};
 use crate::table;
 use crate::trace::{micros, named, seconds};
 
-const LONG: [(&str, &str); 7] = [
+const LONG: [(&str, &str); 8] = [
     ("statistic", "x"),
     ("force", "F"),
     ("value", "v"),
+    ("keep", "k"),
     ("count", "n"),
     ("time", "t"),
     ("json", "j"),
@@ -28,9 +30,11 @@ const LONG: [(&str, &str); 7] = [
 
 /// How long an alert looks at, in seconds.
 const WATCHED: u64 = 60;
+/// What is shown of a history where nobody says of how long.
+const HOUR: u64 = 3_600;
 
 pub fn run(args: &[String], client: &Client, io: &mut Io<'_>) -> Result<(), Stop> {
-    let options = getopt::parse_as(args, "x:Fv:n:t:Hjh", &LONG)?;
+    let options = getopt::parse_as(args, "x:Fkv:n:t:Hjh", &LONG)?;
     if options.has("h") {
         return Ok(write!(io.out, "{USAGE}")?);
     }
@@ -45,9 +49,14 @@ pub fn run(args: &[String], client: &Client, io: &mut Io<'_>) -> Result<(), Stop
             set_alert(name, pane, Some(alert(measure, above, &options)?), client)
         }
         ["run", name] => open(name, seconds(&options)?.unwrap_or(USUAL), how, client, io),
+        ["history", name] => history(name, 1, &options, how, client, io),
+        ["history", name, pane] => match pane.parse() {
+            Ok(pane) => history(name, pane, &options, how, client, io),
+            Err(_) => usage(format!("'{pane}' is no number of a pane")),
+        },
         ["delete", name] => Ok(client.post::<()>(&routes::at(routes::WORKSHEET_REMOVE, name), &())?),
         _ => usage(
-            "one of list, show NAME, save NAME ID..., alert NAME PANE ..., run NAME and delete NAME is wanted",
+            "one of list, show NAME, save NAME ID..., alert NAME PANE ..., run NAME, history NAME [PANE] and delete NAME is wanted",
         ),
     }
 }
@@ -81,10 +90,11 @@ fn show(worksheet: &Worksheet, how: How, io: &mut Io<'_>) -> Result<(), Stop> {
     let row = |(number, pane): (usize, &WorksheetPane)| {
         let alert = pane.alert.as_ref().map_or_else(|| "-".to_owned(), watched);
         let statistic = pane.statistic.name().to_owned();
-        [(number + 1).to_string(), statistic, dimensions(&pane.by), said(&pane.filter), alert]
+        let kept = if pane.kept { "yes" } else { "-" }.to_owned();
+        [(number + 1).to_string(), statistic, dimensions(&pane.by), said(&pane.filter), kept, alert]
     };
     let rows = worksheet.panes.iter().enumerate().map(row).collect();
-    table::print(io, ["PANE", "STATISTIC", "BY", "FILTER", "ALERT"], rows, how.is_bare)
+    table::print(io, ["PANE", "STATISTIC", "BY", "FILTER", "KEPT", "ALERT"], rows, how.is_bare)
 }
 
 /// What an alert looks at, with exact numbers: `p99>20000 60s`.
@@ -136,6 +146,7 @@ fn save(name: &str, ids: &[&str], options: &Parsed, client: &Client) -> Result<(
             by: found.by.clone(),
             filter: found.filter.clone(),
             alert: None,
+            kept: options.has("k"),
         });
     }
     let is_known = || -> Result<bool, Stop> {
@@ -150,6 +161,22 @@ fn save(name: &str, ids: &[&str], options: &Parsed, client: &Client) -> Result<(
         client.post::<Worksheet>(routes::WORKSHEETS, &new)?;
     }
     Ok(())
+}
+
+/// What a pane that is kept found in the last so many seconds.
+fn history(
+    name: &str,
+    pane: u64,
+    options: &Parsed,
+    how: How,
+    client: &Client,
+    io: &mut Io<'_>,
+) -> Result<(), Stop> {
+    let span = seconds(options)?.unwrap_or(HOUR);
+    let now = clock::seconds();
+    let path = routes::at(routes::WORKSHEET_HISTORY, name);
+    let found = client.get(&format!("{path}?pane={pane}&from={}&to={now}", now.saturating_sub(span)))?;
+    show_found(&found, how, io)
 }
 
 fn open(name: &str, seconds: u64, how: How, client: &Client, io: &mut Io<'_>) -> Result<(), Stop> {

@@ -11,6 +11,7 @@ fn pane(by: Dimension) -> WorksheetPane {
         by: vec![by, Dimension::Served],
         filter,
         alert: None,
+        kept: false,
     }
 }
 
@@ -71,9 +72,9 @@ fn alerts_are_bounded_over_all_worksheets() {
     let watched = WorksheetPane { alert: Some(alert), ..pane(Dimension::Client) };
     machine.add_worksheet(&worksheet("a", vec![watched.clone(); 5])).expect("added");
     let more = |count| worksheet("b", vec![watched.clone(); count]);
-    assert_eq!(refusal(machine.add_worksheet(&more(4))), Denied::TooMany(Limit::PaneAlerts));
+    assert_eq!(refusal(machine.add_worksheet(&more(4))), Denied::TooMany(Limit::PanesWatched));
     machine.add_worksheet(&more(3)).expect("added");
     machine.change_worksheet(&more(3)).expect("its own do not count twice");
-    assert_eq!(refusal(machine.change_worksheet(&more(4))), Denied::TooMany(Limit::PaneAlerts));
+    assert_eq!(refusal(machine.change_worksheet(&more(4))), Denied::TooMany(Limit::PanesWatched));
     machine.add_worksheet(&worksheet("c", vec![pane(Dimension::User)])).expect("one without an alert");
 }

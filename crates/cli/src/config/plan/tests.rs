@@ -112,7 +112,13 @@ fn random_worksheet(random: &mut Prng) -> Worksheet {
             values: random.chance(1, 2).then(|| TEXTS.map(str::to_owned).to_vec()),
         });
         let filter = RequestFilter { file, slower_us: Some(random.below(9)), ..RequestFilter::default() };
-        WorksheetPane { statistic: PaneStatistic::Classes, by: vec![Dimension::Device], filter, alert }
+        WorksheetPane {
+            statistic: PaneStatistic::Classes,
+            by: vec![Dimension::Device],
+            filter,
+            alert,
+            kept: random.chance(1, 2),
+        }
     };
     Worksheet { panes: (0..=random.below(3)).map(|_| pane(random)).collect() }
 }
