@@ -1,6 +1,6 @@
 //! Notes what the appliance does, every ten seconds: a thread makes a row of all counts
-//! ([`statistics`]), rates of what is counted, and sizes as they are. Each minute it notes what kept
-//! panes of worksheets have found ([`crate::pane_history`]).
+//! ([`statistics`]), rates of what is counted, and sizes as they are. Each minute it notes what
+//! kept panes of worksheets have found ([`kept_panes`]).
 
 use std::sync::Weak;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -10,6 +10,7 @@ use machine::history::EVERY;
 use stdx::patience::hurried;
 
 use crate::app::App;
+use crate::kept_panes;
 use crate::statistics;
 
 /// Rows after which what kept panes found is noted: a minute.
@@ -32,10 +33,8 @@ pub fn follow(app: &Weak<App>, stopped: &Receiver<()>) {
         if noted.replace(row) == Some(row) {
             continue;
         }
-        if row.is_multiple_of(PANES_EVERY)
-            && let Some(panes) = &app.panes
-        {
-            hurried(|| panes.note(&app));
+        if row.is_multiple_of(PANES_EVERY) {
+            hurried(|| kept_panes::note(&app));
         }
         let (pools, seen) = hurried(|| {
             let pools = statistics::pools(&app);

@@ -36,6 +36,7 @@ mod history;
 mod https;
 mod identify;
 mod keeper;
+mod kept_panes;
 mod metrics;
 mod openapi;
 mod origin;

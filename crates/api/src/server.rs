@@ -177,9 +177,8 @@ pub fn serve(
         peers: config.peers.clone(),
         shell: config.shell,
     };
-    let panes = config.history.as_ref().and_then(|history| PaneHistory::open(&history.panes));
-    let history = config.history.and_then(Recorder::open);
-    let app = Shared::new(App::new(appliance, program, config.version, jobs, house, (history, panes)));
+    let histories = histories(config.history);
+    let app = Shared::new(App::new(appliance, program, config.version, jobs, house, histories));
     if let Some(services) = &config.services {
         let feed = app.feed.clone();
         services.tell(move |event| feed.service(event));
@@ -227,6 +226,12 @@ pub fn serve(
         events: Some(events),
         history: Some((going, history)),
     })
+}
+
+/// What was noted before, where that can be read, and what is from now on.
+fn histories(config: Option<HistoryConfig>) -> (Option<Recorder>, Option<PaneHistory>) {
+    let panes = config.as_ref().and_then(|config| PaneHistory::open(&config.panes));
+    (config.and_then(Recorder::open), panes)
 }
 
 /// Puts the events of pools into the feed, until that is closed.

@@ -2,7 +2,7 @@
 
 use api_types::{
     DrillDown, DrillDownFound, PANE_ALERT_SECONDS, PaneAlert, PaneHistoryQuery, PaneMeasure, Worksheet,
-    WorksheetAdd, WorksheetChange, WorksheetOpen, WorksheetPane, kind,
+    WorksheetAdd, WorksheetChange, WorksheetOpen, WorksheetPane,
 };
 use axum::Json;
 use axum::extract::{ConnectInfo, State};
@@ -15,8 +15,9 @@ use crate::app::{Body, Shared, parse, patient};
 use crate::caller::Asker;
 use crate::denied::Unserved;
 use crate::drill_downs::wall;
+use crate::kept_panes;
 use crate::path::Path;
-use crate::problem::{Refusal, refuse};
+use crate::problem::Refusal;
 
 /// Of what somebody asks for now; what a pane asks for is judged first.
 fn kept(asker: &Asker, name: String, panes: Vec<WorksheetPane>) -> Result<Worksheet, Unserved> {
@@ -95,10 +96,7 @@ pub async fn history(
 ) -> Answer<DrillDownFound> {
     let asked = query(asked)?;
     let worksheet = find(&app, name).await?;
-    let read = move |app: &crate::app::App| match &app.panes {
-        Some(panes) => panes.read(app, &worksheet, asked),
-        None => Err(refuse(kind::UNAVAILABLE, "what panes find cannot be kept: the log says why")),
-    };
+    let read = move |app: &crate::app::App| kept_panes::read(app, &worksheet, asked);
     Ok(patient(app, read).await.map(Json)?)
 }
 
