@@ -1,5 +1,5 @@
 /** Volumes, and who uses them by iSCSI. */
-import { useState } from "react";
+import { useState, type ReactNode } from "react";
 import { Link, useLocation } from "wouter";
 import { useDatasets } from "../api/datasets";
 import { useRead } from "../api/queries";
@@ -18,18 +18,20 @@ export default function Volumes() {
   const [isNew, setNew] = useState(false);
   const [edited, edit] = useState<string>();
   const [, go] = useLocation();
-  const { datasets: volumes, isWhole } = useDatasets("volume", `volsize,used,referenced,volblocksize,refreservation,compressratio,${PROPERTY}`);
+  const { datasets: volumes, isWhole } = useDatasets("volume", `volsize,used,referenced,volblocksize,refreservation,compressratio,${PROPERTY}`, "used");
+  // What a volume says of itself is read from each: until then its name is there.
+  const once = (show: (one: Dataset) => ReactNode) => (one: Dataset) => (isWhole ? show(one) : "…");
   // What a pool has is said by its root alone.
   const roots = useRead("/v1/datasets", { query: { kinds: "filesystem", depth: 0, props: "used,available" } as never });
   const columns: Column<Dataset>[] = [
     { id: "name", name: t("Volume"), width: "minmax(200px, 2fr)", show: ({ name }) => <Link href={placeOf(name)} tabIndex={-1}><Name>{name}</Name></Link>, order: (a, b) => (a.name < b.name ? -1 : 1) },
-    { id: "size", name: t("Size"), width: "110px", isNumber: true, show: (one) => size(figure(one, "volsize")), order: (a, b) => figure(a, "volsize") - figure(b, "volsize") },
-    { id: "written", name: t("Written"), width: "110px", isNumber: true, show: (one) => size(figure(one, "referenced")) },
-    { id: "kept", name: t("Kept for it"), width: "110px", isNumber: true, show: (one) => (figure(one, "refreservation") > 0 ? size(figure(one, "refreservation")) : t("sparse")) },
-    { id: "block", name: t("Block"), width: "90px", isNumber: true, show: (one) => size(figure(one, "volblocksize")) },
-    { id: "target", name: t("Served as"), width: "minmax(200px, 2fr)", show: (one) => <Target value={valueOf(one, PROPERTY)} /> },
-    { id: "who", name: t("Seen by"), width: "minmax(120px, 1fr)", show: (one) => seenBy(valueOf(one, PROPERTY)) },
-    { id: "ratio", name: t("Compression"), width: "110px", isNumber: true, show: (one) => `${valueOf(one, "compressratio")}×` },
+    { id: "size", name: t("Size"), width: "110px", isNumber: true, show: once((one) => size(figure(one, "volsize"))), order: (a, b) => figure(a, "volsize") - figure(b, "volsize") },
+    { id: "written", name: t("Written"), width: "110px", isNumber: true, show: once((one) => size(figure(one, "referenced"))) },
+    { id: "kept", name: t("Kept for it"), width: "110px", isNumber: true, show: once((one) => (figure(one, "refreservation") > 0 ? size(figure(one, "refreservation")) : t("sparse"))) },
+    { id: "block", name: t("Block"), width: "90px", isNumber: true, show: once((one) => size(figure(one, "volblocksize"))) },
+    { id: "target", name: t("Served as"), width: "minmax(200px, 2fr)", show: once((one) => <Target value={valueOf(one, PROPERTY)} />) },
+    { id: "who", name: t("Seen by"), width: "minmax(120px, 1fr)", show: once((one) => seenBy(valueOf(one, PROPERTY))) },
+    { id: "ratio", name: t("Compression"), width: "110px", isNumber: true, show: once((one) => `${valueOf(one, "compressratio")}×`) },
   ];
   return (
     <div className="page">
@@ -39,8 +41,8 @@ export default function Volumes() {
       <Loaded of={volumes}>
         {({ value }) => (
           <>
-            <Promised volumes={value} pools={roots.data?.value ?? []} />
-            <Grid label={t("Volumes")} rows={value} hasMore={!isWhole} columns={columns} keyOf={({ name }) => name} onOpen={({ name }) => (may("administrator") ? edit(name) : go(placeOf(name)))} least={1180} empty={<p>{t("There is no volume yet.")}</p>} />
+            {isWhole && <Promised volumes={value} pools={roots.data?.value ?? []} />}
+            <Grid label={t("Volumes")} rows={value} hasMore={!isWhole} columns={columns} keyOf={({ name }) => name} onOpen={({ name }) => { if (!may("administrator")) go(placeOf(name)); else if (isWhole) edit(name); }} least={1180} empty={<p>{t("There is no volume yet.")}</p>} />
             <Sheet title={t("Who may see {name}", { name: plainly(edited ?? "") })} isOpen={!!edited} onClose={() => edit(undefined)} isWide>
               <Edited volumes={value} name={edited} close={() => edit(undefined)} />
             </Sheet>
