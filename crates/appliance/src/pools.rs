@@ -69,6 +69,8 @@ impl Appliance {
         let pool = match self.pool(name) {
             // It is just being imported: the engine tells what can be done then.
             Err(Failure::Engine(Error::Refused(_))) => return Ok(()),
+            // One that could not be imported can be exported all the same: it is forgotten.
+            Err(Failure::NoSuchPool { .. }) if how == Release::Export => return Ok(()),
             found => found?,
         };
         if pool.status().health != Health::Suspended {
@@ -82,7 +84,10 @@ impl Appliance {
     }
 
     pub fn export_pool(&self, name: &str, force: bool) -> Result<()> {
-        self.releasing(name, |why| why, || self.engine.export(name, force))
+        self.releasing(name, |why| why, || self.engine.export(name, force)).map_err(|why| match why {
+            Failure::Engine(Error::NotFound) => Failure::NoSuchPool { pool: name.to_owned() },
+            other => other,
+        })
     }
 
     pub fn destroy_pool(&self, name: &str, force: bool) -> Result<()> {

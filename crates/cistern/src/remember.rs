@@ -3,6 +3,9 @@
 //!
 //! The file is replaced as a whole, and only by what an operator did: a clean stop exports the
 //! pools but does not forget them.
+//!
+//! Names are unique in it, as among imported pools: one that is imported takes the place of one of
+//! its name that is absent.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -41,7 +44,10 @@ impl Memory {
         let (mut absent, mut strange) = (Vec::new(), Vec::new());
         for line in text.lines() {
             match parse(line) {
-                Some(pool) => absent.push(pool),
+                Some(pool) => {
+                    absent.retain(|other: &Remembered| other.name != pool.name);
+                    absent.push(pool);
+                }
                 None => {
                     tracing::error!(file = %file.display(), line, "this line names no pool");
                     strange.push(line.to_owned());
@@ -71,7 +77,7 @@ impl Memory {
     pub fn save(&self, imported: impl FnOnce() -> Vec<Arc<dyn Pool>>) {
         let mut absent = lock(&self.absent);
         let pools = imported();
-        absent.retain(|absent| pools.iter().all(|pool| pool.guid() != absent.guid));
+        absent.retain(|absent| pools.iter().all(|pool| !takes_the_place(pool.as_ref(), absent)));
         let mut text: String = self.strange.iter().map(|line| format!("{line}\n")).collect();
         text.extend(absent.iter().map(format));
         for pool in pools {
@@ -85,6 +91,19 @@ impl Memory {
             tracing::error!(file = %self.file.display(), %error, "the list of pools cannot be kept");
         }
     }
+}
+
+/// Whether a pool that is imported is the absent one, or has its name.
+fn takes_the_place(pool: &dyn Pool, absent: &Remembered) -> bool {
+    if pool.guid() == absent.guid {
+        return true;
+    }
+    let has_its_name = pool.name() == absent.name;
+    if has_its_name {
+        let (pool, guid, by) = (&absent.name, absent.guid, pool.guid());
+        tracing::warn!(pool, guid, by, "is not imported at start any more: another pool has its name");
+    }
+    has_its_name
 }
 
 fn collect(vdev: &VdevStatus, into: &mut Vec<String>) {

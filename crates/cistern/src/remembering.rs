@@ -17,6 +17,7 @@ use engine_api::{
     TokenContents, VolumeCounts,
 };
 use env::{Env, lock};
+use stdx::behalf::actor;
 
 use crate::policy::DaemonPolicy;
 use crate::remember::{Memory, Remembered};
@@ -86,15 +87,20 @@ impl RememberingEngine {
         let Remembered { guid, name, .. } = pool;
         let is_wanted = self.comes_no_more(&name);
         match imported {
-            Ok(guid_now) if is_wanted => {
+            Ok(Found::Here(guid_now)) if is_wanted => {
                 self.policy.memory.came(guid);
                 if guid_now != guid {
                     self.policy.write_down();
                 }
                 tracing::info!(pool = name, "imported");
             }
+            Ok(Found::Destroyed) => {
+                self.policy.memory.forget(&name);
+                self.policy.write_down();
+                tracing::info!(pool = name, guid, "was destroyed");
+            }
             // Somebody has exported it in the meantime.
-            Ok(_) => match self.engine.export(&name, false) {
+            Ok(Found::Here(_)) => match self.engine.export(&name, false) {
                 Ok(()) => tracing::info!(pool = name, "exported again"),
                 Err(error) => tracing::error!(pool = name, %error, "cannot be exported again"),
             },
@@ -104,18 +110,20 @@ impl RememberingEngine {
     }
 
     /// Imports a pool by its guid, or by the one that it was being given when the daemon was
-    /// killed: a pool has its new guid before that is written down. Gives its guid.
-    fn import_as_remembered(&self, pool: &Remembered) -> Result<u64> {
+    /// killed: what is done to a pool is on its disks before it is written down.
+    fn import_as_remembered(&self, pool: &Remembered) -> Result<Found> {
         let options = ImportOptions { search: pool.devices.clone(), ..ImportOptions::default() };
-        let import = |guid: u64| self.engine.import(&guid.to_string(), &options).map(|pool| pool.guid());
+        let import =
+            |guid: u64| self.engine.import(&guid.to_string(), &options).map(|pool| Found::Here(pool.guid()));
         let imported = import(pool.guid);
         if !imported.as_ref().is_err_and(is_not_found) {
             return imported;
         }
-        match renumbered(pool, &self.engine.importable(&pool.devices, None)?) {
-            Some(guid) => import(guid),
-            None => imported,
+        let found = self.engine.importable(&pool.devices, None)?;
+        if found.iter().any(|found| found.guid == pool.guid && found.destroyed) {
+            return Ok(Found::Destroyed);
         }
+        renumbered(pool, &found).map_or(imported, import)
     }
 
     /// From now on it is not to come any more. Whether it was until now.
@@ -181,6 +189,13 @@ impl RememberingEngine {
     }
 }
 
+/// What became of a pool that is remembered.
+enum Found {
+    /// It is imported, with this guid.
+    Here(u64),
+    Destroyed,
+}
+
 fn is_not_found(error: &Error) -> bool {
     matches!(error, Error::Refused(refused) if refused.reason == Reason::Import(ImportFault::NotFound))
 }
@@ -195,6 +210,10 @@ fn renumbered(pool: &Remembered, found: &[Importable]) -> Option<u64> {
 
 impl Engine for RememberingEngine {
     fn create(&self, spec: &PoolSpec) -> Result<Arc<dyn Pool>> {
+        let name = spec.temporary_name.as_ref().unwrap_or(&spec.name);
+        if lock(&self.to_come).contains_key(name) {
+            return Err(Refused::new(Action::Create { name: name.clone() }, Reason::Importing).into());
+        }
         self.remembering(self.engine.create(spec))
     }
 
@@ -210,11 +229,11 @@ impl Engine for RememberingEngine {
         self.remembering(self.engine.import(which, options))
     }
 
+    /// One that is still to come is not imported any more, and one that is absent is forgotten.
     fn export(&self, name: &str, force: bool) -> Result<()> {
-        // One that is still to come is not imported any more.
-        let was_to_come = self.comes_no_more(name);
+        let is_remembered = actor().is_administrator() && (self.comes_no_more(name) || self.is_absent(name));
         let mut done = self.engine.export(name, force);
-        if was_to_come && self.engine.pool(name).is_err() {
+        if is_remembered && matches!(self.engine.pool(name), Err(Error::NotFound)) {
             done = Ok(());
         }
         if done.is_ok() {

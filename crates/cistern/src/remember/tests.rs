@@ -42,6 +42,15 @@ fn what_is_not_here_stays_written_down_until_it_is_forgotten() {
 }
 
 #[test]
+fn names_are_unique_and_the_last_one_counts() {
+    let state = state("names", Some("7\ttank\t/a\n8\tother\t/b\n9\ttank\t/c\n"));
+    let memory = Memory::load(&state).expect("it can be read");
+    let guids: Vec<u64> = memory.absent().iter().map(|pool| pool.guid).collect();
+    assert_eq!(guids, [8, 9]);
+    fs::remove_dir_all(&state).expect("removed");
+}
+
+#[test]
 fn a_list_that_cannot_be_read_is_no_empty_list() {
     let state = state("folder", None);
     assert!(Memory::load(&state).expect("there is none yet").absent().is_empty());

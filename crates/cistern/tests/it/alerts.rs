@@ -15,7 +15,7 @@ use crate::policies::clock;
 use crate::suspended::until;
 
 /// Checks look each second.
-const QUICK: [&str; 2] = ["--checks-every", "1s"];
+pub const QUICK: [&str; 2] = ["--checks-every", "1s"];
 
 /// A process that ends with the test.
 pub struct Part(Child);
@@ -71,7 +71,7 @@ pub fn alert(daemon: &Daemon, words: &[&str]) -> Value {
 }
 
 /// Kinds and subjects of what is open.
-fn open(daemon: &Daemon) -> Vec<(String, String)> {
+pub fn open(daemon: &Daemon) -> Vec<(String, String)> {
     let told = |alert: &Value| {
         let kind = alert["what"].as_object().and_then(|what| what.keys().next()).expect("a kind").clone();
         (kind, alert["subject"].as_str().expect("a subject").to_owned())
@@ -79,11 +79,11 @@ fn open(daemon: &Daemon) -> Vec<(String, String)> {
     alert(daemon, &["list"]).as_array().expect("a list").iter().map(told).collect()
 }
 
-fn is_open(daemon: &Daemon, kind: &str) -> bool {
+pub fn is_open(daemon: &Daemon, kind: &str) -> bool {
     open(daemon).iter().any(|(found, _)| found == kind)
 }
 
-fn check(daemon: &Daemon, name: &str) -> Value {
+pub fn check(daemon: &Daemon, name: &str) -> Value {
     let all = alert(daemon, &["checks"]);
     let found = all.as_array().expect("a list").iter().find(|check| check["name"] == name);
     found.cloned().unwrap_or(Value::Null)

@@ -70,6 +70,7 @@ mod qemu;
 mod quotas;
 mod raidz;
 mod refusals;
+mod remembered;
 mod remount;
 mod replication;
 mod reports;
