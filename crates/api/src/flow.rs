@@ -23,8 +23,10 @@ use tokio::time::{Instant, timeout_at};
 
 /// Batches of pieces on their way in, and pieces on their way out.
 const QUEUED: usize = 8;
-/// Bytes of pieces that are handed on together: each time wakes a thread.
+/// Bytes and pieces that are handed on together, at the most: each time wakes a thread. A client
+/// may send pieces of a byte, each of which takes memory of its own.
 const BATCH: usize = 256 << 10;
+const PIECES: usize = 64;
 /// How long the request before a stream may take to come: a thread waits for it.
 const REQUEST_PATIENCE: Duration = Duration::from_secs(30);
 /// Bytes that a stream's frame collects.
@@ -109,7 +111,7 @@ fn data(frame: Result<Frame<Bytes>, axum::Error>) -> Option<io::Result<Bytes>> {
 async fn gather(body: &mut Body, first: Bytes) -> (Batch, Option<io::Result<()>>) {
     let mut batch = Batch::of(first);
     let mut has_waited = false;
-    while batch.bytes < BATCH {
+    while batch.bytes < BATCH && batch.pieces.len() < PIECES {
         let next = poll_fn(|cx| Poll::Ready(Pin::new(&mut *body).poll_frame(cx))).await;
         match next {
             Poll::Ready(None) => return (batch, Some(Ok(()))),
@@ -313,6 +315,29 @@ mod tests {
             let taken = tokio::spawn(take_in(Body::new(Silent), to, Duration::from_millis(20)));
             let piece = pieces.recv().await.expect("an answer");
             assert_eq!(piece.err().map(|error| error.kind()), Some(io::ErrorKind::TimedOut));
+            taken.await.expect("no panic");
+        });
+    }
+
+    #[test]
+    fn pieces_of_a_byte_are_handed_on_in_order_and_in_batches_that_have_a_bound() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
+        runtime.expect("a runtime").block_on(async {
+            let sent: Vec<u8> = std::iter::once(b'\n').chain((0..1_000_u32).map(|at| at as u8)).collect();
+            let (bytes, body) = mpsc::channel(sent.len());
+            for byte in &sent {
+                bytes.send(Bytes::copy_from_slice(&[*byte])).await.expect("there is room");
+            }
+            drop(bytes);
+            let (to, mut batches) = mpsc::channel(QUEUED);
+            let taken = tokio::spawn(take_in(Body::new(Pieces(body)), to, REQUEST_PATIENCE));
+            let (mut came, mut most) = (Vec::new(), 0);
+            while let Some(batch) = batches.recv().await {
+                let pieces = batch.expect("it is whole").pieces;
+                most = most.max(pieces.len());
+                came.extend(pieces.iter().flatten());
+            }
+            assert_eq!((came, most), (sent, PIECES));
             taken.await.expect("no panic");
         });
     }
