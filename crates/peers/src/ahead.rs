@@ -1,8 +1,8 @@
 //! A connection that is read far ahead of whoever takes its bytes.
 //!
-//! The TLS library asks for 4 KiB at a time. A stream would so be a system call for each of them,
-//! four and more for each record. Once many such calls were answered with all that they asked for,
-//! [`AHEAD`] bytes are read at once, and the next calls are answered from memory.
+//! The TLS library asks for 4 KiB at a time, and a record has 16 KiB: so a stream would take four
+//! system calls and more for each record. Once many calls got all that they asked for, [`AHEAD`]
+//! bytes are read at once, and the next calls are answered from memory.
 //!
 //! Invariants: no buffer is held before [`MANY`] calls in a row were answered with all they asked
 //! for. Nothing that was read is lost or comes twice: the order of bytes is the connection's.

@@ -11,7 +11,7 @@ use appliance::replication::{
     Content, Elsewhere, Fault, Given, Named, Offered, Origin, Original, Patience, ReadClaim, Reading, Source,
     Time, is_dataset, is_part,
 };
-use engine_api::{DatasetKind, Identity, SendEvent};
+use engine_api::{Identity, SendEvent};
 
 use crate::line::Line;
 use crate::link::Link;
@@ -93,8 +93,7 @@ impl Origin for Sources {
     }
 
     fn given(&self, of: &Original) -> Result<Given, Fault> {
-        let Offered { is_volume, props, .. } = self.offered(of, false, false)?;
-        Ok(Given { kind: if is_volume { DatasetKind::Volume } else { DatasetKind::Filesystem }, props })
+        self.offered(of, false, false).map(Given::from)
     }
 
     /// What seals handles is that of all of the pool there, of which this machine may read a part.

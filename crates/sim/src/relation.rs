@@ -14,8 +14,8 @@
 //! that. [`Story::Pulls`] is as `Streams`, with the service at the place of the replica.
 //!
 //! Asked for after each step:
-//! - What is visible at either place is, to the byte, the snapshot of that guid; where nobody fails
-//!   over the head of a replica is its newest snapshot.
+//! - What is visible at either place is, to the byte, the snapshot of that guid. In the stories
+//!   without fail-over, the head of a replica is its newest snapshot.
 //! - What both have once had in common, they have in common from then on: the base is never lost.
 //! - No more than one snapshot waits for a replica, and none once the budget of its absence is used
 //!   up. Who is pulled from looks at that itself, whether or not anybody comes.

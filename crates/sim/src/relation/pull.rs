@@ -10,7 +10,7 @@ use appliance::replication::{
     Content, Elsewhere, Fault, Given, Guest, Named, Offered, Origin, Original, Patience, ReadClaim, Reading,
     Source, Time,
 };
-use engine_api::{DatasetKind, Identity, SendEvent};
+use engine_api::{Identity, SendEvent};
 use env::Nanos;
 
 use super::line::{Fate, Net, stuck, unreachable};
@@ -63,8 +63,7 @@ impl Origin for Sources {
     }
 
     fn given(&self, of: &Original) -> Result<Given, Fault> {
-        let Offered { is_volume, props, .. } = self.offered(of, false, false, 0)?;
-        Ok(Given { kind: if is_volume { DatasetKind::Volume } else { DatasetKind::Filesystem }, props })
+        self.offered(of, false, false, 0).map(Given::from)
     }
 
     fn identity(&self, _: &Original, _: Option<(u64, u64)>) -> Result<Option<Identity>, Fault> {

@@ -60,6 +60,13 @@ pub struct Offered {
     pub props: Vec<PropertyChange>,
 }
 
+impl From<Offered> for Given {
+    fn from(offered: Offered) -> Given {
+        let kind = if offered.is_volume { DatasetKind::Volume } else { DatasetKind::Filesystem };
+        Given { kind, props: offered.props }
+    }
+}
+
 impl ReadClaim {
     fn original(&self) -> Original {
         Original { guid: self.guid, name: self.dataset.clone() }
