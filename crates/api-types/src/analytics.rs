@@ -126,6 +126,21 @@ pub struct RequestSum {
     pub time: u64,
 }
 
+impl RequestSum {
+    pub fn add(&mut self, more: &RequestSum) {
+        self.operations = self.operations.saturating_add(more.operations);
+        self.bytes = self.bytes.saturating_add(more.bytes);
+        self.time = self.time.saturating_add(more.time);
+    }
+
+    /// Takes a part of it away.
+    pub fn take(&mut self, part: &RequestSum) {
+        self.operations = self.operations.saturating_sub(part.operations);
+        self.bytes = self.bytes.saturating_sub(part.bytes);
+        self.time = self.time.saturating_sub(part.time);
+    }
+}
+
 /// Requests that are of one kind, as a drill-down tells them apart.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DrillDownKey {

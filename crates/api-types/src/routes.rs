@@ -116,7 +116,8 @@ pub const WORKSHEET_REMOVE: &str = "/v1/analytics/worksheets/{name}/remove";
 /// each of its panes
 pub const WORKSHEET_OPEN: &str = "/v1/analytics/worksheets/{name}/open";
 /// GET with a [`crate::PaneHistoryQuery`]: what a pane that is kept found, as a
-/// [`crate::DrillDownFound`] of that time, whose keys have no filters
+/// [`crate::DrillDownFound`] of that time, whose keys have no filters. Its drill-down has the
+/// number 0 where it cannot run any more
 pub const WORKSHEET_HISTORY: &str = "/v1/analytics/worksheets/{name}/history";
 /// GET the metrics, in the text format of Prometheus
 pub const METRICS: &str = "/metrics";

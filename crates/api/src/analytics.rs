@@ -86,9 +86,14 @@ pub fn found(app: &App, id: u64, from: u64) -> Result<DrillDownFound, Refusal> {
             .map(|place| dataset(&kept.request, place, &found.places, &names))
             .collect(),
         rows: found.rows.into_iter().map(row).collect(),
-        buckets: (0..BUCKETS).map(begin_of).collect(),
+        buckets: buckets(),
         drill_down: kept.told(),
     })
+}
+
+/// Where the buckets of latencies begin, in nanoseconds.
+pub fn buckets() -> Vec<u64> {
+    (0..BUCKETS).map(begin_of).collect()
 }
 
 /// A dataset with its files, of which these have places.
@@ -152,13 +157,6 @@ fn percentile<'a>(rows: impl Iterator<Item = &'a DrillDownRow>, percent: u64, bu
         left = left.saturating_sub(count);
     }
     0
-}
-
-/// What a sum has that is of no part of it.
-pub fn take_away(sum: &mut RequestSum, part: &RequestSum) {
-    sum.operations = sum.operations.saturating_sub(part.operations);
-    sum.bytes = sum.bytes.saturating_sub(part.bytes);
-    sum.time = sum.time.saturating_sub(part.time);
 }
 
 fn sum(sum: &Sum) -> RequestSum {

@@ -8,9 +8,10 @@ use std::collections::HashMap;
 use std::sync::atomic::Ordering::Relaxed;
 
 use api_types::{
-    DrillDownFound, DrillDownKey, DrillDownRow, PaneHistoryQuery, RequestSum, Worksheet, WorksheetPane, kind,
+    DrillDown, DrillDownCost, DrillDownFound, DrillDownKey, DrillDownRow, PaneHistoryQuery, RequestSum,
+    Worksheet, WorksheetPane, kind,
 };
-use machine::findings::{Part, Row, add};
+use machine::findings::{Part, Row};
 use sockets::lock;
 
 use crate::analytics;
@@ -43,7 +44,7 @@ fn try_note(app: &App, panes: &PaneHistory) -> Result<(), String> {
     let worksheets = accounts.machine().worksheets().map_err(|fault| fault.to_string())?;
     // Who asks for it meanwhile waits, so that no second is added twice.
     let mut until = lock(&panes.until);
-    // Whoever ended in the second before may not have been noted yet.
+    // A request that ended in the last second may not be noted yet.
     let now = wall().saturating_sub(1);
     let (mut all, mut found, mut fault) = (Vec::new(), Vec::new(), None);
     for worksheet in worksheets {
@@ -63,7 +64,11 @@ fn try_note(app: &App, panes: &PaneHistory) -> Result<(), String> {
     }
     panes.store.add(now, &all, &found).map_err(|fault| fault.to_string())?;
     until.retain(|known, _| all.contains(known));
-    until.extend(found.into_iter().map(|(known, _)| (known, now)));
+    for (known, _) in found {
+        // A clock that is set back has no second added twice.
+        let until = until.entry(known).or_default();
+        *until = now.max(*until);
+    }
     fault.map_or(Ok(()), Err)
 }
 
@@ -89,24 +94,42 @@ pub fn read(app: &App, worksheet: &Worksheet, asked: PaneHistoryQuery) -> Result
     note(app);
     let failed = |fault| refuse(kind::UNAVAILABLE, format!("what it found cannot be read: {fault}"));
     let rows = panes.store.read(&known(pane), (from, to.saturating_add(1)), now).map_err(failed)?;
-    let told = analytics::watch(app, pane, LEASH, owner(&worksheet.name))?;
-    let mut found = analytics::found(app, told.id, u64::MAX)?;
-    (found.total, found.datasets) = (RequestSum::default(), Vec::new());
-    (found.keys, found.rows) = keyed(&rows);
-    rows.iter().for_each(|row| add(&mut found.total, &row.total));
-    found.others = found.total;
-    found.keys.iter().for_each(|key| analytics::take_away(&mut found.others, &key.sum));
-    found.drill_down.began = rows.first().map_or(from, |row| row.second);
-    Ok(found)
+    let (keys, told) = keyed(&rows);
+    let mut total = RequestSum::default();
+    rows.iter().for_each(|row| total.add(&row.total));
+    let mut others = total;
+    keys.iter().for_each(|key| others.take(&key.sum));
+    let began = rows.first().map_or(from, |row| row.second);
+    // What cannot run any more, for its file is gone say, has found what it has.
+    let running = analytics::watch(app, pane, LEASH, owner(&worksheet.name)).ok();
+    let drill_down = DrillDown { began, ..running.unwrap_or_else(|| over(worksheet, pane)) };
+    let buckets = analytics::buckets();
+    Ok(DrillDownFound { drill_down, keys, total, others, datasets: Vec::new(), rows: told, buckets })
+}
+
+/// The drill-down of a pane, where it does not run.
+fn over(worksheet: &Worksheet, pane: &WorksheetPane) -> DrillDown {
+    DrillDown {
+        id: 0,
+        by: pane.by.clone(),
+        filter: pane.filter.clone(),
+        owner: owner(&worksheet.name),
+        running: false,
+        began: 0,
+        left: 0,
+        watched: false,
+        cost: DrillDownCost { requests: 0, time: 0, bytes: 0 },
+    }
 }
 
 fn owner(worksheet: &str) -> String {
     format!("worksheet {worksheet}, which keeps it")
 }
 
-/// What is said of a pane's drill-down, and of no other.
+/// What is said of a pane's drill-down, and of no other. Later versions say the same of it: what
+/// they can filter by besides is not in it.
 fn known(pane: &WorksheetPane) -> String {
-    format!("{:?} {:?}", pane.by, pane.filter)
+    serde_json::json!([pane.by, pane.filter]).to_string()
 }
 
 /// What a pane's drill-down has found in whole seconds from one to another.
@@ -149,7 +172,7 @@ fn keyed(rows: &[Row]) -> (Vec<DrillDownKey>, Vec<DrillDownRow>) {
                 keys.push(DrillDownKey { number, values, begins, filter: None, sum, missing: 0 });
                 keys.len() - 1
             });
-            add(&mut keys[at].sum, sum);
+            keys[at].sum.add(sum);
             cells.push((at as u64 + 1, *sum));
         }
         let latency = |(bucket, count): &(u8, u64)| (*bucket, u32::try_from(*count).unwrap_or(u32::MAX));

@@ -1,5 +1,5 @@
-//! Where what kept panes of worksheets find is kept ([`machine::findings`]). What it is,
-//! [`crate::kept_panes`] says.
+//! The store of what kept panes of worksheets have found ([`machine::findings`]), opened at the
+//! start. [`crate::kept_panes`] fills and reads it.
 
 use std::collections::HashMap;
 use std::path::Path;

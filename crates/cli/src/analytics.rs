@@ -182,16 +182,10 @@ fn show(found: &DrillDownFound, how: How, io: &mut Io<'_>) -> Result<(), Stop> {
     let mut rows: Vec<[String; 6]> =
         shown.iter().map(|key| row(name_of(key), &key.sum, key.missing)).collect();
     let mut others = found.others;
-    left.iter().for_each(|key| add(&mut others, &key.sum));
+    left.iter().for_each(|key| others.add(&key.sum));
     rows.push(row("(other)".to_owned(), &others, 0));
     rows.push(row("(all)".to_owned(), &found.total, 0));
     table::print(io, head, rows, how.is_bare)
-}
-
-fn add(sum: &mut RequestSum, more: &RequestSum) {
-    sum.operations += more.operations;
-    sum.bytes += more.bytes;
-    sum.time += more.time;
 }
 
 /// Each dataset, its files below it, and what is of none of them.
@@ -205,13 +199,11 @@ fn tree(found: &DrillDownFound, how: How) -> Vec<(String, RequestSum, u64)> {
         for (at, key) in keys.enumerate() {
             match at < how.rows {
                 true => rows.push((indented(&name_of(key)), key.sum, key.missing)),
-                false => add(&mut others, &key.sum),
+                false => others.add(&key.sum),
             }
         }
         rows.push((indented("(other files)"), others, 0));
-        beyond.operations -= dataset.sum.operations.min(beyond.operations);
-        beyond.bytes -= dataset.sum.bytes.min(beyond.bytes);
-        beyond.time -= dataset.sum.time.min(beyond.time);
+        beyond.take(&dataset.sum);
     }
     rows.push(("(other)".to_owned(), beyond, 0));
     rows.push(("(all)".to_owned(), found.total, 0));

@@ -6,9 +6,9 @@
 //!                                 ├▶ row of their hour     goes after 31 days
 //!                                 └▶ row of their day      goes after 366 days
 //! ```
-//! Each row has the total of its time, exact, and the heaviest keys as text: who reads it in a year
-//! wants to know what a file was called then, which may be gone. What is of none of them is what
-//! the total has and they have not.
+//! Each row has the exact total of its time, and the heaviest keys as text: a file may be gone when
+//! somebody reads the row a year later, so the row has the file's name of then. The rest of the
+//! total is of other keys.
 //!
 //! Invariants: a row has [`KEYS`] keys at the most, of [`TEXT`] bytes together. There are
 //! [`PANES`] panes at the most. So the file has a bound, some 10 MiB for each pane at the most.
@@ -75,10 +75,10 @@ pub struct Row {
 impl Row {
     /// Takes in what came in a part of its time.
     fn absorb(&mut self, more: &Row) {
-        add(&mut self.total, &more.total);
+        self.total.add(&more.total);
         for part in &more.parts {
             match self.parts.iter_mut().find(|known| known.values == part.values) {
-                Some(known) => add(&mut known.sum, &part.sum),
+                Some(known) => known.sum.add(&part.sum),
                 None => self.parts.push(part.clone()),
             }
         }
@@ -97,13 +97,6 @@ impl Row {
             fits
         });
     }
-}
-
-/// Adds what more requests came to.
-pub fn add(sum: &mut RequestSum, more: &RequestSum) {
-    sum.operations = sum.operations.saturating_add(more.operations);
-    sum.bytes = sum.bytes.saturating_add(more.bytes);
-    sum.time = sum.time.saturating_add(more.time);
 }
 
 /// See the module.

@@ -277,6 +277,14 @@ fn what_a_kept_pane_finds_is_there_after_a_kill_until_nobody_keeps_it() {
     assert!(shown.contains("WRITE") && shown.contains("(all)"), "{shown}");
     assert_ne!(daemon.run(&["analytics", "worksheet", "history", "writers", "1"]).status, 0);
 
+    // What it has found stays when what it looks at is gone, and cannot be looked at any more.
+    let (before, _) = writes(&daemon);
+    daemon.zfs("destroy tank/a").done();
+    daemon.kill();
+    let mut daemon = Daemon::start(&scratch);
+    let (after, found) = writes(&daemon);
+    assert_eq!((after, &found["drill_down"]["id"]), (before, &json!(0)));
+
     // Once nobody keeps it, it is gone.
     let change = |daemon: &Daemon, panes: Value| {
         let change = json!({"panes": panes});
