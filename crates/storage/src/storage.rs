@@ -61,6 +61,8 @@ pub struct Storage {
     salt: RwLock<Option<Salt>>,
     /// Parity is no part of the space that is counted: true of all but the oldest pools.
     net_of_parity: AtomicBool,
+    /// Of the tree that is open. Held while that is swapped: who needs both locks this one first,
+    /// and has the two of one shape.
     config: RwLock<VdevConfig>,
     tree: RwLock<Arc<Tree>>,
     classes: Classes,
@@ -138,8 +140,9 @@ impl Storage {
         let mut tree = open::open(&self.env, self.pool_guid, &mut root, intent, tolerated)?;
         tree.reports = self.reports.clone();
         self.read_only.store(intent == OpenIntent::ReadOnly, Relaxed);
+        let mut config = self.config.write().expect(POISON);
         *self.tree.write().expect(POISON) = Arc::new(tree);
-        *self.config.write().expect(POISON) = root;
+        *config = root;
         Ok(())
     }
 
@@ -262,7 +265,8 @@ impl Storage {
 
     /// The top-level vdevs, by number.
     pub fn tops(&self) -> Vec<TopVdevInfo> {
-        open::infos(&self.tree(), &self.config.read().expect(POISON))
+        let config = self.config.read().expect(POISON);
+        open::infos(&self.tree(), &config)
     }
 
     /// All open disks.
@@ -301,7 +305,8 @@ impl Storage {
 
     /// States and counters, the root's first.
     pub fn status(&self) -> VdevStat {
-        let (tree, config) = (self.tree(), self.config.read().expect(POISON));
+        let config = self.config.read().expect(POISON);
+        let tree = self.tree();
         let children = tree.tops.iter().zip(&config.children);
         let stat = |(top, config): (&Top, &VdevConfig)| {
             let stat = tree.stat(&top.vdev, config);

@@ -72,15 +72,16 @@ impl Storage {
     ) -> Result<(), OpenError> {
         let mut root = root.clone();
         let new: Vec<Arc<Leaf>> = opened.iter().map(|leaf| leaf.0.clone()).collect();
+        let mut config = self.config.write().expect(POISON);
         let mut place = self.tree.write().expect(POISON);
         let at_hand = AtHand { old: &place, new: &new, renamed };
         let tree = open::rebuild(&self.env, self.pool_guid, &mut root, &at_hand)?;
         let old = std::mem::replace(&mut *place, Arc::new(tree));
-        drop(place);
+        self.guids.write().expect(POISON).insert(root.guid);
+        *config = root;
+        drop((place, config));
         // Disks that go may wait for their threads: not while others want the tree.
         drop(old);
-        self.guids.write().expect(POISON).insert(root.guid);
-        *self.config.write().expect(POISON) = root;
         Ok(())
     }
 
@@ -180,3 +181,6 @@ impl Storage {
         tree.tops.iter().map(|top| (top.id, open::room(&top.vdev, &tree.leaves).unwrap_or(0))).collect()
     }
 }
+
+#[cfg(test)]
+mod tests;
