@@ -399,6 +399,7 @@ impl Desk {
             Ok(()) => {
                 inner.reports.done(at, route);
                 self.keep_report(&inner);
+                tracing::info!(route, "a report has arrived");
             }
             Err(failure) => {
                 tracing::warn!(route, why = %failure, "a report did not arrive");

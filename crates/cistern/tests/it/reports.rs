@@ -74,7 +74,9 @@ fn a_report_that_was_missed_comes_once_by_each_route_that_takes_it() {
         (&json!("/chat"), &json!("#3b82f6"))
     );
 
-    // It is not sent again by who starts anew; what was refused is, and has the same id.
+    // It is not sent again by who starts anew; what was refused is, and has the same id. Who is
+    // killed before it is written down that a report has arrived sends it once more.
+    until("it is written down", || daemon.log().matches("a report has arrived").count() == 2);
     daemon.kill();
     fs::remove_file(scratch.path("bad.json.status")).expect("removed");
     daemon.begin();

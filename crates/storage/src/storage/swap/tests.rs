@@ -19,7 +19,9 @@ fn whoever_looks_sees_the_old_tree_or_the_new_one() {
     std::thread::scope(|scope| {
         scope.spawn(|| {
             for round in 0..20_000 {
-                rig.storage.swap_tree(if round % 2 == 0 { &deep } else { &plain }, &[], &[]).expect("it swaps");
+                rig.storage
+                    .swap_tree(if round % 2 == 0 { &deep } else { &plain }, &[], &[])
+                    .expect("it swaps");
             }
             is_over.store(true, SeqCst);
         });
