@@ -599,6 +599,23 @@ for (const Hand of [Mouse, Keyboard]) {
         await hand.press(button(page, "Deny tank/data"));
         await dialog(page).getByText("It may do nothing here.").waitFor();
         assert.deepEqual(await reads(), []);
+        await hand.choose(dialog(page).getByRole("button", { name: /read a dataset/ }), "keep replicas below a dataset");
+        await hand.type(field(page, "Dataset"), "tank/data");
+        await hand.type(dialog(page).getByLabel("Newest kept here"), "96");
+        await hand.type(dialog(page).getByLabel("And those no older than"), "many");
+        await dialog(page).getByText("A time, as 90s").waitFor();
+        assert.ok(await button(page, "Allow").isDisabled());
+        await hand.type(dialog(page).getByLabel("And those no older than"), "90d");
+        await hand.press(button(page, "Allow"));
+        await dialog(page).getByText("The newest 96 stay here, and those no older than 90d.").waitFor();
+        const grants = async () => (await daemon.ask("GET", "/v1/peers")).find((peer) => peer.name === "rome").grants;
+        assert.deepEqual(await grants(), [{ dataset: "tank/data", append_only: false, keep: { count: 96, age: 90 * 86_400 } }]);
+        // What was allowed is changed, and nothing else of it is.
+        await hand.press(button(page, "Change tank/data"));
+        await hand.tick(dialog(page).getByRole("checkbox"));
+        await hand.press(button(page, "Allow"));
+        await dialog(page).getByText("and destroys none of what it sent").waitFor();
+        assert.deepEqual(await grants(), [{ dataset: "tank/data", append_only: true, keep: { count: 96, age: 90 * 86_400 } }]);
         await hand.press(button(page, "Cancel"));
         await closed(page);
         await daemon.ask("POST", "/v1/peers/rome/remove");

@@ -4,8 +4,9 @@ import { useQueryClient } from "@tanstack/react-query";
 import { post, type Schemas } from "../api/client";
 import { renew, useChange, useRead } from "../api/queries";
 import { useSession } from "../api/session";
-import { Button, Check, Failure, Field, Form, Loaded, Name, NameTyped, Select, Sheet, State } from "../parts/ui";
+import { Button, Failure, Field, Form, Loaded, Name, NameTyped, Sheet, State } from "../parts/ui";
 import { exactTime, plainly, t } from "../words";
+import { Rights } from "./rights";
 
 type Peer = Schemas["Peer"];
 
@@ -60,57 +61,6 @@ function PeerRow({ peer }: { peer: Peer }) {
         </Form>
       </Sheet>
     </li>
-  );
-}
-
-/** What is kept for one who pulls and stays away, unless somebody says otherwise. */
-const MONTH = { seconds: 30 * 86_400, bytes: null };
-
-/** What was allowed, and what else is to be. */
-function Rights({ peer, close }: { peer: Peer; close: () => void }) {
-  const [kind, setKind] = useState<"send" | "read">("read");
-  const [dataset, setDataset] = useState("");
-  const [isMore, setMore] = useState(false);
-  const { grants } = peer;
-  const reads = peer.reads ?? [];
-  const change = useChange((body: Partial<Schemas["PeerChange"]>) => post("/v1/peers/{name}/change", { path: { name: peer.name }, body: body as never }), ["/v1/peers"]);
-  const add = async () => {
-    const others = <One extends { dataset: string }>(all: One[]) => all.filter((one) => one.dataset !== dataset);
-    await change.mutateAsync(kind === "send"
-      ? { grants: [...others(grants), { dataset, append_only: isMore, keep: null }] }
-      : { reads: [...others(reads), { dataset, snapshots: isMore, absence: reads.find((one) => one.dataset === dataset)?.absence ?? MONTH }] });
-    setDataset("");
-  };
-  const deny = (name: string) => t("Deny {name}", { name: plainly(name) });
-  return (
-    <>
-      {grants.length + reads.length === 0 && <p className="muted">{t("It may do nothing here.")}</p>}
-      <ul className="steps">
-        {grants.map((one) => (
-          <li key={`to ${one.dataset}`} className="row">
-            <span>{one.append_only ? t("keeps replicas below {name}, and destroys none of what it sent", { name: plainly(one.dataset) }) : t("keeps replicas below {name}", { name: plainly(one.dataset) })}</span>
-            <Button aria-label={deny(one.dataset)} onPress={() => change.mutate({ grants: grants.filter((other) => other !== one) })}>{t("Deny")}</Button>
-          </li>
-        ))}
-        {reads.map((one) => (
-          <li key={`of ${one.dataset}`} className="row">
-            <span>{one.snapshots ? t("reads {name} and all below, and makes snapshots of it", { name: plainly(one.dataset) }) : t("reads {name} and all below", { name: plainly(one.dataset) })}</span>
-            <Button aria-label={deny(one.dataset)} onPress={() => change.mutate({ reads: reads.filter((other) => other !== one) })}>{t("Deny")}</Button>
-          </li>
-        ))}
-      </ul>
-      <Failure error={change.error} />
-      <Form action={t("Allow")} isDisabled={!dataset} onCancel={close} run={add}>
-        <Select label={t("It may")} value={kind} onChange={(one) => { setKind(one); setMore(false); }} options={[
-          { id: "read", name: t("read a dataset and all below"), about: t("Its services pull it; nothing else of this appliance is shown") },
-          { id: "send", name: t("keep replicas below a dataset") },
-        ]} />
-        <Field label={t("Dataset")} value={dataset} onChange={setDataset} spellCheck="false" />
-        {kind === "read"
-          ? <Check isSelected={isMore} onChange={setMore}>{t("It may make snapshots of it, and destroy those that it has made")}</Check>
-          : <Check isSelected={isMore} onChange={setMore}>{t("It may destroy nothing of what it has sent")}</Check>}
-      </Form>
-    </>
   );
 }
 
