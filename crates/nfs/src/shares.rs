@@ -58,6 +58,9 @@ pub struct Table {
 pub struct Shares {
     engine: Arc<dyn Serving>,
     table: RwLock<Arc<Table>>,
+    /// Held by whoever builds the next table: it takes a look at every dataset, and many requests
+    /// come meanwhile.
+    building: Mutex<()>,
     names: Names,
     /// Handles of servers before this version are good.
     pub old_handles: bool,
@@ -65,21 +68,32 @@ pub struct Shares {
 
 impl Shares {
     pub fn new(engine: Arc<dyn Serving>, old_handles: bool) -> Shares {
-        Shares { engine, table: RwLock::default(), names: Names::default(), old_handles }
+        let (table, building) = (RwLock::default(), Mutex::default());
+        Shares { engine, table, building, names: Names::default(), old_handles }
     }
 
     /// The table as it is now.
     pub fn table(&self) -> Arc<Table> {
-        let generation = self.engine.served_generation();
-        let current = self.table.read().unwrap_or_else(PoisonError::into_inner).clone();
-        if current.generation == Some(generation) {
+        if let Ok(current) = self.current() {
             return current;
         }
+        let _turn = lock(&self.building);
+        let generation = match self.current() {
+            Ok(current) => return current,
+            Err(generation) => generation,
+        };
         // The generation was read first: a change during the next lines is seen by the next call.
         let fresh = Arc::new(Table::build(generation, &*self.engine));
         self.names.clear();
         *self.table.write().unwrap_or_else(PoisonError::into_inner) = fresh.clone();
         fresh
+    }
+
+    /// The last table, if it is that of the engine's generation; else that.
+    fn current(&self) -> Result<Arc<Table>, u64> {
+        let generation = self.engine.served_generation();
+        let last = self.table.read().unwrap_or_else(PoisonError::into_inner).clone();
+        if last.generation == Some(generation) { Ok(last) } else { Err(generation) }
     }
 
     /// Whether what `table` does not have may be there all the same: in a pool that is still to
@@ -267,3 +281,6 @@ pub fn walk_across(
     }
     Ok((fs, node))
 }
+
+#[cfg(test)]
+mod tests;
