@@ -90,11 +90,9 @@ async fn wished(shell: &Shell) -> ShellEnd {
 async fn overdue(shell: &Shell, accounts: &Accounts) -> ShellEnd {
     loop {
         sleep(LOOK).await;
-        if lock(&shell.typed).elapsed() >= IDLE {
-            return ShellEnd::Idle;
-        }
-        if lock(&shell.read).elapsed() >= UNREAD {
-            return ShellEnd::Unread;
+        let (typed, read) = (lock(&shell.typed).elapsed(), lock(&shell.read).elapsed());
+        if let Some(why) = unused(typed, read) {
+            return why;
         }
         let session = shell.session;
         // Where it cannot be told, its next request is refused.
@@ -104,5 +102,28 @@ async fn overdue(shell: &Shell, accounts: &Accounts) -> ShellEnd {
         {
             return ShellEnd::Session;
         }
+    }
+}
+
+/// Whether a shell ends because of how long ago something was typed, and somebody read.
+fn unused(typed: Duration, read: Duration) -> Option<ShellEnd> {
+    match (typed, read) {
+        (typed, _) if typed >= IDLE => Some(ShellEnd::Idle),
+        (_, read) if read >= UNREAD => Some(ShellEnd::Unread),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shell_ends_a_quarter_of_an_hour_after_the_last_key_and_a_minute_after_the_last_reader() {
+        let of = |typed, read| unused(Duration::from_secs(typed), Duration::from_secs(read));
+        assert_eq!(of(899, 59), None);
+        assert_eq!(of(900, 0), Some(ShellEnd::Idle));
+        assert_eq!(of(0, 60), Some(ShellEnd::Unread));
+        assert_eq!(of(900, 60), Some(ShellEnd::Idle), "why is said of what began first");
     }
 }
