@@ -743,8 +743,8 @@ impl Engine for FakeEngine {
         Ok(pool)
     }
     fn export(&self, name: &str, _force: bool) -> Result<()> {
-        std::thread::sleep(*lock(&self.delay));
         let pool = lock(&self.pools).remove(name).ok_or(Error::NotFound)?;
+        std::thread::sleep(*lock(&self.delay));
         lock(&self.exported).insert(name.to_owned(), pool);
         Ok(())
     }
