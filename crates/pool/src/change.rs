@@ -279,8 +279,9 @@ pub enum Premise {
         /// Asked with what can be set of the dataset.
         holds: Arc<dyn Fn(DatasetInfo) -> bool + Send + Sync>,
     },
-    /// Datasets and snapshots by their names have these guids.
-    Same { things: Vec<(String, u64)> },
+    /// Datasets and snapshots by their names have these guids, and none of them has this property of
+    /// its own.
+    Same { things: Vec<(String, u64)>, without: Option<String> },
 }
 
 impl Premise {
@@ -289,9 +290,14 @@ impl Premise {
             Premise::Settings { dataset, holds } => {
                 Ok(if_there(dsl.settings_of(dataset))?.is_some_and(|now| holds(now)))
             }
-            Premise::Same { things } => {
+            Premise::Same { things, without } => {
                 for (name, guid) in things {
-                    if if_there(dsl.find(name))?.is_none_or(|found| found.phys.guid != *guid) {
+                    let Some(found) = if_there(dsl.find(name))?.filter(|it| it.phys.guid == *guid) else {
+                        return Ok(false);
+                    };
+                    if let Some(property) = without
+                        && dsl.mos.find_value(found.dir.phys().props_zapobj, property)?.is_some()
+                    {
                         return Ok(false);
                     }
                 }

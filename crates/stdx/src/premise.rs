@@ -19,6 +19,9 @@ pub enum Premise {
     Version { subject: String, versions: Vec<u64> },
     /// The names are those of the same things as before, by their guids.
     Same { things: Vec<(String, u64)> },
+    /// And none of these things, which are file systems and volumes, has got this property of its
+    /// own.
+    Without { things: Vec<(String, u64)>, property: String },
 }
 
 thread_local!(static PREMISE: RefCell<Option<Premise>> = const { RefCell::new(None) });

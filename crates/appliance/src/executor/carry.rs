@@ -11,6 +11,7 @@ use api_types::{FailureClass, SnapCreate, SnapDestroy, SnapPlan};
 use engine_api::{Cancel, Change, Error, Pool, PropertyChange, Result, lock};
 use services::autosnap::stamp::PROPERTY;
 use services::autosnap::state::{Failed, Work, to_destroy};
+use services::autosync::stamp::REPLICA;
 use stdx::premise::{Premise, relying_on};
 
 use super::class;
@@ -75,8 +76,8 @@ impl Carried {
         let props = vec![PropertyChange { name: PROPERTY.to_owned(), value: stamp.to_owned() }];
         let change = Change::Snapshot { names, recursive: false, props };
         let things = creates.iter().map(|it| (it.dataset.clone(), it.dataset_guid)).collect();
-        match commit(pool, id, things, &change) {
-            Ok(()) => self.made += creates.len() as u64,
+        match relying_on(Some(no_replicas(things)), || pool.commit(&change, &history(id))) {
+            Ok(_) => self.made += creates.len() as u64,
             Err(error) => creates.iter().for_each(|it| {
                 self.fail(&it.dataset, it.dataset_guid, Work::Create, &error);
             }),
@@ -150,6 +151,13 @@ fn destroy(pool: &dyn Pool, id: &str, going: &[SnapDestroy]) -> Result<()> {
 fn commit(pool: &dyn Pool, id: &str, things: Vec<(String, u64)>, change: &Change) -> Result<()> {
     let history = history(id);
     relying_on(Some(Premise::Same { things }), || pool.commit(change, &history)).map(drop)
+}
+
+/// Of what somebody makes snapshots: datasets that are the same still, and none of which has become
+/// a replica. That one gets the snapshots of its original and no others, or what follows could not
+/// be sent to it.
+pub fn no_replicas(things: Vec<(String, u64)>) -> Premise {
+    Premise::Without { things, property: REPLICA.to_owned() }
 }
 
 /// How a pool's history calls what a service does.

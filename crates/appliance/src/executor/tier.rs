@@ -31,7 +31,7 @@ use services::time::Time;
 use stdx::premise::{Premise, relying_on};
 
 use super::World;
-use super::carry::history;
+use super::carry::{history, no_replicas};
 use super::class;
 use super::facts::{filter, is_in};
 use super::sync::Fault;
@@ -262,7 +262,7 @@ impl Session {
         let change = Change::Snapshot { names, recursive: false, props };
         let things = vec![(source.name.clone(), source.guid)];
         let commit = || source.pool.commit(&change, &history(&self.id));
-        relying_on(Some(Premise::Same { things }), commit).map_err(of_engine)?;
+        relying_on(Some(no_replicas(things)), commit).map_err(of_engine)?;
         Ok(name)
     }
 

@@ -370,3 +370,48 @@ fn a_stream_goes_no_faster_than_it_may_and_what_lags_is_told() {
     assert_clean(&scratch.path("one"), "tank");
     assert_clean(&scratch.path("two"), "backup");
 }
+
+/// A replica that is sent on: what its own service makes is what both replicas have, and the
+/// service that sends it on makes nothing of its own there. Nor does one that takes snapshots.
+#[test]
+fn a_replica_is_sent_on_as_it_came() {
+    let scratch = Scratch::new("replication-on");
+    let mut daemon = Daemon::start(&scratch);
+    pools(&scratch, &daemon, (512, 512));
+    daemon.zpool(&format!("create -m none third {}", scratch.image_in("three", "c", 512))).done();
+    daemon.zfs("create tank/home").done();
+    let client = share(&daemon, &scratch, "tank/home");
+    client.write_file("/f", 0o644, &[1]).expect("written");
+    create(&daemon, "away", "tank/home", "backup/home", &["--keep", "2"]);
+    until("the first replica", || {
+        state(&daemon, "away") == "online" && own(&daemon, "backup/home").len() == 1
+    });
+    create(&daemon, "on", "backup/home", "third/home", &["--keep", "2"]);
+    let snap = "create auto-snap local --target backup/home --level hourly=4";
+    svc(&daemon, &snap.split(' ').collect::<Vec<_>>()).done();
+    until("the second", || state(&daemon, "on") == "online" && own(&daemon, "third/home").len() == 1);
+    for round in 2..5_u8 {
+        client.write_file("/f", 0o644, &[round]).expect("written");
+        run(&daemon, "away");
+        run(&daemon, "on");
+        let names: Vec<String> = ["tank/home", "backup/home", "third/home"]
+            .map(|of| snapshots(&daemon, of).pop().expect("the newest").1)
+            .to_vec();
+        assert!(names.iter().all(|name| name.starts_with("sync-away-") && *name == names[0]), "{names:?}");
+        for of in ["backup/home", "third/home"] {
+            let kept = snapshots(&daemon, of);
+            assert!(kept.len() <= 3, "{of}: {kept:?}");
+            assert!(kept.iter().all(|(_, name)| name.starts_with("sync-away-")), "{of}: {kept:?}");
+        }
+    }
+    for service in ["away", "on"] {
+        assert_eq!(state(&daemon, service), "online");
+    }
+    let copy = share(&daemon, &scratch, "third/home");
+    assert_eq!(copy.read_file("/f").expect("read"), [4]);
+    drop((client, copy));
+    daemon.stop();
+    for (folder, pool) in [("one", "tank"), ("two", "backup"), ("three", "third")] {
+        assert_clean(&scratch.path(folder), pool);
+    }
+}

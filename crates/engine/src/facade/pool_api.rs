@@ -112,7 +112,10 @@ impl LocalPool {
     fn premise(&self) -> Option<Premise> {
         let (dataset, versions) = match premise::take()? {
             premise::Premise::Version { subject, versions } => (subject, versions),
-            premise::Premise::Same { things } => return Some(Premise::Same { things }),
+            premise::Premise::Same { things } => return Some(Premise::Same { things, without: None }),
+            premise::Premise::Without { things, property } => {
+                return Some(Premise::Same { things, without: Some(property) });
+            }
         };
         let policy = self.policy.clone();
         let holds = move |mut now: DatasetInfo| {

@@ -22,6 +22,7 @@ mod landing;
 mod manifest;
 mod old_versions;
 mod policy;
+mod premises;
 mod projects;
 mod quotas;
 mod random;

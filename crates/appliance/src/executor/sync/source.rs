@@ -15,7 +15,7 @@ use services::autosync::view::{Bookmark, Snapshot, Source};
 use services::time::Time;
 use stdx::premise::{Premise, relying_on};
 
-use super::super::carry::history;
+use super::super::carry::{history, no_replicas};
 use super::super::facts::filter;
 use super::origin::{Content, Given, Origin, Original, Patience, Reading};
 use super::{Fault, GIVEN, of_engine, pool_of};
@@ -89,7 +89,11 @@ impl<'a> Here<'a> {
 
     fn commit(&self, found: &At<'_>, things: Vec<(String, u64)>, change: &Change) -> Result<()> {
         let commit = || found.pool.commit(change, &history(self.id));
-        relying_on(Some(Premise::Same { things }), commit).map(drop)
+        let premise = match change {
+            Change::Snapshot { .. } => no_replicas(things),
+            _ => Premise::Same { things },
+        };
+        relying_on(Some(premise), commit).map(drop)
     }
 
     /// A step as a change, and what has to be the same for it.
@@ -125,7 +129,8 @@ impl<'a> Here<'a> {
 }
 
 impl Here<'_> {
-    /// A source of which this service makes no snapshots: what others made is what there is.
+    /// A source of which this service makes no snapshots, as of a replica: what others made is what
+    /// there is.
     /// `counts`: bytes, too.
     pub fn made_by_others(&self, of: &Original, mut source: Source, counts: bool) -> Result<Source> {
         let found = At { pool: self.engine.pool(of.pool())?, of };
@@ -178,7 +183,8 @@ impl At<'_> {
 
     fn read(&self, id: &str, counts: bool) -> Result<Source> {
         let (name, guid) = (&self.of.name, self.of.guid);
-        let head = self.head(&["written"])?;
+        let head = self.head(&["written", stamp::REPLICA])?;
+        let makes = head.own(stamp::REPLICA).is_none();
         let of_snapshot = ["userrefs", "numclones", stamp::SNAPSHOT];
         let listed = self.pool.datasets(&filter(name, Some(1), &[DatasetKind::Snapshot], &of_snapshot))?;
         let mut snapshots = Vec::new();
@@ -197,7 +203,7 @@ impl At<'_> {
         let bookmarks = listed.iter().map(bookmark).collect();
         let own = snapshots.iter().filter(|it| it.stamp.is_some() && !it.needed);
         let kept = if counts { self.kept(own)? } else { 0 };
-        Ok(Source { guid, snapshots, bookmarks, written: head.number("written"), kept, makes: true })
+        Ok(Source { guid, snapshots, bookmarks, written: head.number("written"), kept, makes })
     }
 
     /// Bytes that would come free if these snapshots went.
@@ -229,7 +235,10 @@ impl Origin for Here<'_> {
         if reading.anew {
             found.pool.sync().map_err(of_engine)?;
         }
-        let source = found.read(self.id, reading.counts).map_err(of_engine)?;
+        let mut source = found.read(self.id, reading.counts).map_err(of_engine)?;
+        if !source.makes {
+            source = self.made_by_others(of, source, reading.counts).map_err(of_engine)?;
+        }
         Ok((source, if reading.anew { reading.now } else { self.as_of }))
     }
 

@@ -203,12 +203,12 @@ impl Guest<'_> {
         }
         let own = self.bookmarks(Some(&claim.service));
         source.bookmarks.iter_mut().for_each(|it| it.own = it.name.starts_with(&own));
-        if !self.makes(grant, &of)? {
+        if source.makes && !grant.snapshots {
             source = here.made_by_others(&of, source, counts).map_err(of_engine)?;
-            if source.snapshots.is_empty() {
-                let why = NotServed::Claim(ClaimFault::NothingMade { dataset: of.name });
-                return Err((FailureClass::Retriable, why.into()));
-            }
+        }
+        if !source.makes && source.snapshots.is_empty() {
+            let why = NotServed::Claim(ClaimFault::NothingMade { dataset: of.name });
+            return Err((FailureClass::Retriable, why.into()));
         }
         let Given { kind, props } = here.given(&of)?;
         Ok(Offered { source, is_volume: kind == DatasetKind::Volume, props })
