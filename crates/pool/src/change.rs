@@ -279,8 +279,8 @@ pub enum Premise {
         /// Asked with what can be set of the dataset.
         holds: Arc<dyn Fn(DatasetInfo) -> bool + Send + Sync>,
     },
-    /// Datasets and snapshots by their names have these guids, and none of them has this property of
-    /// its own.
+    /// Datasets and snapshots by their names have these guids, and none of them has this property
+    /// of its own.
     Same { things: Vec<(String, u64)>, without: Option<String> },
 }
 
