@@ -43,8 +43,8 @@ export function Rights({ peer, close }: { peer: Peer; close: () => void }) {
   /** What was allowed of a dataset is what is changed; what is typed before its name stays. */
   const choose = (now: "send" | "read", name: string) => {
     const [grant, read] = [grants.find((one) => one.dataset === name), reads.find((one) => one.dataset === name)];
-    if (now === "send" && grant) setDraft({ ...NEW, isMore: grant.append_only ?? false, ...ofKeep(grant.keep) });
-    else if (now === "read" && read) setDraft({ ...NEW, isMore: read.snapshots ?? false, ...ofAbsence(read.absence ?? { seconds: null, bytes: null }) });
+    if (now === "send" && grant) setDraft({ ...NEW, isMore: grant.append_only, ...ofKeep(grant.keep) });
+    else if (now === "read" && read) setDraft({ ...NEW, isMore: read.snapshots, ...ofAbsence(read.absence) });
     else if (now !== kind) setDraft(NEW);
     setKind(now);
     setDataset(name);
